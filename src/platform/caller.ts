@@ -1,0 +1,83 @@
+import { createContextKey } from "@connectrpc/connect";
+import type { HandlerContext } from "@connectrpc/connect";
+import { errors } from "./errors.ts";
+
+/** Who acts: a person, or a credential that belongs to an organization. */
+export interface Principal {
+  type: "user" | "api_key" | "automation_token" | "svid";
+  /** user_uuid, key_id or identity_id. */
+  id: string;
+}
+
+/** What is known of a request before any credential is looked at. */
+export interface RequestInfo {
+  /** `X-Request-Id`, the client's or ours. */
+  requestId: string;
+  /** Client address (decisions 3.11), IPv4-mapped addresses as IPv4. */
+  address: string;
+  userAgent: string;
+  /** `X-Device-Uuid`, lower case, checked to be a UUID. */
+  deviceUuid: string | undefined;
+}
+
+/** A caller whose credential has been verified for this very request. */
+export interface Caller {
+  principal: Principal;
+  /** The person; null for credentials of an organization. */
+  userUuid: string | null;
+  email: string | null;
+  /** The organization the credential acts in; null for a token without one. */
+  orgUuid: string | null;
+  orgName: string | null;
+  /** Session of a person's token; null otherwise. Equals the claim `sid`. */
+  sessionId: string | null;
+  /** Role names, as in the token. */
+  roles: readonly string[];
+  /** Live: owner of `orgUuid`. */
+  isOwner: boolean;
+  /** Owner, role admin; for credentials also bounded by their scopes. */
+  isAdmin: boolean;
+  isPlatformAdmin: boolean;
+  isSuperuser: boolean;
+  isOperator: boolean;
+  /** Role has the permission `vault:write` (and the key the scope). */
+  canWriteVault: boolean;
+  /** Features and `app:<slug>` from the token. */
+  entitlements: readonly string[];
+  /** App ids from the token, less those an app key rotation voided. */
+  appAdmin: readonly string[];
+  sandbox: boolean;
+  /** `read:x`, `write:x`, `admin`, `vault:write` of a key; null: not limited by scopes. */
+  scopes: ReadonlySet<string> | null;
+  /** The token came from step-up and is still valid. */
+  elevated: boolean;
+  /** Claims of a person's token as verified; null for other credentials. */
+  claims: Readonly<Record<string, unknown>> | null;
+  /** Token expiry, seconds since the epoch; null for credentials without. */
+  expiresAt: number | null;
+}
+
+/** Request facts, set by the server on every protocol before the gate runs. */
+export const requestInfoKey = createContextKey<RequestInfo | undefined>(undefined, { description: "request info" });
+/** The verified caller, set by the gate; undefined on public routes. */
+export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
+
+/** Facts of the request a handler is serving. */
+export function requestInfo(context: Pick<HandlerContext, "values">): RequestInfo {
+  const info = context.values.get(requestInfoKey);
+  if (info === undefined) throw new Error("request info is missing: the handler was called outside the server");
+  return info;
+}
+
+/** The caller of a handler behind the gate. */
+export function caller(context: Pick<HandlerContext, "values">): Caller {
+  const found = context.values.get(callerKey);
+  if (found === undefined) throw errors.unauthorized();
+  return found;
+}
+
+/** The organization the caller acts in; a token without one has no power over any. */
+export function callerOrg(who: Caller): string {
+  if (who.orgUuid === null) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
+  return who.orgUuid;
+}

@@ -1,0 +1,77 @@
+/** One error a caller can get: HTTP status, code of the contract, message that says what to do. */
+export type ErrorRow = readonly [status: number, code: string, message: string];
+
+/** A request field that broke a rule. */
+export interface FieldViolation {
+  /** Path in the request, in the names of the wire: `emails[0].value`. */
+  field: string;
+  /** What is wrong, in one word: `required`, `too_long`, `pattern`, … */
+  code: string;
+  /** What is wrong, for a person. */
+  message: string;
+}
+
+/** What an error may carry besides its row. */
+export interface ErrorOptions {
+  /** Replaces the row's message. */
+  message?: string | undefined;
+  /** Violated fields, for validation errors. */
+  fields?: FieldViolation[] | undefined;
+  /** Seconds until a retry makes sense; sent as `Retry-After`, rounded up. */
+  retryAfter?: number | undefined;
+  /** Further response headers. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Private cause: logged, never sent. */
+  cause?: unknown;
+}
+
+/** An error with a documented status and code. Everything else that is thrown is `internal`. */
+export class ServiceError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly fields: FieldViolation[] | undefined;
+  readonly retryAfter: number | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor([status, code, message]: ErrorRow, options: ErrorOptions = {}) {
+    super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "ServiceError";
+    this.status = status;
+    this.code = code;
+    this.fields = options.fields;
+    this.retryAfter = options.retryAfter;
+    this.headers = options.headers;
+  }
+}
+
+/** Turns rows into functions that make the errors: `throw stepUpErrors.gone()`. */
+export function defineErrors<const R extends Record<string, ErrorRow>>(
+  rows: R,
+): { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError } {
+  const make = Object.entries(rows).map(([name, row]) => [name, (options?: ErrorOptions) => new ServiceError(row, options)]);
+  return Object.fromEntries(make) as { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError };
+}
+
+/** Errors that belong to no area (decisions 1.6). */
+export const errors = defineErrors({
+  badRequest: [400, "bad_request", "The request cannot be read."],
+  validation: [400, "validation_error", "The request has fields that are missing or wrong; see errors."],
+  invalidUuid: [400, "invalid_uuid", "An id in the path is not a UUID."],
+  unauthorized: [401, "unauthorized", "A valid credential is required; sign in and send it as Authorization: Bearer."],
+  forbidden: [403, "forbidden", "The caller lacks the power to do this."],
+  stepUpRequired: [403, "step_up_required", "This needs an elevated token; complete a step-up challenge and send the elevated token."],
+  notFound: [404, "not_found", "No such resource."],
+  noRoute: [404, "not_found", "no such route"],
+  methodNotAllowed: [405, "method_not_allowed", "The method is not allowed here; see Allow."],
+  notAcceptable: [406, "not_acceptable", "None of the media types in Accept can be served."],
+  conflict: [409, "conflict", "The request conflicts with the present state."],
+  payloadTooLarge: [413, "payload_too_large", "The body is larger than allowed."],
+  unsupportedMediaType: [415, "unsupported_media_type", "The content type is not taken here."],
+  unprocessable: [422, "unprocessable", "The request is well formed but cannot be carried out."],
+  idempotencyMismatch: [422, "idempotency_mismatch", "This Idempotency-Key was used with another request."],
+  rateLimited: [429, "rate_limited", "Too many requests; wait and try again."],
+  internal: [500, "internal", "An internal error occurred; the request id identifies it."],
+  unimplemented: [501, "unimplemented", "This operation is not built yet."],
+  unavailable: [503, "unavailable", "The service cannot do this now; try again."],
+  deadlineExceeded: [504, "deadline_exceeded", "The deadline passed before the operation was done."],
+});
