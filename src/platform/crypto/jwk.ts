@@ -1,0 +1,97 @@
+import { createPrivateKey, createPublicKey, generateKeyPair } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { promisify } from "node:util";
+import { calculateJwkThumbprint } from "jose";
+
+const generate = promisify(generateKeyPair);
+
+/** Kinds of signing keys: EdDSA over Ed25519 (RFC 8037) and RS256 with 4096 bits (RFC 7518). */
+export type KeyAlgorithm = "ed25519" | "rsa4096";
+
+/** The JWS `alg` of each kind of key. */
+export const jwsAlgorithms = { ed25519: "EdDSA", rsa4096: "RS256" } as const satisfies Record<KeyAlgorithm, string>;
+
+/** What verification needs of a key record. */
+export interface VerificationKey {
+  /** RFC 7638 thumbprint. */
+  kid: string;
+  algorithm: KeyAlgorithm;
+  publicKey: KeyObject;
+}
+
+/** What signing needs of a key record. */
+export interface SigningKey {
+  /** RFC 7638 thumbprint. */
+  kid: string;
+  algorithm: KeyAlgorithm;
+  privateKey: KeyObject;
+}
+
+/** A member of a JWK Set (RFC 7517), public part only. */
+export type PublicJwk = { kid: string; use: "sig" } & (
+  | { kty: "OKP"; crv: "Ed25519"; x: string; alg: "EdDSA" }
+  | { kty: "RSA"; n: string; e: string; alg: "RS256" }
+);
+
+/** A key pair as it is made: seal `privateDer`, store the rest. */
+export interface NewKeyPair extends SigningKey, VerificationKey {
+  publicJwk: PublicJwk;
+  /** SPKI, PEM. */
+  publicPem: string;
+  /** PKCS #8, DER. Secret. */
+  privateDer: Buffer;
+}
+
+/** Makes a key pair off the event loop (an RSA key takes seconds of a thread). */
+export async function generateSigningKey(algorithm: KeyAlgorithm): Promise<NewKeyPair> {
+  const { publicKey, privateKey } =
+    algorithm === "ed25519" ? await generate("ed25519") : await generate("rsa", { modulusLength: 4096, publicExponent: 0x10001 });
+  const kid = await thumbprint(publicKey);
+  return {
+    kid,
+    algorithm,
+    publicKey,
+    privateKey,
+    publicJwk: toPublicJwk({ kid, algorithm, publicKey }),
+    publicPem: toPublicPem(publicKey),
+    privateDer: privateKey.export({ type: "pkcs8", format: "der" }),
+  };
+}
+
+/** RFC 7638 SHA-256 thumbprint of the public key, base64url. */
+export async function thumbprint(publicKey: KeyObject): Promise<string> {
+  return calculateJwkThumbprint(publicKey.export({ format: "jwk" }), "sha256");
+}
+
+/** The key as a JWK Set shows it. */
+export function toPublicJwk({ kid, algorithm, publicKey }: VerificationKey): PublicJwk {
+  const jwk = publicKey.export({ format: "jwk" });
+  if (algorithm === "ed25519") return { kty: "OKP", crv: "Ed25519", x: member(jwk.x), kid, use: "sig", alg: "EdDSA" };
+  return { kty: "RSA", n: member(jwk.n), e: member(jwk.e), kid, use: "sig", alg: "RS256" };
+}
+
+/** SPKI, PEM. */
+export function toPublicPem(publicKey: KeyObject): string {
+  return publicKey.export({ type: "spki", format: "pem" }).toString();
+}
+
+/** Reads a stored private key (PKCS #8, DER). Throws when it is not of `algorithm`. */
+export function importPrivateKey(algorithm: KeyAlgorithm, der: Buffer): KeyObject {
+  return checked(algorithm, createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
+}
+
+/** Reads a stored public key: SPKI PEM, or a public JWK. Throws when it is not of `algorithm`. */
+export function importPublicKey(algorithm: KeyAlgorithm, key: string | PublicJwk): KeyObject {
+  return checked(algorithm, typeof key === "string" ? createPublicKey(key) : createPublicKey({ key, format: "jwk" }));
+}
+
+function checked(algorithm: KeyAlgorithm, key: KeyObject): KeyObject {
+  const type = algorithm === "ed25519" ? "ed25519" : "rsa";
+  if (key.asymmetricKeyType !== type) throw new TypeError(`the stored key is not ${algorithm}`);
+  return key;
+}
+
+function member(value: string | undefined): string {
+  if (value === undefined) throw new TypeError("the key lacks a member its kind must have");
+  return value;
+}

@@ -1,0 +1,56 @@
+import { createCipheriv, createDecipheriv } from "node:crypto";
+import { systemRandom } from "../random.ts";
+import type { Random } from "../random.ts";
+
+const version = 1;
+const nonceLength = 12;
+const tagLength = 16;
+const overhead = 1 + nonceLength + tagLength;
+
+/** Authenticated encryption under one key. */
+export interface Sealer {
+  /**
+   * Encrypts `plain`. `context` is bound as additional data and must be given again to open:
+   * name the row and column (`"totp:<factor id>"`), so that a box moved elsewhere does not open.
+   */
+  seal(plain: Buffer | string, context: string): Buffer;
+  /** The plain bytes. Throws when the box, the key or the context is not the one it was sealed with. */
+  open(box: Buffer, context: string): Buffer;
+}
+
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce.
+ * A box is: version byte, nonce (12), cipher text, tag (16).
+ * `key` is 32 bytes; anything else throws.
+ */
+export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = systemRandom): Sealer {
+  if (key.length !== 32) throw new RangeError("a sealing key is 32 bytes");
+  const secret = Buffer.from(key);
+  return {
+    seal(plain, context) {
+      const nonce = random.bytes(nonceLength);
+      const cipher = createCipheriv("aes-256-gcm", secret, nonce, { authTagLength: tagLength });
+      cipher.setAAD(additionalData(context));
+      const text = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
+      return Buffer.concat([Buffer.of(version), nonce, text, cipher.final(), cipher.getAuthTag()]);
+    },
+    open(box, context) {
+      if (box.length < overhead || box[0] !== version) throw new Error("not a sealed box of a known version");
+      const nonce = box.subarray(1, 1 + nonceLength);
+      const decipher = createDecipheriv("aes-256-gcm", secret, nonce, { authTagLength: tagLength });
+      decipher.setAAD(additionalData(context));
+      decipher.setAuthTag(box.subarray(box.length - tagLength));
+      const text = decipher.update(box.subarray(1 + nonceLength, box.length - tagLength));
+      try {
+        return Buffer.concat([text, decipher.final()]);
+      } catch (cause) {
+        throw new Error("the sealed box does not open: wrong key, wrong context or tampering", { cause });
+      }
+    },
+  };
+}
+
+/** The version is authenticated too, so a later format cannot be passed off as this one. */
+function additionalData(context: string): Buffer {
+  return Buffer.concat([Buffer.of(version), Buffer.from(context, "utf8")]);
+}
