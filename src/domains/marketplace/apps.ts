@@ -1,0 +1,124 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import { callerOrg } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
+import type { MarketplaceDeps } from "./deps.ts";
+import { secretContext } from "./deps.ts";
+import { App } from "./entities.ts";
+import { marketplaceErrors } from "./errors.ts";
+import type { MarketplaceAuditType } from "./events.ts";
+import { defaultPlan, mayPublish, slugViolation } from "./rules.ts";
+import type { AppPlan } from "./rules.ts";
+import * as store from "./store.ts";
+import type { AppFilter, Page } from "./store.ts";
+
+/** What a publisher says of an app; `slug` counts at publication only. */
+export interface AppDraft {
+  name: string;
+  description: string;
+  deploymentModes: string[];
+  pricingModel: string;
+  basePriceCents: number;
+  currency: string;
+  provisionWebhook: string;
+  plans: AppPlan[];
+}
+
+/** Publishing and deciding on apps (decisions 9.1). */
+export function createApps(deps: MarketplaceDeps) {
+  const { database, clock, random, sealer } = deps;
+
+  function audited(tx: Tx, type: MarketplaceAuditType, app: App, caller: Caller, info: RequestInfo): Promise<void> {
+    return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, slug: app.slug, status: app.status } });
+  }
+
+  function checkWebhook(url: string): void {
+    const violation = deps.vetUrl(url);
+    if (violation !== undefined) throw errors.validation({ fields: [{ ...violation, field: "provision_webhook" }] });
+  }
+
+  function change(appId: string, caller: Caller, info: RequestInfo, type: MarketplaceAuditType, apply: (app: App, at: Date) => void): Promise<App> {
+    return database.transaction(async (tx) => {
+      const app = await store.lockApp(tx, appId);
+      if (app === null) throw marketplaceErrors.appNotFound();
+      apply(app, dateOf(clock));
+      await audited(tx, type, app, caller, info);
+      return app;
+    });
+  }
+
+  return {
+    /** Makes a draft; the provision secret is in this answer and never again. Errors: 403 forbidden, 400 validation_error, 409 slug_taken. */
+    async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
+      const orgUuid = callerOrg(caller);
+      const maker = caller.userUuid;
+      if (maker === null || !mayPublish(caller.roles)) throw marketplaceErrors.publishForbidden();
+      const violation = slugViolation(slug);
+      if (violation !== undefined) throw errors.validation({ fields: [violation] });
+      checkWebhook(draft.provisionWebhook);
+      return database.transaction(async (tx) => {
+        if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
+        const at = dateOf(clock);
+        const appId = random.uuid();
+        const secret = newWebhookSecret(random);
+        const app = tx.em.create(App, {
+          ...draft,
+          appId,
+          orgUuid,
+          slug,
+          plans: draft.plans.length > 0 ? draft.plans : [defaultPlan(draft.basePriceCents)],
+          webhookSecret: sealer.seal(secret, secretContext(appId)),
+          status: "draft",
+          createdBy: maker,
+          keyId: random.uuid(),
+          keyRotatedAt: at,
+          publishedAt: null,
+          createdAt: at,
+          updatedAt: at,
+        });
+        await tx.em.flush();
+        await store.insertGrant(tx, { grantId: random.uuid(), appId, userUuid: maker, grantedBy: maker, at });
+        await audited(tx, "app.created", app, caller, info);
+        return { app, secret };
+      });
+    },
+
+    /** Changes what is said of an app; its slug stays. Errors: 404 app_not_found, 400 validation_error. */
+    update(caller: Caller, info: RequestInfo, appId: string, patch: Partial<AppDraft>): Promise<App> {
+      if (patch.provisionWebhook !== undefined) checkWebhook(patch.provisionWebhook);
+      return change(appId, caller, info, "app.updated", (app, at) => {
+        Object.assign(app, patch);
+        app.edited(at);
+      });
+    },
+
+    /** Makes a draft public. Errors: 404 app_not_found, 409 invalid_transition. */
+    approve: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.published", (app, at) => app.approve(at)),
+    /** Refuses a draft. Errors: 404 app_not_found, 409 invalid_transition. */
+    reject: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.rejected", (app, at) => app.reject(at)),
+    /** Takes an app off the marketplace. Errors: 404 app_not_found, 409 invalid_transition. */
+    archive: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.archived", (app, at) => app.archive(at)),
+
+    /** Apps by publisher and status, newest first. */
+    list: (filter: AppFilter, page: Page) => database.read((em) => store.appsWhere(em, filter, page)),
+
+    /** Name of the organization that publishes an app. */
+    publisherName: (app: App) => database.transaction((tx) => deps.orgName(tx, app.orgUuid)),
+
+    /**
+     * Whether the caller administers the app: owner of its organization, platform admin, a grant in the token, or
+     * the maker whose token is older than the app (decisions 9.1).
+     */
+    async isAppAdmin(caller: Caller, appId: string): Promise<boolean> {
+      const app = await database.read((em) => store.appById(em, appId));
+      if (app === null) return false;
+      if (caller.isPlatformAdmin || caller.appAdmin.includes(appId)) return true;
+      if (caller.orgUuid !== app.orgUuid) return false;
+      if (caller.isOwner) return true;
+      const issuedAt = Number(caller.claims?.["iat"]) * 1000;
+      return caller.userUuid === app.createdBy && issuedAt <= app.createdAt.getTime();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Caller } from "../../platform/caller.ts";
+import type { App } from "./entities.ts";
+import { marketplaceErrors } from "./errors.ts";
+import type { MarketplaceDeps } from "./deps.ts";
+import * as store from "./store.ts";
+import type { CatalogueRow } from "./store.ts";
+
+/** Apps a page of the catalogue shows (decisions 1.1). */
+export const CATALOGUE_PAGE = 20;
+
+/** The words of a search as a prefix query of PostgreSQL's full text search; undefined when there is no word. */
+export function prefixQuery(q: string): string | undefined {
+  const words = q.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]+/gu);
+  return words === null ? undefined : words.slice(0, 16).map((word) => `${word}:*`).join(" & ");
+}
+
+/** Reading the marketplace as a buyer. */
+export function createBrowse(deps: MarketplaceDeps) {
+  const { database } = deps;
+  return {
+    /** A page of published apps; `page` counts from 1. A query without any word finds nothing. */
+    async browse(q: string, page: number): Promise<{ rows: CatalogueRow[]; total: number }> {
+      const query = prefixQuery(q);
+      if (q.trim() !== "" && query === undefined) return { rows: [], total: 0 };
+      return database.read((em) => store.catalogue(em, query, CATALOGUE_PAGE, (page - 1) * CATALOGUE_PAGE));
+    },
+
+    /** One app and its publisher; what is not published shows to its owners and platform admins only. Error: 404 app_not_found. */
+    async detail(caller: Caller, slug: string): Promise<{ app: App; publisher: string; isOwner: boolean }> {
+      const app = await database.read((em) => store.appBySlug(em, slug));
+      if (app === null) throw marketplaceErrors.appNotFound();
+      const isOwner = caller.isPlatformAdmin || caller.orgUuid === app.orgUuid || caller.appAdmin.includes(app.appId);
+      if (app.status !== "published" && !isOwner) throw marketplaceErrors.appNotFound();
+      const publisher = await database.transaction((tx) => deps.orgName(tx, app.orgUuid));
+      return { app, publisher, isOwner };
+    },
+  };
+}

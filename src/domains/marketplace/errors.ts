@@ -1,0 +1,14 @@
+import { defineErrors } from "../../platform/errors.ts";
+
+/** Errors of the marketplace (decisions 1.6). */
+export const marketplaceErrors = defineErrors({
+  appNotFound: [404, "app_not_found", "No such app."],
+  installNotFound: [404, "install_not_found", "No such install."],
+  slugTaken: [409, "slug_taken", "This slug is in use, or was once; slugs are never issued again."],
+  alreadyInstalled: [409, "already_installed", "The organization already has a live install of this app."],
+  invalidTransition: [409, "invalid_transition", "The present status does not allow this."],
+  invalidDeploymentMode: [400, "invalid_deployment_mode", "The app is not offered in this deployment mode; name one of its deployment_modes."],
+  invalidPlan: [400, "invalid_plan", "The app has no such plan; see plans of the app."],
+  publishForbidden: [403, "forbidden", "Publishing an app needs at least the role employee."],
+  badSignature: [401, "unauthorized", "The signature is missing or wrong, or the install is not known."],
+});

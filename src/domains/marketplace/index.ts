@@ -1,0 +1,34 @@
+import { createInstallActivities } from "./activities.ts";
+import { createApps } from "./apps.ts";
+import { createBrowse } from "./browse.ts";
+import type { MarketplaceDeps } from "./deps.ts";
+import { createInstalls } from "./installs.ts";
+import { createProvisioning } from "./provisioning.ts";
+import { activeAppSlugs, grantedApps, publishedBy } from "./store.ts";
+
+export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
+export { marketplaceEntities } from "./entities.ts";
+export { INSTALL_CHANGED } from "./events.ts";
+export type { InstallChanged } from "./events.ts";
+export { buyerRpc, publisherRpc } from "./rpc.ts";
+export type { InstallActivities } from "./activities.ts";
+
+/** The marketplace: apps, the catalogue, installs and what drives them. */
+export function createMarketplace(deps: MarketplaceDeps) {
+  return {
+    apps: createApps(deps),
+    browse: createBrowse(deps),
+    installs: createInstalls(deps),
+    provisioning: createProvisioning(deps),
+    activities: createInstallActivities(deps),
+    /** Slugs of an organization's active installs, for entitlements. */
+    activeAppSlugs,
+    /** Apps somebody administers by a grant, for the claim `app_admin`. */
+    grantedApps,
+    /** Apps an organization publishes: its owners administer them without a grant. */
+    publishedBy,
+  };
+}
+
+/** The marketplace's use cases. */
+export type Marketplace = ReturnType<typeof createMarketplace>;

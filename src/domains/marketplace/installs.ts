@@ -1,0 +1,153 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import { callerOrg } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import type { MarketplaceDeps } from "./deps.ts";
+import { App, Install } from "./entities.ts";
+import { marketplaceErrors } from "./errors.ts";
+import { INSTALL_CHANGED } from "./events.ts";
+import type { MarketplaceAuditType } from "./events.ts";
+import * as store from "./store.ts";
+import type { InstallFilter, Page, TimelineLine } from "./store.ts";
+
+/** An install with what is shown of its app. */
+export interface InstallView {
+  install: Install;
+  app: App;
+  /** On the single read only. */
+  timeline?: TimelineLine[];
+}
+
+/** What a buyer chooses; everything is optional where the app leaves one choice. */
+export interface InstallChoice {
+  deploymentMode: string | undefined;
+  planId: string | undefined;
+  quantity: number | undefined;
+}
+
+/** Tells the install's workflow to look at the row. */
+export function emitChanged(tx: Tx, installId: string): Promise<void> {
+  return tx.emit({ topic: INSTALL_CHANGED, payload: { install_id: installId } });
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && error.code === "23505";
+}
+
+function chosenMode(app: App, mode: string | undefined): string {
+  if (mode === undefined || mode === "") {
+    const [only, ...others] = app.deploymentModes;
+    if (only === undefined || others.length > 0) throw marketplaceErrors.invalidDeploymentMode({ message: "The app has several deployment modes; name one." });
+    return only;
+  }
+  if (!app.deploymentModes.includes(mode)) throw marketplaceErrors.invalidDeploymentMode();
+  return mode;
+}
+
+/** Installing, reading and giving back apps (decisions 9.3–9.5). */
+export function createInstalls(deps: MarketplaceDeps) {
+  const { database, clock, random, config } = deps;
+
+  function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Caller, info: RequestInfo): Promise<void> {
+    return deps.audit(tx, { type, orgUuid: install.orgUuid, caller, info, resourceType: "install", resourceId: install.installId, metadata: { install_id: install.installId, app_id: install.appId } });
+  }
+
+  async function view(filter: InstallFilter, page: Page): Promise<{ views: InstallView[]; total: number }> {
+    return database.read(async (em) => {
+      const { installs, total } = await store.installsWhere(em, filter, page);
+      const apps = await store.appsByIds(em, installs.map((install) => install.appId));
+      const views = installs.flatMap((install) => {
+        const app = apps.get(install.appId);
+        return app === undefined ? [] : [{ install, app }];
+      });
+      return { views, total };
+    });
+  }
+
+  async function single(installId: string, visible: (install: Install, app: App) => boolean): Promise<InstallView> {
+    return database.read(async (em) => {
+      const install = await store.installById(em, installId);
+      const app = install === null ? null : await store.appById(em, install.appId);
+      if (install === null || app === null || !visible(install, app)) throw marketplaceErrors.installNotFound();
+      return { install, app, timeline: await store.timelineOf(em, installId) };
+    });
+  }
+
+  return {
+    /**
+     * Installs a published app: the row, the audit entry and the message that starts the workflow are one
+     * transaction. Errors: 404 app_not_found, 400 invalid_deployment_mode, invalid_plan, 409 already_installed.
+     */
+    async install(caller: Caller, info: RequestInfo, slug: string, choice: InstallChoice): Promise<InstallView> {
+      const orgUuid = callerOrg(caller);
+      const app = await database.read((em) => store.appBySlug(em, slug));
+      if (app === null || app.status !== "published") throw marketplaceErrors.appNotFound();
+      const deploymentMode = chosenMode(app, choice.deploymentMode);
+      const plan = choice.planId === undefined || choice.planId === "" ? app.plans[0] : app.plans.find((candidate) => candidate.plan_id === choice.planId);
+      if (plan === undefined) throw marketplaceErrors.invalidPlan();
+      try {
+        return await database.transaction(async (tx) => {
+          if (await store.hasLiveInstall(tx, orgUuid, app.appId)) throw marketplaceErrors.alreadyInstalled();
+          const at = dateOf(clock);
+          const install = tx.em.create(Install, {
+            installId: random.uuid(),
+            appId: app.appId,
+            orgUuid,
+            status: "provisioning",
+            deploymentMode,
+            planId: plan.plan_id,
+            quantity: choice.quantity ?? 1,
+            endpointUrl: null,
+            paymentSource: plan.price_cents === 0 ? "free" : "direct",
+            currentPeriodEnd: null,
+            failureReason: null,
+            installedBy: caller.userUuid,
+            sandbox: caller.sandbox,
+            provisionEventId: `evt_${random.uuid().replaceAll("-", "")}`,
+            deprovisionEventId: null,
+            stepDeadline: dateOf(clock, config.provisionDeadlineMs),
+            acceptedAt: null,
+            createdAt: at,
+            updatedAt: at,
+          });
+          await tx.em.flush();
+          await store.addTimeline(tx, install.installId, at, "requested", `plan ${plan.plan_id}, quantity ${install.quantity}, ${deploymentMode}`);
+          await audited(tx, "install.requested", install, caller, info);
+          await emitChanged(tx, install.installId);
+          return { install, app };
+        });
+      } catch (error) {
+        if (isUniqueViolation(error)) throw marketplaceErrors.alreadyInstalled({ cause: error });
+        throw error;
+      }
+    },
+
+    /** Installs by buyer, app and status, newest first; without timelines. */
+    list: view,
+    /** One install of the caller's organization with its timeline. Error: 404 install_not_found. */
+    read: (caller: Caller, installId: string) => single(installId, (install) => install.orgUuid === callerOrg(caller)),
+    /** One install of an app with its timeline, for its administrators. Error: 404 install_not_found. */
+    readOfApp: (appId: string, installId: string) => single(installId, (install) => install.appId === appId),
+
+    /**
+     * Begins deprovisioning; a provisioning under way is cancelled first. Again while deprovisioning it changes
+     * nothing. Errors: 404 install_not_found, 409 invalid_transition when it is over.
+     */
+    async remove(caller: Caller, info: RequestInfo, installId: string): Promise<InstallView> {
+      const orgUuid = callerOrg(caller);
+      return database.transaction(async (tx) => {
+        const install = await store.lockInstall(tx, installId);
+        if (install === null || install.orgUuid !== orgUuid) throw marketplaceErrors.installNotFound();
+        const app = await store.appById(tx.em, install.appId);
+        if (app === null) throw marketplaceErrors.installNotFound();
+        if (install.status === "deprovisioning") return { install, app };
+        const at = dateOf(clock);
+        install.beginDeprovisioning(at, dateOf(clock, config.deprovisionDeadlineMs), `evt_${random.uuid().replaceAll("-", "")}`);
+        await store.addTimeline(tx, installId, at, "deprovisioning", "asked for by the organization");
+        await audited(tx, "install.deprovisioning", install, caller, info);
+        await emitChanged(tx, installId);
+        return { install, app };
+      });
+    },
+  };
+}

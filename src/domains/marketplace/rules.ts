@@ -1,0 +1,95 @@
+import type { FieldViolation } from "../../platform/errors.ts";
+
+/** States of an app (decisions 9.1). */
+export type AppStatus = "draft" | "published" | "rejected" | "archived";
+/** States of an install (interface, Marketplace install). */
+export type InstallStatus = "provisioning" | "active" | "suspended" | "deprovisioning" | "deprovisioned";
+
+/** A plan of an app. */
+export interface AppPlan {
+  plan_id: string;
+  name: string;
+  price_cents: number;
+  interval: string;
+}
+
+/** The install states that count as live: one a time for each organization and app. */
+export const LIVE_INSTALL: readonly InstallStatus[] = ["provisioning", "active", "suspended", "deprovisioning"];
+
+const MOVES: Readonly<Record<InstallStatus, readonly InstallStatus[]>> = {
+  provisioning: ["active", "deprovisioning", "deprovisioned"],
+  active: ["suspended", "deprovisioning"],
+  suspended: ["active", "deprovisioning"],
+  deprovisioning: ["deprovisioned"],
+  deprovisioned: [],
+};
+
+/** Whether an install may go from one state to another. */
+export function mayMove(from: InstallStatus, to: InstallStatus): boolean {
+  return MOVES[from].includes(to);
+}
+
+const RESERVED_SLUGS: ReadonlySet<string> = new Set([
+  "admin", "admins", "api", "app", "apps", "approve", "archive", "browse", "install", "installs", "listing", "listings", "marketplace", "new", "plans", "publish", "search", "webhook", "webhooks",
+]);
+const SLUG = /^[a-z0-9](?:-?[a-z0-9])*$/;
+
+/** Why a slug cannot be had, if so (decisions 9.1): 3–63 characters, no reserved word. */
+export function slugViolation(slug: string): FieldViolation | undefined {
+  if (slug.length < 3 || slug.length > 63 || !SLUG.test(slug)) {
+    return { field: "slug", code: "pattern", message: "3 to 63 characters: lower-case letters and digits, single hyphens between them." };
+  }
+  if (RESERVED_SLUGS.has(slug)) return { field: "slug", code: "reserved", message: "This slug is reserved." };
+  return undefined;
+}
+
+/** The plan an app without plans of its own has. */
+export function defaultPlan(basePriceCents: number): AppPlan {
+  return { plan_id: "default", name: "Default", price_cents: basePriceCents, interval: "month" };
+}
+
+/** Roles that may not publish (decisions 9.1: at least role employee). */
+export function mayPublish(roles: readonly string[]): boolean {
+  return roles.length > 0 && !roles.every((role) => role === "observer" || role === "limited_access");
+}
+
+/** What a publisher's answer to `install.provisioning` or `install.deprovisioning` means. */
+export type PublisherAnswer = "done" | "accepted" | "refused" | "retry";
+
+/** Meaning of a status for provisioning (decisions 9.4). */
+export function provisioningAnswer(status: number): PublisherAnswer {
+  if (status === 200 || status === 201) return "done";
+  if (status === 202) return "accepted";
+  return status === 422 || status === 410 ? "refused" : "retry";
+}
+
+/** Meaning of a status for deprovisioning (decisions 9.5). */
+export function deprovisioningAnswer(status: number): PublisherAnswer {
+  if (status === 202) return "accepted";
+  return (status >= 200 && status < 300) || status === 404 || status === 410 ? "done" : "retry";
+}
+
+/** An endpoint URL a publisher reports is kept only when it is http(s) and at most 2,048 characters (decisions 9.4). */
+export function acceptableEndpoint(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > 2048) return undefined;
+  try {
+    const { protocol } = new URL(value);
+    return protocol === "http:" || protocol === "https:" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a line of an install's timeline can tell (decisions 9.3). */
+export type TimelineEvent =
+  | "requested"
+  | "attempt_failed"
+  | "accepted"
+  | "active"
+  | "failed"
+  | "suspended"
+  | "resumed"
+  | "deprovisioning"
+  | "forced"
+  | "deprovisioned"
+  | "notice_failed";

@@ -1,0 +1,169 @@
+import { LockMode } from "@mikro-orm/postgresql";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Tx } from "../../platform/db/types.ts";
+import { App, Install } from "./entities.ts";
+import type { TimelineEvent } from "./rules.ts";
+import { LIVE_INSTALL } from "./rules.ts";
+
+/** One line of an install's timeline. */
+export interface TimelineLine {
+  at: Date;
+  event: TimelineEvent;
+  detail: string;
+}
+
+/** One row of the public catalogue. */
+export interface CatalogueRow {
+  app_id: string;
+  slug: string;
+  name: string;
+  description: string;
+  pricing_model: string;
+  base_price_cents: number;
+  deployment_modes: string[];
+  currency: string;
+}
+
+/** Which apps a list shows. */
+export interface AppFilter {
+  orgUuid?: string | undefined;
+  status?: string | undefined;
+}
+
+/** Which installs a list shows. */
+export interface InstallFilter {
+  orgUuid?: string | undefined;
+  appId?: string | undefined;
+  status?: string | undefined;
+}
+
+/** A page of a list. */
+export interface Page {
+  limit: number;
+  offset: number;
+}
+
+function given(filter: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as Record<string, string>;
+}
+
+/** Claims a slug for good; false when it is or was in use. */
+export async function claimSlug(tx: Tx, slug: string): Promise<boolean> {
+  const rows = await tx.query("insert into app_slugs (slug) values ($1) on conflict do nothing returning slug", [slug]);
+  return rows.length === 1;
+}
+
+/** The app of this id, its row locked until the transaction ends. */
+export function lockApp(tx: Tx, appId: string): Promise<App | null> {
+  return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** The app of this id. */
+export function appById(em: EntityManager, appId: string): Promise<App | null> {
+  return em.findOne(App, { appId });
+}
+
+/** The app of this slug. */
+export function appBySlug(em: EntityManager, slug: string): Promise<App | null> {
+  return em.findOne(App, { slug });
+}
+
+/** Apps by publisher and status, newest first. */
+export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page): Promise<{ apps: App[]; total: number }> {
+  const [apps, total] = await em.findAndCount(App, given(filter), { orderBy: { createdAt: "desc", appId: "asc" }, ...page });
+  return { apps, total };
+}
+
+/** Ids of the apps somebody administers by a grant. */
+export async function grantedApps(tx: Pick<Tx, "query">, userUuid: string): Promise<string[]> {
+  const rows = await tx.query<{ app_id: string }>("select app_id from app_admins where user_uuid = $1 order by created_at", [userUuid]);
+  return rows.map((row) => row.app_id);
+}
+
+/** Ids of the apps an organization publishes. */
+export async function publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+  const rows = await tx.query<{ app_id: string }>("select app_id from apps where org_uuid = $1 order by created_at", [orgUuid]);
+  return rows.map((row) => row.app_id);
+}
+
+/** Records who may administer an app. */
+export async function insertGrant(tx: Tx, grant: { grantId: string; appId: string; userUuid: string; grantedBy: string; at: Date }): Promise<void> {
+  await tx.query("insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at) values ($1, $2, $3, $4, $5)", [
+    grant.grantId, grant.appId, grant.userUuid, grant.grantedBy, grant.at,
+  ]);
+}
+
+/** Slugs of the apps an organization has installed and active. */
+export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+  const rows = await tx.query<{ slug: string }>(
+    "select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug", [orgUuid],
+  );
+  return rows.map((row) => row.slug);
+}
+
+/**
+ * Published apps, best match first, else newest first. Every word of the query must begin a word of name, slug
+ * or description.
+ */
+export async function catalogue(em: EntityManager, prefixQuery: string | undefined, limit: number, offset: number): Promise<{ rows: CatalogueRow[]; total: number }> {
+  const columns = "app_id, slug, name, description, pricing_model, base_price_cents, deployment_modes, currency";
+  const connection = em.getConnection();
+  if (prefixQuery === undefined) {
+    const rows = await connection.execute<CatalogueRow[]>(`select ${columns} from apps where status = 'published' order by published_at desc, app_id limit ? offset ?`, [limit, offset]);
+    const [count] = await connection.execute<{ total: number }[]>("select count(*)::int as total from apps where status = 'published'");
+    return { rows, total: count?.total ?? 0 };
+  }
+  const where = "status = 'published' and search @@ to_tsquery('simple', ?)";
+  const rows = await connection.execute<CatalogueRow[]>(
+    `select ${columns} from apps where ${where} order by ts_rank(search, to_tsquery('simple', ?)) desc, published_at desc, app_id limit ? offset ?`,
+    [prefixQuery, prefixQuery, limit, offset],
+  );
+  const [count] = await connection.execute<{ total: number }[]>(`select count(*)::int as total from apps where ${where}`, [prefixQuery]);
+  return { rows, total: count?.total ?? 0 };
+}
+
+/** The install of this id, its row locked until the transaction ends. */
+export function lockInstall(tx: Tx, installId: string): Promise<Install | null> {
+  return tx.em.findOne(Install, { installId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** The install of this id. */
+export function installById(em: EntityManager, installId: string): Promise<Install | null> {
+  return em.findOne(Install, { installId });
+}
+
+/** The newest install of an app by an organization. */
+export function latestInstall(em: EntityManager, orgUuid: string, appId: string): Promise<Install | null> {
+  return em.findOne(Install, { orgUuid, appId }, { orderBy: { createdAt: "desc" } });
+}
+
+/** Installs by buyer, app and status, newest first. */
+export async function installsWhere(em: EntityManager, filter: InstallFilter, page: Page): Promise<{ installs: Install[]; total: number }> {
+  const [installs, total] = await em.findAndCount(Install, given(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page });
+  return { installs, total };
+}
+
+/** Apps by id, for printing installs. */
+export async function appsByIds(em: EntityManager, appIds: readonly string[]): Promise<Map<string, App>> {
+  const apps = await em.find(App, { appId: { $in: [...new Set(appIds)] } });
+  return new Map(apps.map((app) => [app.appId, app]));
+}
+
+/** Whether a live install exists; the partial unique index decides under races. */
+export async function hasLiveInstall(tx: Tx, orgUuid: string, appId: string): Promise<boolean> {
+  const rows = await tx.query("select 1 from installs where org_uuid = $1 and app_id = $2 and status = any($3)", [orgUuid, appId, LIVE_INSTALL]);
+  return rows.length > 0;
+}
+
+/** Appends to an install's timeline. */
+export async function addTimeline(tx: Tx, installId: string, at: Date, event: TimelineEvent, detail: string): Promise<void> {
+  await tx.query("insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4)", [installId, at, event, detail.slice(0, 1000)]);
+}
+
+/** An install's timeline, oldest first. */
+export async function timelineOf(em: EntityManager, installId: string): Promise<TimelineLine[]> {
+  const rows = await em.getConnection().execute<{ at: Date | string; event: TimelineEvent; detail: string }[]>(
+    "select at, event, detail from install_timeline where install_id = ? order by id", [installId],
+  );
+  return rows.map((row) => ({ at: new Date(row.at), event: row.event, detail: row.detail }));
+}

@@ -1,0 +1,57 @@
+import { condition, defineSignal, proxyActivities, setHandler } from "@temporalio/workflow";
+import type { InstallActivities, InstallStep } from "../activities.ts";
+
+const { nextInstallStep, attemptInstallStep, expireInstallStep } = proxyActivities<InstallActivities>({
+  startToCloseTimeout: "60s",
+  retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" },
+});
+
+/** Something of the install moved: look at the row again. */
+export const installChangedSignal = defineSignal("install-changed");
+
+/** A wait of the schedule with its jitter of ±20 % (decisions 11.4). */
+function jittered(ms: number): number {
+  return Math.round(ms * (0.8 + Math.random() * 0.4));
+}
+
+/**
+ * Drives an install as its row asks: provisioning, later deprovisioning. The row holds the truth, this workflow the
+ * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
+ */
+export async function driveInstall(installId: string): Promise<void> {
+  let changed = false;
+  setHandler(installChangedSignal, () => {
+    changed = true;
+  });
+
+  /** Tries one step until it is settled, accepted, overtaken by a change or out of time. */
+  async function drive(step: Exclude<InstallStep, { kind: "none" }>): Promise<void> {
+    const deadline = Date.now() + step.remainingMs;
+    /** Resolves true when the wait is over and the step still stands. */
+    const wait = async (ms: number): Promise<boolean> => !(ms > 0 && (await condition(() => changed, ms))) && !changed;
+
+    if (step.accepted) {
+      if (await wait(step.remainingMs)) await expireInstallStep(installId, step.kind);
+      return;
+    }
+    let retryAfterMs = 0;
+    for (let attempt = 0; ; attempt++) {
+      const pause = Math.max(jittered(step.schedule[Math.min(attempt, step.schedule.length - 1)] ?? 0), retryAfterMs);
+      if (!(await wait(Math.min(pause, Math.max(0, deadline - Date.now()))))) return;
+      if (attempt > 0 && Date.now() >= deadline) {
+        await expireInstallStep(installId, step.kind);
+        return;
+      }
+      const result = await attemptInstallStep(installId, step.kind);
+      if (result.kind !== "retry") return;
+      retryAfterMs = result.retryAfterMs;
+    }
+  }
+
+  for (;;) {
+    changed = false;
+    const step = await nextInstallStep(installId);
+    if (step.kind !== "none") await drive(step);
+    else if (!changed) return;
+  }
+}

@@ -1,0 +1,88 @@
+import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import type { NativeConnectionOptions } from "@temporalio/worker";
+import type { Log } from "../platform/log.ts";
+import { workflowBundle } from "./bundle.ts";
+
+/** Settings of {@link createTemporalWorker}. */
+export interface TemporalWorkerOptions {
+  connection: NativeConnectionOptions;
+  namespace: string;
+  taskQueue: string;
+  activities: object;
+  log: Log;
+  /** Longest wait for running activities at shutdown, milliseconds. */
+  graceMs: number;
+}
+
+/** A worker that outlives its server: it connects when it can and again when it has lost it. */
+export interface TemporalWorker {
+  start(): void;
+  stop(): Promise<void>;
+  /** `ok`, or what is wrong. */
+  health(): string;
+}
+
+const RECONNECT_MS = 1_000;
+
+/** Polls the task queue with every workflow and activity of the program. */
+export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
+  const { log } = options;
+  let stopping = false;
+  let health = "not connected";
+  let worker: Worker | undefined;
+  let loop: Promise<void> | undefined;
+  let wake: () => void = () => {};
+
+  async function runOnce(): Promise<void> {
+    const connection = await NativeConnection.connect(options.connection);
+    try {
+      worker = await Worker.create({
+        connection,
+        namespace: options.namespace,
+        taskQueue: options.taskQueue,
+        workflowBundle: { codePath: await workflowBundle() },
+        activities: options.activities,
+        shutdownGraceTime: options.graceMs,
+        shutdownForceTime: options.graceMs + 1_000,
+      });
+      if (stopping) return;
+      health = "ok";
+      await worker.run();
+    } finally {
+      health = "not connected";
+      worker = undefined;
+      await connection.close().catch((error: unknown) => log.debug({ err: error }, "closing the worker's connection failed"));
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping) {
+      try {
+        await runOnce();
+      } catch (error) {
+        health = error instanceof Error ? error.message : "failed";
+        log.warn({ err: error }, "the Temporal worker lost its server and tries again");
+      }
+      if (!stopping) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          setTimeout(resolve, RECONNECT_MS);
+        });
+      }
+    }
+  }
+
+  return {
+    start() {
+      Runtime.install({ logger: { log: () => {}, trace: () => {}, debug: () => {}, info: () => {}, warn: (message, meta) => log.debug({ ...meta }, message), error: (message, meta) => log.warn({ ...meta }, message) }, shutdownSignals: [] });
+      loop = run();
+    },
+    async stop() {
+      stopping = true;
+      wake();
+      if (worker?.getState() === "RUNNING") worker.shutdown();
+      await loop;
+    },
+    health: () => health,
+  };
+}

@@ -1,0 +1,2 @@
+// Every workflow the worker runs; re-exports only, because this file is the entry of the workflow bundle.
+export { driveInstall } from "../domains/marketplace/workflows/drive-install.ts";
