@@ -20,6 +20,8 @@ export type HashReply = { id: number } & ({ ready: true } | { digest: string } |
 export interface HashPool {
   /** Queues a job. Rejects with 503 `unavailable` when the queue is full, the helper died or the pool is closed. */
   run(job: HashJob): Promise<HashReply>;
+  /** Process id of the helper, if one runs. */
+  helperPid(): number | undefined;
   /** Refuses what waits, lets what runs finish and ends the helper. */
   close(): Promise<void>;
 }
@@ -116,6 +118,7 @@ export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions
         next();
       });
     },
+    helperPid: () => child?.pid,
     async close() {
       closed = true;
       for (const entry of waiting.splice(0)) entry.reject(errors.unavailable({ retryAfter: 1 }));

@@ -1,0 +1,110 @@
+import { hash as argon2Hash, argon2id } from "argon2";
+import { afterAll, describe, expect, test } from "vitest";
+import { isCommonPassword } from "../../src/platform/crypto/common-passwords.ts";
+import { checkPassword } from "../../src/platform/crypto/password-rules.ts";
+import { createHashPool } from "../../src/platform/crypto/password-pool.ts";
+import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
+import { ServiceError } from "../../src/platform/errors.ts";
+import { foldName } from "../../src/platform/names.ts";
+
+const hasher = createPasswordHasher();
+afterAll(() => hasher.close());
+
+describe("hashing", () => {
+  test("right, wrong and nobody's password", async () => {
+    const stored = await hasher.hash("correct horse battery");
+    expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,/);
+    expect(await hasher.verify(stored, "correct horse battery")).toEqual({ ok: true, rehash: false });
+    expect(await hasher.verify(stored, "correct horse batterz")).toEqual({ ok: false, rehash: false });
+    expect(await hasher.verify(null, "correct horse battery")).toEqual({ ok: false, rehash: false });
+    expect(await hasher.hash("correct horse battery")).not.toBe(stored);
+  });
+
+  test("nothing is cut off, and composed and decomposed letters are the same", async () => {
+    const long = "p".repeat(200);
+    const stored = await hasher.hash(`${long}é`);
+    expect((await hasher.verify(stored, `${long}e\u0301`)).ok).toBe(true);
+    expect((await hasher.verify(stored, `${long}e`)).ok).toBe(false);
+    expect((await hasher.verify(await hasher.hash("abc\u0000def"), "abc")).ok).toBe(false);
+  });
+
+  test("weaker parameters are due for a rehash once the password is right", async () => {
+    const weak = await argon2Hash("correct horse", { type: argon2id, memoryCost: 8_192, timeCost: 2, parallelism: 1 });
+    expect(await hasher.verify(weak, "correct horse")).toEqual({ ok: true, rehash: true });
+    expect(await hasher.verify(weak, "wrong horse")).toEqual({ ok: false, rehash: false });
+    const strong = await argon2Hash("correct horse", { type: argon2id, memoryCost: 32_768, timeCost: 3, parallelism: 1 });
+    expect(await hasher.verify(strong, "correct horse")).toEqual({ ok: true, rehash: false });
+  });
+
+  test("an unreadable stored hash is a fault, not a wrong password", async () => {
+    await expect(hasher.verify("plain", "x")).rejects.toThrow(/helper failed/);
+    expect((await hasher.verify(null, "x")).ok).toBe(false);
+  });
+
+  test("what exceeds the queue is 503 with Retry-After, the rest is served", async () => {
+    const small = createPasswordHasher({ concurrency: 1, queue: 2 });
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => small.verify(null, "x")));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected", "rejected"]);
+    const refused = results.find((result) => result.status === "rejected")?.reason as ServiceError;
+    expect(refused).toMatchObject({ status: 503, code: "unavailable", retryAfter: 1 });
+    expect((await small.verify(null, "x")).ok).toBe(false);
+    await small.close();
+  });
+
+  test("closing finishes what runs, refuses what waits and what comes", async () => {
+    const closing = createPasswordHasher({ concurrency: 1 });
+    const first = closing.verify(null, "x");
+    const second = closing.verify(null, "x").catch((error: unknown) => error);
+    await closing.close();
+    expect(await first).toEqual({ ok: false, rehash: false });
+    expect(await second).toBeInstanceOf(ServiceError);
+    await expect(closing.hash("x")).rejects.toMatchObject({ code: "unavailable" });
+    await closing.close();
+  });
+
+  test("a helper that dies is replaced; its jobs are 503", async () => {
+    const pool = createHashPool({ concurrency: 1, queue: 8, niceness: 0 });
+    const cost = { memoryCost: 1_048_576, timeCost: 4, parallelism: 1 };
+    const lost = pool.run({ password: "x", cost }).catch((error: unknown) => error);
+    const pid = pool.helperPid();
+    if (pid === undefined) throw new Error("no helper runs");
+    process.kill(pid, "SIGKILL");
+    expect(await lost).toMatchObject({ code: "unavailable" });
+    expect(await pool.run({ password: "x", cost: { ...cost, memoryCost: 64, timeCost: 1 } })).toHaveProperty("digest");
+    await pool.close();
+  });
+});
+
+describe("rules for new passwords", () => {
+  const owner = { email: "Jo.Public@acme.test", orgName: "Acme Größe" };
+
+  test.each([
+    ["short", "aB3$xyz", "too_short"],
+    ["seven astral code points", "🔑".repeat(7), "too_short"],
+    ["far too long", "x".repeat(1_025), "too_long"],
+    ["common", "password1", "too_common"],
+    ["common in capitals", "PASSWORD1", "too_common"],
+    ["common in full-width", "ｐａｓｓｗｏｒｄ１", "too_common"],
+    ["the address", "jo.public@ACME.test", "equals_email"],
+    ["the organization", " ACME GRÖSSE", "equals_organization"],
+  ])("%s is refused", async (_, password, code) => {
+    expect(await checkPassword(password, owner)).toMatchObject({ field: "password", code });
+  });
+
+  test.each(["🔑".repeat(8), "kx8!wq2z", "a long sentence without digits", "x1".repeat(64), " leading and trailing "])("%s is taken", async (password) => {
+    expect(await checkPassword(password, owner)).toBeUndefined();
+  });
+
+  test("the list is long", async () => {
+    for (const password of ["12345678", "qwertyuiop", "iloveyou1", "trustno1", "baseball", "1q2w3e4r"]) expect(await isCommonPassword(password), password).toBe(true);
+    expect(await isCommonPassword("kx8!wq2z")).toBe(false);
+  });
+});
+
+test("names are compared after NFKC and case folding", () => {
+  for (const [a, b] of [["Acme", "aCME"], ["ＡＣＭＥ", "acme"], ["STRASSE", "Straße"], ["ΣΊΣΥΦΟΣ", "σίσυφος"], ["ﬁrm", "FIRM"], ["e\u0301", "É"], [" Acme ", "Acme"]] as const) {
+    expect(foldName(a), a).toBe(foldName(b));
+  }
+  expect(foldName("Acme")).not.toBe(foldName("Acne"));
+  for (const name of ["Straße", "İstanbul", "ﬁ", "ΰ"]) expect(foldName(foldName(name)), name).toBe(foldName(name));
+});

@@ -1,0 +1,44 @@
+import { generateSync } from "otplib";
+import { expect, test } from "vitest";
+import { generateTotpSecret, matchTotpStep, otpauthUri } from "../../src/platform/crypto/totp.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+
+test("secrets have 160 bits in base32 without padding", () => {
+  const secrets = new Set(Array.from({ length: 50 }, () => generateTotpSecret(systemRandom)));
+  expect(secrets.size).toBe(50);
+  for (const secret of secrets) expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+});
+
+test("RFC 6238's vectors, shortened to six digits", () => {
+  const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+  for (const [seconds, code] of [[59, "287082"], [1111111109, "081804"], [1111111111, "050471"], [1234567890, "005924"], [2000000000, "279037"], [20000000000, "353130"]] as const) {
+    expect(matchTotpStep(secret, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
+  }
+});
+
+test("one step early and late is taken and named; two are not", () => {
+  const secret = generateTotpSecret(systemRandom);
+  const now = 1_800_000_010;
+  for (const second of [0, 1, 15, 28, 29].map((into) => Math.floor(now / 30) * 30 + into)) {
+    for (const steps of [-2, -1, 0, 1, 2]) {
+      const code = generateSync({ secret, epoch: now + steps * 30 });
+      expect(matchTotpStep(secret, code, second * 1000)).toBe(Math.abs(steps) > 1 ? undefined : Math.floor(now / 30) + steps);
+    }
+  }
+});
+
+test("what is no code of six digits is no match and no failure", () => {
+  const secret = generateTotpSecret(systemRandom);
+  for (const code of ["", "12345", "1234567", "12345a", " 123456", "１２３４５６", "-12345", "1e5000"]) {
+    expect(matchTotpStep(secret, code, 1_800_000_000_000)).toBeUndefined();
+  }
+});
+
+test("the URI is one that apps read, whatever the names hold", () => {
+  const uri = new URL(otpauthUri({ issuer: "Acme: Größe & Söhne", account: "a+b@acme.test", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", label: "my phone?" }));
+  expect(uri.protocol + "//" + uri.host).toBe("otpauth://totp");
+  expect(decodeURIComponent(uri.pathname)).toBe("/Acme Größe & Söhne:a+b@acme.test (my phone?)");
+  expect(uri.searchParams.get("secret")).toBe("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+  expect(uri.searchParams.get("issuer")).toBe("Acme Größe & Söhne");
+  expect(uri.searchParams.get("digits") ?? "6").toBe("6");
+});
