@@ -18,7 +18,7 @@ const AppSchema = defineEntity({
     currency: p.text(),
     plans: p.json().$type<AppPlan[]>(),
     provisionWebhook: p.text(),
-    webhookSecret: p.blob(),
+    webhookSecret: p.blob().$type<Buffer>(),
     status: p.text().$type<AppStatus>(),
     createdBy: p.uuid(),
     keyId: p.uuid(),

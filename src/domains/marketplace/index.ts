@@ -4,7 +4,7 @@ import { createBrowse } from "./browse.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { createInstalls } from "./installs.ts";
 import { createProvisioning } from "./provisioning.ts";
-import { activeAppSlugs, grantedApps, publishedBy } from "./store.ts";
+import { activeAppSlugs, grantedApps, publishedBy, slugsOf } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
@@ -27,6 +27,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     grantedApps,
     /** Apps an organization publishes: its owners administer them without a grant. */
     publishedBy,
+    /** Slugs of apps. */
+    slugsOf: (appIds: readonly string[]) => slugsOf(deps.database, appIds),
   };
 }
 

@@ -8,6 +8,7 @@ import { secretContext } from "./deps.ts";
 import type { App, Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import { emitChanged } from "./installs.ts";
+import type { InstallView } from "./installs.ts";
 import { acceptableEndpoint } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -85,7 +86,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
      * Settles an install by its publisher's report. The signature is judged before the body.
      * Errors: 401 unauthorized, 400 bad_request or validation_error, 409 invalid_transition.
      */
-    async report(installId: string, headers: Headers, body: Uint8Array): Promise<Install> {
+    async report(installId: string, headers: Headers, body: Uint8Array): Promise<InstallView> {
       const app = await authenticate(installId, headers, body);
       const report = parseReport(body);
       return database.transaction(async (tx) => {
@@ -100,7 +101,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
           });
           await emitChanged(tx, installId);
         }
-        return install;
+        return { install, app };
       });
     },
   };

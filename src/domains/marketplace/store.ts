@@ -1,6 +1,6 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 import { App, Install } from "./entities.ts";
 import type { TimelineEvent } from "./rules.ts";
 import { LIVE_INSTALL } from "./rules.ts";
@@ -84,6 +84,12 @@ export async function grantedApps(tx: Pick<Tx, "query">, userUuid: string): Prom
 export async function publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const rows = await tx.query<{ app_id: string }>("select app_id from apps where org_uuid = $1 order by created_at", [orgUuid]);
   return rows.map((row) => row.app_id);
+}
+
+/** Slugs of apps, in any order. */
+export async function slugsOf(database: Pick<Database, "prepared">, appIds: readonly string[]): Promise<string[]> {
+  const rows = await database.prepared<{ slug: string }>("app-slugs", "select slug from apps where app_id = any($1::uuid[])", [appIds]);
+  return rows.map((row) => row.slug);
 }
 
 /** Records who may administer an app. */

@@ -1,0 +1,146 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Outbox, OutboxRow } from "../platform/db/index.ts";
+import type { Log } from "../platform/log.ts";
+
+/** What happens with the messages of one topic. Handlers are idempotent: a crash repeats them. */
+export interface TopicHandler {
+  /** Rejects when a later try makes sense. */
+  handle(payload: Record<string, unknown>, row: OutboxRow): Promise<void>;
+  /** Waits before the tries after a failure, milliseconds; the last repeats. */
+  retry: readonly number[];
+  /** Messages handled at once. */
+  concurrency: number;
+}
+
+/** Settings of {@link createDispatcher}. */
+export interface DispatcherOptions {
+  outbox: Outbox;
+  /** By topic. A topic nobody handles stays in the outbox. */
+  topics: Readonly<Record<string, TopicHandler>>;
+  clock: Clock;
+  log: Log;
+  /** Wait between looks when nobody nudges; default 1,000 ms. */
+  pollMs?: number;
+}
+
+/** Takes messages out of the outbox and hands them to their topics. */
+export interface Dispatcher {
+  start(): void;
+  /** Something was committed: look now. */
+  nudge(): void;
+  /** Takes nothing more and resolves when what is in hand is done or `graceMs` are over. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How long a taken row stays hidden; a handler that takes longer has its row extended. */
+const LEASE_MS = 30_000;
+
+/** One topic: its own slots, so that a slow receiver of one kind holds up no other kind. */
+class Lane {
+  readonly #running = new Map<string, Promise<void>>();
+  #again = false;
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+  readonly #topic: string;
+  readonly #handler: TopicHandler;
+  readonly #options: DispatcherOptions;
+
+  constructor(topic: string, handler: TopicHandler, options: DispatcherOptions) {
+    this.#topic = topic;
+    this.#handler = handler;
+    this.#options = options;
+  }
+
+  /** Looks for due rows; a look asked for while one is under way happens after it. */
+  look(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#looking ??= this.#lookWhileAsked().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    const { outbox, log } = this.#options;
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      const free = this.#handler.concurrency - this.#running.size;
+      if (free <= 0) return;
+      try {
+        const rows = await outbox.claimDue(free, LEASE_MS, [this.#topic]);
+        for (const row of rows) this.#begin(row);
+        if (rows.length === free) this.#again = true;
+      } catch (error) {
+        log.debug({ err: error, topic: this.#topic }, "the outbox could not be read; tried again at the next poll");
+      }
+    }
+  }
+
+  #begin(row: OutboxRow): void {
+    const work = this.#work(row).finally(() => {
+      this.#running.delete(row.id);
+      this.look();
+    });
+    this.#running.set(row.id, work);
+  }
+
+  async #work(row: OutboxRow): Promise<void> {
+    const { outbox, clock, log } = this.#options;
+    try {
+      await this.#handler.handle(row.payload, row);
+      await outbox.complete([row.id]);
+    } catch (error) {
+      const { retry } = this.#handler;
+      const wait = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
+      log.debug({ err: error, topic: this.#topic, id: row.id, attempts: row.attempts }, "a message could not be handled and is tried again");
+      const message = error instanceof Error ? error.message : String(error);
+      await outbox.fail(row.id, message, new Date(clock.now() + wait)).catch((failure: unknown) => {
+        log.debug({ err: failure, id: row.id }, "the row stays hidden until its lease is over");
+      });
+    }
+  }
+
+  async extend(): Promise<void> {
+    if (this.#running.size > 0) await this.#options.outbox.extend([...this.#running.keys()], LEASE_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#looking;
+    await Promise.all(this.#running.values());
+  }
+}
+
+/** Reads the outbox topic by topic: at every nudge, and every `pollMs` as the safety net. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { outbox, log, pollMs = 1_000 } = options;
+  const lanes = Object.entries(options.topics).map(([topic, handler]) => new Lane(topic, handler, options));
+  const timers: NodeJS.Timeout[] = [];
+  const nudge = () => lanes.forEach((lane) => lane.look());
+
+  async function tidy(): Promise<void> {
+    try {
+      for (const lane of lanes) await lane.extend();
+      for (const row of await outbox.dropExpired()) log.warn({ topic: row.topic, id: row.id, attempts: row.attempts, lastError: row.lastError }, "a message was given up: its time was over");
+    } catch (error) {
+      log.debug({ err: error }, "the outbox could not be tidied");
+    }
+  }
+
+  return {
+    start() {
+      timers.push(setInterval(nudge, pollMs), setInterval(() => void tidy(), LEASE_MS / 3));
+      nudge();
+    },
+    nudge,
+    async stop(graceMs) {
+      timers.forEach(clearInterval);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, graceMs);
+      });
+      await Promise.race([Promise.all(lanes.map((lane) => lane.stop())), late]);
+      clearTimeout(timer);
+    },
+  };
+}
