@@ -1,0 +1,147 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
+import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
+import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
+import { startPublisher } from "./publisher.ts";
+
+/** Settings of {@link runStory}. */
+export interface StoryOptions {
+  /** Address of a running service of the development profile. */
+  baseUrl: string;
+  /** Address of the first owner, who is platform admin. */
+  ownerEmail: string;
+  /** Says a line to a person. */
+  say(line: string): void;
+}
+
+const PASSWORD = "correct horse battery staple";
+
+function bearer(token: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+}
+
+function connect(baseUrl: string, token?: string): Transport {
+  return createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: token === undefined ? [] : [bearer(token)] });
+}
+
+/** Newest magic link for an address out of the development mailbox. */
+async function linkToken(baseUrl: string, email: string): Promise<string> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const response = await fetch(`${baseUrl}/dev/mailbox.json`);
+    const mails = (await response.json()) as { to: string; text: string }[];
+    const token = mails.find((mail) => mail.to === email)?.text.match(/[?&]token=([A-Za-z0-9_-]{20,})/)?.[1];
+    if (token !== undefined) return token;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`no magic link for ${email} arrived in ${baseUrl}/dev/mailbox`);
+}
+
+async function signInByLink(baseUrl: string, email: string): Promise<string> {
+  const login = createClient(LoginService, connect(baseUrl));
+  await login.sendMagicLink({ email });
+  const { accessToken } = await login.verifyMagicLink({ token: await linkToken(baseUrl, email) });
+  if (accessToken === undefined) throw new Error("the magic link asked for a second factor");
+  return accessToken;
+}
+
+async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOptions["say"]): Promise<void> {
+  const interceptors = [bearer(token)];
+  const rest = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } });
+  const { org_name: name, roles } = (await rest.json()) as { org_name: string; roles: string[] };
+  say(`   REST      ${name}, ${roles.join(", ")}`);
+  const transports: [string, Transport][] = [
+    ["Connect ", createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors })],
+    ["gRPC    ", createGrpcTransport({ baseUrl, interceptors })],
+    ["gRPC-Web", createGrpcWebTransport({ baseUrl, httpVersion: "1.1", interceptors })],
+  ];
+  for (const [protocol, transport] of transports) {
+    const me = await createClient(AccessService, transport).getMe({});
+    say(`   ${protocol}  ${me.orgName}, ${me.roles.join(", ")}`);
+  }
+}
+
+/**
+ * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
+ * approves; the buyer installs and watches; a second install is refused; the audit log tells; logout ends the token.
+ */
+export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
+  const mark = Date.now().toString(36);
+
+  say(`1. ${ownerEmail} signs in by magic link`);
+  const ownerToken = await signInByLink(baseUrl, ownerEmail);
+  say("2. The same question over four protocols: GET /api/auth/me");
+  await meOverEveryProtocol(baseUrl, ownerToken, say);
+
+  const email = `ada+${mark}@orbit.test`;
+  const orgName = `Orbit ${mark}`;
+  say(`3. A publisher signs up: ${orgName}`);
+  await createClient(UsersService, connect(baseUrl)).createOrganization({ name: orgName, email, password: PASSWORD, firstName: "Ada" });
+  const signedIn = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });
+  const publisherToken = signedIn.accessToken ?? "";
+  say(`   ${email} signs in by password; the token lasts ${signedIn.expiresIn} s`);
+
+  const publisher = await startPublisher(() => ({ status: 200, body: { endpoint_url: `https://orbit.example/${mark}`, message: "welcome aboard" } }));
+  try {
+    const slug = `orbit-${mark}`;
+    const app = await createClient(PublisherService, connect(baseUrl, publisherToken)).publishApp({
+      name: "Orbit Analytics", slug, description: "Dashboards for orbital operations", deploymentModes: ["multi_tenant"],
+      pricingModel: "seat", basePriceCents: 1900, currency: "usd", provisionWebhook: publisher.url,
+    });
+    publisher.useSecret(app.webhookSecret);
+    say(`4. ${orgName} publishes ${slug}: ${app.status}; its webhook secret is shown once`);
+
+    const platform = createClient(PublisherService, connect(baseUrl, ownerToken));
+    const approved = await platform.approveApp({ appId: app.appId });
+    say(`5. The platform admin approves it: ${approved.status}`);
+
+    const buyer = createClient(BuyerService, connect(baseUrl, ownerToken));
+    const found = await buyer.browseApps({ q: mark });
+    say(`6. Acme browses the marketplace: ${found.total} match, ${found.apps.map((each) => each.slug).join(", ")}`);
+    const install = await buyer.installApp({ slug, quantity: 3 });
+    say(`7. Acme installs it: ${install.status}`);
+    await watchInstall(baseUrl, ownerToken, install.installId, say);
+    say(`   the publisher got ${publisher.calls.length} signed call(s), first ${publisher.calls[0]?.type}`);
+
+    await buyer.installApp({ slug }).then(
+      () => Promise.reject(new Error("a second live install was accepted")),
+      (error: unknown) => {
+        if (ConnectError.from(error).code !== Code.AlreadyExists) throw error;
+        say("8. A second install is refused: already_installed");
+      },
+    );
+  } finally {
+    await publisher.close();
+  }
+
+  const events = await createClient(AuthEventsService, connect(baseUrl, ownerToken)).listAuthEvents({ limit: 5 });
+  say(`9. The audit log remembers ${events.total} authentication events of Acme, newest ${events.data[0]?.type}`);
+  await createClient(LoginService, connect(baseUrl, publisherToken)).logout({});
+  const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
+  if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
+  say("10. After logout the very next request is refused: 401");
+}
+
+async function watchInstall(baseUrl: string, token: string, installId: string, say: StoryOptions["say"]): Promise<void> {
+  const buyer = createClient(BuyerService, connect(baseUrl, token));
+  let told = 0;
+  for (let attempt = 0; attempt < 300; attempt++) {
+    const install = await buyer.getInstall({ installId });
+    for (const line of install.timeline.slice(told)) say(`   ${line.event.padEnd(14)} ${line.detail ?? ""}`);
+    told = install.timeline.length;
+    if (install.status === "active") {
+      say(`   active at ${install.endpointUrl}`);
+      return;
+    }
+    if (install.status === "deprovisioned") throw new Error(`the install failed: ${install.failureReason}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("the install was not active after 30 s");
+}
