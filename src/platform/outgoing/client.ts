@@ -1,0 +1,146 @@
+import { Agent } from "undici";
+import type { Dispatcher } from "undici";
+import { decodeBounded, readBounded } from "./body.ts";
+import { createConnector } from "./connector.ts";
+import { OutgoingError, outgoingError } from "./failure.ts";
+import { createGuard } from "./guard.ts";
+import type { GuardOptions, OutgoingGuard } from "./guard.ts";
+import type { Resolve } from "./resolve.ts";
+
+export { OutgoingError } from "./failure.ts";
+export type { OutgoingReason } from "./failure.ts";
+
+/** A call to a URL somebody else chose. */
+export interface OutgoingRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: Buffer | string;
+  /** Milliseconds for everything, from name resolution to the body's last byte. Default 15,000. */
+  timeoutMs?: number;
+  /** Bytes of the body to keep, after decoding. Default 64 KiB. */
+  maxBytes?: number;
+  signal?: AbortSignal;
+}
+
+/** An answer, whatever its status; redirects are answers. */
+export interface OutgoingResponse {
+  status: number;
+  /** Names in lower case; repeated headers joined with `, `. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  /** The body was longer than what is kept. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+/** An HTTP client for URLs of tenants. */
+export interface GuardedClient extends Pick<OutgoingGuard, "vetUrl"> {
+  /** Rejects with `OutgoingError`, or with the reason of `signal` when that is what ended it. */
+  request(request: OutgoingRequest): Promise<OutgoingResponse>;
+  /** Takes no more calls, waits for those under way, at most `graceMs` (default 5,000), and ends every connection. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export interface GuardedClientOptions extends GuardOptions {
+  /** Replaces name resolution (tests). */
+  resolve?: Resolve;
+  /** Default `Atrium/1`. */
+  userAgent?: string;
+  /** Milliseconds for resolution, TCP and TLS. Default 5,000. */
+  connectTimeoutMs?: number;
+  /** Connections to one origin at once; further calls wait. Default 32. */
+  connectionsPerOrigin?: number;
+  /** Certificates to trust instead of the public ones, PEM (tests). */
+  ca?: string;
+}
+
+const maxHeaderBytes = 16 * 1024;
+const maxInformational = 16;
+
+/**
+ * undici behind a connect step of our own (decisions 11.5). HTTP/1.1; follows no redirects, reads no proxy
+ * variables, asks for no content coding; every connection, also one used again, leads to an address that was vetted.
+ */
+export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
+  const { resolve, ca, userAgent = "Atrium/1", connectTimeoutMs = 5_000, connectionsPerOrigin = 32 } = options;
+  const guard = createGuard(options);
+  const agent = new Agent({
+    connect: createConnector({ guard, resolve, connectTimeoutMs, ca }),
+    connections: connectionsPerOrigin,
+    pipelining: 1,
+    maxHeaderSize: maxHeaderBytes,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 30_000,
+    // One clock for all of it: the call's own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  });
+
+  async function exchange(url: URL, request: OutgoingRequest, stop: AbortController): Promise<Omit<OutgoingResponse, "durationMs">> {
+    const { maxBytes = 64 * 1024 } = request;
+    const answer = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: request.method,
+      headers: { "user-agent": userAgent, accept: "*/*", "accept-encoding": "identity", ...request.headers },
+      body: request.body ?? null,
+      signal: stop.signal,
+      onInfo: informationalLimit(stop),
+    });
+    // Nobody else listens once reading stops early.
+    answer.body.on("error", () => undefined);
+    const headers = flatten(answer.headers);
+    const kept = await readBounded(answer.body, maxBytes);
+    if (request.method === "HEAD") return { status: answer.statusCode, headers, ...kept };
+    return { status: answer.statusCode, headers, ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)) };
+  }
+
+  return {
+    vetUrl: guard.vetUrl,
+    async request(request) {
+      const started = performance.now();
+      request.signal?.throwIfAborted();
+      if (guard.vetUrl(request.url) !== undefined) throw new OutgoingError("refused_address");
+      const stop = new AbortController();
+      const cancel = (): void => stop.abort(request.signal?.reason);
+      request.signal?.addEventListener("abort", cancel, { once: true });
+      const timer = setTimeout(() => stop.abort(new OutgoingError("timeout")), request.timeoutMs ?? 15_000);
+      try {
+        const answer = await exchange(new URL(request.url), request, stop);
+        return { ...answer, durationMs: Math.round(performance.now() - started) };
+      } catch (error) {
+        request.signal?.throwIfAborted();
+        throw stop.signal.aborted ? outgoingError(stop.signal.reason) : outgoingError(error);
+      } finally {
+        clearTimeout(timer);
+        request.signal?.removeEventListener("abort", cancel);
+      }
+    },
+    async close(graceMs = 5_000) {
+      const timer = setTimeout(() => void agent.destroy(), graceMs);
+      await agent.close();
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Counts 1xx answers and their headers: the parser's own limit starts anew with each. */
+function informationalLimit(stop: AbortController): NonNullable<Dispatcher.RequestOptions["onInfo"]> {
+  let count = 0;
+  let bytes = 0;
+  return ({ headers }) => {
+    count += 1;
+    for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length;
+    if (count > maxInformational || bytes > maxHeaderBytes) stop.abort(new OutgoingError("too_large", undefined, "too many interim answers"));
+  };
+}
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return flat;
+}

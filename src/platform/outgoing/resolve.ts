@@ -1,0 +1,28 @@
+import { Resolver, lookup } from "node:dns/promises";
+
+/** All addresses of a host name; rejects or gives none when there are none. */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+const loopback = ["127.0.0.1", "::1"];
+
+/**
+ * Asks the name servers directly, so that slow ones of strangers never occupy the threads that files and the
+ * system's resolver share, and no search domain or hosts file gives a stranger's name a private meaning.
+ */
+export const resolvePublic: Resolve = async (host, signal) => {
+  if (host === "localhost" || host.endsWith(".localhost")) return loopback;
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  const cancel = (): void => resolver.cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const found = [v4, v6].flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (found.length === 0 && v4.status === "rejected") throw v4.reason;
+    return found;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+};
+
+/** The system's own way, hosts file included: for the few hosts the operator named. */
+export const resolveSystem: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
