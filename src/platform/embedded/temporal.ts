@@ -1,0 +1,77 @@
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkNamespace } from "../temporal/health.ts";
+import { rememberedPort } from "./ports.ts";
+import { endProcess, listProcesses } from "./processes.ts";
+import { lastWords, startServer } from "./server-process.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { StartError } from "./start-error.ts";
+import { supervise } from "./supervisor.ts";
+import type { Supervised } from "./supervisor.ts";
+
+/** What the embedded Temporal development server needs to know. */
+export interface TemporalOptions {
+  /** Absolute data folder, locked by the caller; workflows are kept in `temporal.db` inside. */
+  folder: string;
+  /** The program, from `temporalProgram`. */
+  program: string;
+  /** Namespace made at the start. Default `atrium`. */
+  namespace?: string;
+  /** One line about what goes on. */
+  log(line: string): void;
+  /** Called once when it cannot be kept alive. */
+  onFatal(error: StartError): void;
+}
+
+/** A running Temporal server of our own. */
+export interface EmbeddedTemporal extends Supervised {
+  /** `127.0.0.1:port`. */
+  readonly address: string;
+  readonly namespace: string;
+}
+
+const STOP_STEPS = [["SIGTERM", 3000], ["SIGKILL", 2000]] as const;
+const READY_MS = 30_000;
+
+/**
+ * Starts the development server on 127.0.0.1 and keeps it alive. One left over from a crash is ended first.
+ * @throws StartError in one line when it cannot be started.
+ */
+export async function startTemporal({ folder, program, namespace = "atrium", log, onFatal }: TemporalOptions): Promise<EmbeddedTemporal> {
+  const database = join(folder, "temporal.db");
+  const logFile = join(folder, "temporal.log");
+  await endLeftovers(database);
+  const port = await rememberedPort(folder, "temporal");
+  const address = `127.0.0.1:${port}`;
+  const args = [
+    "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port),
+    "--db-filename", database, "--namespace", namespace, "--log-level", "error",
+  ];
+
+  async function start(): Promise<ServerProcess> {
+    await endLeftovers(database);
+    // Its own settings come from here alone: no TEMPORAL_ variable, no file in the person's home.
+    const env = { PATH: dirname(program), HOME: folder };
+    const server = await startServer({ command: program, args, cwd: folder, env, logFile, stopSteps: STOP_STEPS });
+    const until = Date.now() + READY_MS;
+    while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
+      const end = server.ended();
+      if (end !== undefined) throw new StartError(`The Temporal development server did not start (${end}): ${lastWords(logFile)}; its log is ${logFile}`);
+      if (Date.now() > until) {
+        await server.stop();
+        throw new StartError(`The Temporal development server was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
+      }
+      await sleep(30);
+    }
+    return server;
+  }
+
+  const supervised = await supervise({ name: "The Temporal development server", start, log, onFatal });
+  return { ...supervised, address, namespace };
+}
+
+/** Ends a server that a crash left running on this data. */
+async function endLeftovers(database: string): Promise<void> {
+  const ours = listProcesses().filter(({ args }) => args.some((arg, index) => arg === database && args[index - 1] === "--db-filename"));
+  await Promise.all(ours.map(({ pid }) => endProcess(pid, STOP_STEPS)));
+}
