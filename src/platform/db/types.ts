@@ -23,12 +23,36 @@ export interface Tx {
   afterCommit(action: () => void): void;
 }
 
+/** What must become true in the very transaction of an effect: the idempotency record of its request. */
+export interface Effect {
+  /** Called after the flush, last before COMMIT; what it throws rolls the transaction back. */
+  commit(tx: Tx): Promise<void>;
+}
+
+/** Whoever a transaction is run for; a `Caller` is one. */
+export interface OnBehalf {
+  /** Set when the request carries an Idempotency-Key. */
+  readonly effect?: Effect | undefined;
+}
+
 /** The database as domains see it. */
 export interface Database {
-  /** Runs `work` in one transaction: flush and commit when it resolves, roll back when it rejects. */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction: flush and commit when it resolves, roll back when it rejects.
+   *
+   * After a deadlock, a serialization failure or a lost optimistic lock, `work` runs again from its start
+   * (three times at most), on a fresh EntityManager: it must touch the outside world only through `tx`.
+   * Without the database, or when it is too slow, the error is `unavailable` (503).
+   *
+   * Pass the caller as `onBehalf` to the one transaction that makes a POST's effect, so that its
+   * Idempotency-Key is spent in that transaction; not to transactions that record a refusal.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T>;
   /** Reads with a fresh identity map outside an explicit transaction. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
-  /** A prepared statement outside any transaction, for hot reads. `name` is unique per text. */
+  /**
+   * A prepared statement outside any transaction, on connections of its own: hot reads, and writes of one statement.
+   * `name` is unique per text. `bigint` and `numeric` come as strings, `timestamptz` as Date, `date` as text.
+   */
   prepared<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
 }

@@ -1,0 +1,6 @@
+import type { MigrationObject } from "../platform/db/migrator.ts";
+import { foundation } from "./0001-foundation.ts";
+import { identity } from "./0002-identity.ts";
+
+/** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
+export const migrations: readonly MigrationObject[] = [foundation, identity];

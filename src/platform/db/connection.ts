@@ -1,0 +1,86 @@
+import pg from "pg";
+import { parseIntoClientConfig } from "pg-connection-string";
+import type { Log } from "../log.ts";
+
+/** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
+export const appRole = "atrium_app";
+
+/** Patience with the database, in milliseconds. A wait and an answer together stay below the 10 s of decisions 16.1. */
+export const patience = { poolWaitMs: 2_000, statementMs: 5_000, answerMs: 6_000, idleInTransactionMs: 10_000 };
+
+// `date` and `interval` as the text they are; node-postgres would make local times of them.
+const types = new pg.TypeOverrides();
+for (const oid of [1082, 1186]) types.setTypeParser(oid, (text: string) => text);
+
+type Send = (...args: unknown[]) => unknown;
+
+/**
+ * A connection that is closed when an answer does not come in time. node-postgres' own `query_timeout` reports the time-out,
+ * but then a deaf connection goes back into the pool and every later user waits again.
+ */
+class BoundedClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    const send = super.query.bind(this) as unknown as Send;
+    const bounded: Send = (...args) => {
+      const timer = setTimeout(() => {
+        this.connection.stream.destroy(new Error("Connection terminated: no answer from the database in time"));
+      }, patience.answerMs);
+      const callback = args.at(-1);
+      if (typeof callback === "function") {
+        args[args.length - 1] = (...results: unknown[]) => {
+          clearTimeout(timer);
+          (callback as Send)(...results);
+        };
+        return send(...args);
+      }
+      const answer = send(...args);
+      if (answer instanceof Promise) return answer.finally(() => clearTimeout(timer));
+      clearTimeout(timer);
+      return answer;
+    };
+    this.query = bounded as unknown as pg.Client["query"];
+  }
+}
+
+/** How to reach a database, without what a person may not see. */
+export function describeDatabase(url: string): string {
+  const { host, port, database } = parseIntoClientConfig(url);
+  return `${database ?? "postgres"} at ${host ?? "localhost"}:${port ?? 5432}`;
+}
+
+/** Settings for a connection that works as the restricted role from its first statement on. */
+function appConfig(url: string): pg.ClientConfig {
+  const config = parseIntoClientConfig(url);
+  return {
+    ...config,
+    // `role` in the start-up packet is SET ROLE without a round trip, and RESET ROLE comes back to it.
+    options: [config.options, `-c role=${appRole}`].filter(Boolean).join(" "),
+    application_name: config.application_name ?? "atrium",
+    statement_timeout: patience.statementMs,
+    idle_in_transaction_session_timeout: patience.idleInTransactionMs,
+    keepAlive: true,
+    types,
+  };
+}
+
+/** A pool of connections in the restricted role. Nobody waits longer than 2 s for one of them. */
+export function appPool(url: string, max: number, log: Log): pg.Pool {
+  const pool = new pg.Pool({
+    ...appConfig(url),
+    max,
+    Client: BoundedClient,
+    connectionTimeoutMillis: patience.poolWaitMs,
+    idleTimeoutMillis: 60_000,
+  });
+  // Without listeners a dropped connection would end the process; the pool has replaced it already.
+  const note = (error: Error): void => log.warn({ err: error }, "database connection lost");
+  pool.on("error", note);
+  pool.on("connect", (client) => client.on("error", (error) => log.debug({ err: error }, "database connection error")));
+  return pool;
+}
+
+/** Settings for the owner of the schema: no statement limits, since a migration may take its time. */
+export function ownerConfig(url: string): pg.PoolConfig {
+  return { ...parseIntoClientConfig(url), application_name: "atrium-migrations", connectionTimeoutMillis: 5_000, keepAlive: true, types };
+}

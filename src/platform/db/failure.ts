@@ -1,0 +1,44 @@
+import { OptimisticLockError } from "@mikro-orm/core";
+import { errors, ServiceError } from "../errors.ts";
+
+/** Network and SQLSTATE codes that mean "the database is away", not "the statement is wrong". */
+const away = new Set([
+  "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT",
+  "57014", "57P01", "57P02", "57P03", "57P05", "25006", "25P02", "25P03", "55P03",
+]);
+/** node-postgres has no codes for these. */
+const awayText =
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after)/;
+const again = new Set(["40001", "40P01"]);
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+/** The database cannot be reached, is full, shuts down, or does not answer in time. */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined && (away.has(code) || /^(08|53|58)...$/.test(code))) return true;
+  return error instanceof Error && awayText.test(error.message);
+}
+
+/** The same transaction may well succeed when it is run again. */
+export function isRetryable(error: unknown): boolean {
+  const code = codeOf(error);
+  return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError;
+}
+
+/** What a caller gets: `unavailable` for a database that is away, everything else as it is. */
+export function mapFailure(error: unknown): unknown {
+  if (error instanceof ServiceError) return error;
+  if (isUnavailable(error) || isRetryable(error)) return errors.unavailable({ retryAfter: 1, cause: error });
+  return error;
+}
+
+/** Name of the unique, exclusion, check or foreign key constraint that refused a write; undefined for other errors. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (!codeOf(error)?.startsWith("23")) return undefined;
+  const name = (error as { constraint?: unknown }).constraint;
+  return typeof name === "string" ? name : undefined;
+}

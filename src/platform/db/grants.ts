@@ -1,0 +1,20 @@
+import { appRole } from "./connection.ts";
+
+const name = /^[a-z_][a-z0-9_]*$/;
+
+function grant(rights: string, kind: string, names: readonly string[]): string {
+  for (const one of names) if (!name.test(one)) throw new Error(`not a plain table name: ${one}`);
+  return `grant ${rights} on ${kind} ${names.join(", ")} to ${appRole}`;
+}
+
+/** SQL: the application may read and change rows of these tables. Identity columns need no grant for their sequence. */
+export const grantApp = (...tables: string[]): string => grant("select, insert, update, delete", "table", tables);
+
+/** SQL: the application may read and add rows of these tables, but never change or remove one. */
+export const grantAppendOnly = (...tables: string[]): string => grant("select, insert", "table", tables);
+
+/** SQL: the application may read these tables. */
+export const grantRead = (...tables: string[]): string => grant("select", "table", tables);
+
+/** SQL: the application may draw from these sequences (`serial` columns and free sequences). */
+export const grantSequence = (...sequences: string[]): string => grant("usage, select", "sequence", sequences);

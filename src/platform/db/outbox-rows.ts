@@ -1,0 +1,19 @@
+import type { Clock } from "../clock.ts";
+import type { OutboxMessage, Tx } from "./types.ts";
+
+/** Writes the messages of one transaction with one statement. */
+export async function insertOutbox(tx: Pick<Tx, "query">, clock: Clock, messages: readonly OutboxMessage[]): Promise<void> {
+  const now = new Date(clock.now());
+  const rows = messages.map((message) => ({
+    topic: message.topic,
+    payload: message.payload,
+    available_at: message.availableAt ?? now,
+    expires_at: message.expiresAt ?? null,
+  }));
+  await tx.query(
+    `insert into outbox (topic, payload, created_at, available_at, expires_at)
+     select topic, payload, $1, available_at, expires_at
+     from jsonb_to_recordset($2) as message(topic text, payload jsonb, available_at timestamptz, expires_at timestamptz)`,
+    [now, JSON.stringify(rows)],
+  );
+}

