@@ -1,0 +1,95 @@
+import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
+
+/** Upper bounds of the duration buckets, in seconds. */
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+
+/** Counts of one rpc over one protocol. Plain numbers: this is touched by every request. */
+class Series {
+  readonly labels: string;
+  count = 0;
+  seconds = 0;
+  readonly buckets = new Float64Array(bounds.length);
+  readonly errors = new Map<string, number>();
+
+  constructor(rpc: string, protocol: string) {
+    this.labels = `rpc="${rpc}",protocol="${protocol}"`;
+  }
+
+  observe(seconds: number, errorCode: string): void {
+    this.count++;
+    this.seconds += seconds;
+    for (let at = 0; at < bounds.length; at++) {
+      if (seconds <= (bounds[at] as number)) {
+        this.buckets[at] = (this.buckets[at] as number) + 1;
+        break;
+      }
+    }
+    if (errorCode !== "") this.errors.set(errorCode, (this.errors.get(errorCode) ?? 0) + 1);
+  }
+}
+
+/** Prometheus metrics of one process. */
+export interface Metrics {
+  /** One call done: `rpc` is `service/Method`, `errorCode` empty for success. */
+  observe(rpc: string, protocol: string, seconds: number, errorCode: string): void;
+  /** A gauge that is read whenever metrics are asked for: pool, outbox, worker. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** For metrics that libraries make. */
+  readonly registry: Registry;
+  /** Everything in Prometheus text format 0.0.4. */
+  text(): Promise<string>;
+}
+
+/** Makes an empty set of metrics; `defaults` adds prom-client's own of the process and of Node. */
+export function createMetrics(options: { defaults: boolean } = { defaults: false }): Metrics {
+  const registry = new Registry();
+  const series = new Map<string, Map<string, Series>>();
+  if (options.defaults) collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    observe(rpc, protocol, seconds, errorCode) {
+      let byProtocol = series.get(rpc);
+      if (byProtocol === undefined) series.set(rpc, (byProtocol = new Map()));
+      let one = byProtocol.get(protocol);
+      if (one === undefined) byProtocol.set(protocol, (one = new Series(rpc, protocol)));
+      one.observe(seconds, errorCode);
+    },
+    gauge(name, help, read) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          this.set(await read());
+        },
+      });
+    },
+    text: async () => `${await registry.metrics()}${print([...series.values()].flatMap((byProtocol) => [...byProtocol.values()]))}`,
+  };
+}
+
+function print(all: readonly Series[]): string {
+  const errors = all.flatMap(({ labels, errors: codes }) => [...codes].map(([code, count]) => `rpc_errors_total{${labels},code="${code}"} ${count}`));
+  const durations = all.flatMap((one) => {
+    let below = 0;
+    const lines = bounds.map((bound, at) => `rpc_duration_seconds_bucket{${one.labels},le="${bound}"} ${(below += one.buckets[at] as number)}`);
+    return [
+      ...lines,
+      `rpc_duration_seconds_bucket{${one.labels},le="+Inf"} ${one.count}`,
+      `rpc_duration_seconds_sum{${one.labels}} ${one.seconds}`,
+      `rpc_duration_seconds_count{${one.labels}} ${one.count}`,
+    ];
+  });
+  return [
+    "# HELP rpc_requests_total Calls done.",
+    "# TYPE rpc_requests_total counter",
+    ...all.map(({ labels, count }) => `rpc_requests_total{${labels}} ${count}`),
+    "# HELP rpc_errors_total Calls that ended in an error, by code.",
+    "# TYPE rpc_errors_total counter",
+    ...errors,
+    "# HELP rpc_duration_seconds Time from the end of the request's headers to the answer.",
+    "# TYPE rpc_duration_seconds histogram",
+    ...durations,
+    "",
+  ].join("\n");
+}

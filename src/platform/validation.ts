@@ -1,0 +1,168 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { rules as rulesOption } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Rules } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { FieldViolation } from "./errors.ts";
+import { compileValue } from "./value-rules.ts";
+import type { ValueCheck } from "./value-rules.ts";
+
+/** Adds to `found` what breaks the rules in `message`; `prefix` is the path of the message, with its dot. */
+type MessageCheck = (message: Message, prefix: string, found: FieldViolation[]) => void;
+type FieldCheck = (message: Record<string, unknown>, prefix: string, found: FieldViolation[]) => void;
+
+/** Judges a whole message by the `rules` of its fields; undefined when nothing is wrong. */
+export type Validator = (message: Message) => FieldViolation[] | undefined;
+
+const compiled = new WeakMap<DescMessage, { check: MessageCheck | undefined }>();
+
+/**
+ * Compiles the `rules` options of a message and of the messages in it. Undefined when there are none.
+ * Fields named in `except` (top level, proto names) are left out.
+ */
+export function compileValidator(desc: DescMessage, except?: ReadonlySet<string>): Validator | undefined {
+  const check = except === undefined || except.size === 0 ? checkOf(desc) : compileMessage(desc, except);
+  if (check === undefined) return undefined;
+  return (message) => {
+    const found: FieldViolation[] = [];
+    check(message, "", found);
+    return found.length === 0 ? undefined : found;
+  };
+}
+
+/** Rules of one scalar field for a value that is text, such as a path parameter; undefined when there is nothing to check. */
+export function compileText(field: DescField): ValueCheck | undefined {
+  if (field.fieldKind !== "scalar") return undefined;
+  const rules = rulesOf(field);
+  const check = rules === undefined ? undefined : compileValue(field, rules);
+  if (field.scalar === ScalarType.STRING) return check;
+  if (!integers.has(field.scalar)) return undefined;
+  return (value) => (/^-?\d{1,20}$/.test(String(value)) ? check?.(Number(value)) : { code: "type", message: "must be an integer" });
+}
+
+const integers: ReadonlySet<ScalarType> = new Set([
+  ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32, ScalarType.FIXED32, ScalarType.SFIXED32,
+  ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64,
+]);
+
+/** The rules a field declares. */
+export function rulesOf(field: DescField): Rules | undefined {
+  return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
+}
+
+function checkOf(desc: DescMessage): MessageCheck | undefined {
+  let entry = compiled.get(desc);
+  if (entry === undefined) {
+    const slot: { check: MessageCheck | undefined } = { check: undefined };
+    // A message that contains itself finds this slot while it is being compiled.
+    slot.check = (message, prefix, found) => made?.(message, prefix, found);
+    compiled.set(desc, slot);
+    const made = compileMessage(desc, undefined);
+    slot.check = made;
+    entry = slot;
+  }
+  return entry.check;
+}
+
+function compileMessage(desc: DescMessage, except: ReadonlySet<string> | undefined): MessageCheck | undefined {
+  if (desc.typeName.startsWith("google.protobuf.")) return undefined;
+  const checks: FieldCheck[] = [];
+  for (const field of desc.fields) {
+    if (except?.has(field.name) === true) continue;
+    const check = compileField(field);
+    if (check !== undefined) checks.push(check);
+  }
+  if (checks.length === 0) return undefined;
+  return (message, prefix, found) => {
+    for (const check of checks) check(message as unknown as Record<string, unknown>, prefix, found);
+  };
+}
+
+function compileField(field: DescField): FieldCheck | undefined {
+  const rules = rulesOf(field);
+  const inner = innerCheck(field, rules);
+  if (rules === undefined && inner === undefined) return undefined;
+  const read = reader(field);
+  const absent = absence(field);
+  const size = rules === undefined ? undefined : sizeCheck(field, rules);
+  const required = rules?.required === true;
+  const { name } = field;
+  return (message, prefix, found) => {
+    const value = read(message);
+    if (absent(value)) {
+      if (required) found.push({ field: prefix + name, code: "required", message: "is required" });
+      return;
+    }
+    const fault = size?.(value);
+    if (fault !== undefined) found.push({ field: prefix + name, ...fault });
+    else inner?.(value, prefix + name, found);
+  };
+}
+
+type InnerCheck = (value: unknown, path: string, found: FieldViolation[]) => void;
+
+/** What is checked of a value that is there: its own rules, each item, or the fields of a message. */
+function innerCheck(field: DescField, rules: Rules | undefined): InnerCheck | undefined {
+  const one = itemCheck(field, rules);
+  if (one === undefined) return undefined;
+  if (field.fieldKind === "list") {
+    return (value, path, found) => (value as unknown[]).forEach((item, at) => one(item, `${path}[${at}]`, found));
+  }
+  if (field.fieldKind === "map") {
+    return (value, path, found) => {
+      for (const [key, item] of Object.entries(value as object)) one(item, `${path}.${key}`, found);
+    };
+  }
+  return one;
+}
+
+function itemCheck(field: DescField, rules: Rules | undefined): InnerCheck | undefined {
+  if (field.message !== undefined) {
+    const check = checkOf(field.message);
+    return check === undefined ? undefined : (value, path, found) => check(value as Message, `${path}.`, found);
+  }
+  const check = rules === undefined ? undefined : compileValue(field, rules);
+  if (check === undefined) return undefined;
+  return (value, path, found) => {
+    const fault = check(value);
+    if (fault !== undefined) found.push({ field: path, ...fault });
+  };
+}
+
+function sizeCheck(field: DescField, rules: Rules): ValueCheck | undefined {
+  const { minItems, maxItems, unique } = rules;
+  if (field.fieldKind !== "list" && field.fieldKind !== "map") return undefined;
+  if (minItems === 0 && maxItems === 0 && !unique) return undefined;
+  return (value) => {
+    const count = Array.isArray(value) ? value.length : Object.keys(value as object).length;
+    if (count < minItems) return { code: "too_few", message: `must have at least ${minItems} items` };
+    if (maxItems > 0 && count > maxItems) return { code: "too_many", message: `must have at most ${maxItems} items` };
+    if (unique && Array.isArray(value) && new Set(value).size !== count) return { code: "duplicate", message: "must not repeat an item" };
+    return undefined;
+  };
+}
+
+function reader(field: DescField): (message: Record<string, unknown>) => unknown {
+  const { localName, oneof } = field;
+  if (oneof === undefined) return (message) => message[localName];
+  const group = oneof.localName;
+  return (message) => {
+    const chosen = message[group] as { case?: string; value?: unknown } | undefined;
+    return chosen?.case === localName ? chosen.value : undefined;
+  };
+}
+
+/** A field without presence is absent at its zero value; one with presence when it is not set. */
+function absence(field: DescField): (value: unknown) => boolean {
+  if (field.fieldKind === "list") return (value) => (value as unknown[]).length === 0;
+  if (field.fieldKind === "map") return (value) => Object.keys(value as object).length === 0;
+  if (field.fieldKind === "message" || field.oneof !== undefined) return (value) => value === undefined;
+  const required = rulesOf(field)?.required === true;
+  // `required` demands something in the field, also where presence is known.
+  if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) return (value) => value === undefined || (required && (value === "" || isEmptyBytes(value)));
+  return (value) => value === "" || value === 0 || value === false || value === 0n || isEmptyBytes(value);
+}
+
+function isEmptyBytes(value: unknown): boolean {
+  return value instanceof Uint8Array && value.length === 0;
+}

@@ -1,0 +1,26 @@
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import type { Call } from "./call.ts";
+
+/** Notes how a call ended: one log line at info, and the metrics of its rpc. */
+export function createDone(log: Log, metrics: Metrics): (call: Call, status: number) => void {
+  return (call, status) => {
+    const ms = performance.now() - call.started;
+    const rpc = call.policy === undefined ? "none" : call.policy.path.slice(1);
+    metrics.observe(rpc, call.protocol, ms / 1000, call.errorCode);
+    if (!log.isLevelEnabled("info")) return;
+    log.info(
+      {
+        request_id: call.info.requestId,
+        method: call.request.method,
+        rpc,
+        protocol: call.protocol,
+        status,
+        ...(call.errorCode === "" ? {} : { error: call.errorCode }),
+        ms: Math.round(ms * 1000) / 1000,
+        address: call.info.address,
+      },
+      "request",
+    );
+  };
+}

@@ -1,0 +1,120 @@
+import type { ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
+import type { Call } from "./call.ts";
+
+/**
+ * Node's request in connect's terms. Does what connect-node's own adapter does,
+ * without parsing the URL, and leaves an unread body alone: iterating it and
+ * stopping would close the socket under the answer.
+ */
+export function universalRequest(request: NodeRequest, response: NodeResponse, call: Call): UniversalServerRequest {
+  return {
+    httpVersion: request.httpVersion,
+    method: request.method ?? "",
+    url: `http://localhost${request.url ?? "/"}`,
+    header: webHeaders(request),
+    body: bodyOf(request),
+    signal: signalOf(request, response),
+    contextValues: call,
+  };
+}
+
+function webHeaders(request: NodeRequest): Headers {
+  const headers = new Headers();
+  const { headers: sent } = request;
+  for (const name in sent) {
+    if (name.charCodeAt(0) === 58) continue; // pseudo-headers of HTTP/2
+    const value = sent[name];
+    if (typeof value === "string") headers.append(name, value);
+    else if (value !== undefined) for (const one of value) headers.append(name, one);
+  }
+  return headers;
+}
+
+function bodyOf(request: NodeRequest): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array> };
+}
+
+/** Aborted when the client goes away before the answer is complete. */
+function signalOf(request: NodeRequest, response: NodeResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort(new ConnectError(resetReason(request), Code.Canceled));
+  });
+  return controller.signal;
+}
+
+function resetReason(request: NodeRequest): string {
+  const { stream } = request as Partial<Http2ServerRequest>;
+  return stream === undefined ? "the connection was closed" : `the stream was reset (${stream.rstCode})`;
+}
+
+/** Writes connect's answer. `unary`: there is one message, so that head, body and trailers can go out together. */
+export async function writeResponse(from: UniversalServerResponse, to: NodeResponse, unary: boolean, extra: Readonly<Record<string, string>>): Promise<void> {
+  const body = from.body?.[Symbol.asyncIterator]();
+  try {
+    let chunk = body === undefined ? undefined : await body.next();
+    if (unary && chunk?.done === false) {
+      const { value } = chunk;
+      chunk = await body?.next();
+      if (chunk?.done !== false) {
+        writeHead(from, to, extra, value.byteLength);
+        addTrailers(from, to);
+        (to as ServerResponse).end(value);
+        return;
+      }
+      writeHead(from, to, extra, undefined);
+      await write(to, value);
+    } else {
+      // Headers go after the first read: the implementation may set some until then.
+      writeHead(from, to, extra, chunk?.done === false ? undefined : 0);
+    }
+    for (; chunk?.done === false; chunk = await body?.next()) await write(to, chunk.value);
+    addTrailers(from, to);
+    to.end();
+  } catch (error) {
+    await body?.throw?.(error).catch(() => undefined);
+    throw error;
+  } finally {
+    void body?.return?.().catch(() => undefined);
+  }
+}
+
+function writeHead(from: UniversalServerResponse, to: NodeResponse, extra: Readonly<Record<string, string>>, length: number | undefined): void {
+  const headers = nodeHeaders(from.header);
+  for (const name in extra) headers[name] ??= extra[name] as string;
+  if (length !== undefined && from.trailer === undefined) headers["content-length"] ??= String(length);
+  (to as ServerResponse).writeHead(from.status, headers);
+}
+
+function addTrailers(from: UniversalServerResponse, to: NodeResponse): void {
+  if (from.trailer !== undefined) (to as ServerResponse).addTrailers(nodeHeaders(from.trailer) as Record<string, string>);
+}
+
+function nodeHeaders(headers: Headers | undefined): Record<string, string | string[]> {
+  const out: Record<string, string | string[]> = {};
+  headers?.forEach((value, name) => {
+    const before = out[name]; // only set-cookie comes more than once
+    out[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+  });
+  return out;
+}
+
+/** Writes a chunk and waits while the client is slower than we are; rejects when it is gone. */
+function write(to: NodeResponse, chunk: Uint8Array): Promise<void> | undefined {
+  if (to.destroyed || to.writableEnded) throw new ConnectError("the client is gone", Code.Canceled);
+  if ((to as ServerResponse).write(chunk)) return undefined;
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      to.off("drain", done);
+      to.off("close", done);
+      if (to.destroyed && !to.writableEnded) reject(new ConnectError("the client is gone", Code.Canceled));
+      else resolve();
+    };
+    to.once("drain", done);
+    to.once("close", done);
+  });
+}

@@ -1,0 +1,87 @@
+import { FieldError } from "@bufbuild/protobuf/reflect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { mapFailure } from "../platform/db/failure.ts";
+import { errors, ServiceError } from "../platform/errors.ts";
+import type { ErrorRow, FieldViolation } from "../platform/errors.ts";
+import type { Refusal } from "../transcoding/index.ts";
+import type { Policy } from "./policy.ts";
+
+/** Nobody reads this answer: the client has gone. */
+const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
+
+/** Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the log. */
+export function serviceError(reason: unknown, policy: Policy | undefined): ServiceError {
+  if (reason instanceof ServiceError) return reason;
+  if (isRefusal(reason)) return ofRefusal(reason, policy);
+  if (reason instanceof ConnectError) return ofConnect(reason, policy);
+  const mapped = mapFailure(reason);
+  if (mapped instanceof ServiceError) return mapped;
+  const { name } = reason as { name?: unknown };
+  if (name === "AbortError") return new ServiceError(canceled, { cause: reason });
+  if (name === "TimeoutError") return errors.deadlineExceeded({ cause: reason });
+  return errors.internal({ cause: reason });
+}
+
+/** Not `instanceof`: ConnectError, which refusals extend, answers that question for all its subclasses alike. */
+function isRefusal(reason: unknown): reason is Refusal {
+  return reason instanceof Error && reason.name === "Refusal";
+}
+
+const refusals: Record<Refusal["kind"], ErrorRow> = {
+  method_not_allowed: [405, "method_not_allowed", ""],
+  not_acceptable: [406, "not_acceptable", ""],
+  payload_too_large: [413, "payload_too_large", ""],
+  unsupported_media_type: [415, "unsupported_media_type", ""],
+  malformed_path: [400, "validation_error", ""],
+  malformed_header: [400, "bad_request", ""],
+  malformed_body: [400, "bad_request", ""],
+  invalid_path: [400, "validation_error", ""],
+  invalid_query: [400, "validation_error", ""],
+  invalid_body: [400, "validation_error", ""],
+  deadline_exceeded: [504, "deadline_exceeded", ""],
+  canceled,
+};
+
+function ofRefusal(refusal: Refusal, policy: Policy | undefined): ServiceError {
+  let row = refusals[refusal.kind];
+  if (refusal.kind === "invalid_body" && policy !== undefined) row = policy.invalidRow;
+  const fields: FieldViolation[] | undefined = refusal.violations.length === 0 ? undefined : [...refusal.violations];
+  if (refusal.kind === "invalid_path" && policy?.pathFields.some((path) => path.uuid && fields?.some(({ field }) => field === path.name)) === true) {
+    row = [400, "invalid_uuid", ""];
+  }
+  return new ServiceError(row, { message: refusal.rawMessage, fields, headers: refusal.headers, cause: refusal });
+}
+
+/** An error made by connect itself: the message could not be read, a protocol rule was broken, or time is up. */
+function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceError {
+  const { rawMessage: message } = error;
+  switch (error.code) {
+    case Code.InvalidArgument:
+    case Code.DataLoss:
+      return undecodable(error, policy);
+    case Code.DeadlineExceeded:
+      return errors.deadlineExceeded({ cause: error });
+    case Code.Canceled:
+    case Code.Aborted:
+      return new ServiceError(canceled, { cause: error });
+    case Code.ResourceExhausted:
+      return errors.payloadTooLarge({ cause: error });
+    case Code.Unimplemented:
+      return message.startsWith("unknown compression") ? new ServiceError([415, "unsupported_media_type", message], { cause: error }) : errors.unimplemented({ message, cause: error });
+    case Code.Unavailable:
+      return errors.unavailable({ retryAfter: 1, cause: error });
+    default:
+      return message.startsWith("parse binary") ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : errors.internal({ cause: error });
+  }
+}
+
+function undecodable(error: ConnectError, policy: Policy | undefined): ServiceError {
+  const { cause } = error;
+  if (isRefusal(cause)) return ofRefusal(cause, policy);
+  if (cause instanceof FieldError) {
+    const field = cause.field();
+    const fields = [{ field: field.name, code: "type", message: cause.message }];
+    return new ServiceError(policy?.invalidRow ?? [400, "validation_error", ""], { message: error.rawMessage, fields, cause: error });
+  }
+  return errors.badRequest({ message: error.rawMessage, cause: error });
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import type { ContextKey, ContextValues } from "@connectrpc/connect";
+import { callerKey, requestInfoKey } from "../platform/caller.ts";
+import type { Caller, RequestInfo } from "../platform/caller.ts";
+import type { NodeRequest } from "../transcoding/index.ts";
+import { isUuid } from "../platform/value-rules.ts";
+import type { Policy } from "./policy.ts";
+
+/** How a request speaks. */
+export type Protocol = "rest" | "connect" | "grpc" | "grpc-web" | "plain";
+
+/** Finds the client's address (decisions 3.11). */
+export type AddressOf = (request: NodeRequest) => string;
+
+/**
+ * One request on its way through the server. It is the call's ContextValues at
+ * the same time, so that nothing has to be looked up or copied between the two.
+ */
+export class Call implements ContextValues {
+  readonly request: NodeRequest;
+  readonly info: RequestInfo;
+  /** Milliseconds of `performance.now()`. */
+  readonly started: number;
+  protocol: Protocol = "rest";
+  policy: Policy | undefined;
+  caller: Caller | undefined;
+  /** Powers, tenant and path ids have been judged. */
+  admitted = false;
+  /** The tenant or the app is named in the body and is judged once that is read. */
+  tenantPending = false;
+  /** The request message has been read. */
+  decoded = false;
+  /** `X-Device-Uuid` was sent and is none. */
+  readonly badDevice: boolean;
+  /** Code of the error that ended the call, for logs and metrics. */
+  errorCode = "";
+  /** HTTP status that belongs to `errorCode`. */
+  status = 200;
+  #more: Map<symbol, unknown> | undefined;
+
+  constructor(request: NodeRequest, addressOf: AddressOf) {
+    const { headers } = request;
+    const device = headers["x-device-uuid"];
+    const deviceUuid = typeof device === "string" && isUuid(device) ? device.toLowerCase() : undefined;
+    this.request = request;
+    this.started = performance.now();
+    this.badDevice = device !== undefined && deviceUuid === undefined;
+    this.info = {
+      requestId: requestIdOf(headers["x-request-id"]),
+      address: addressOf(request),
+      userAgent: headers["user-agent"] ?? "",
+      deviceUuid,
+    };
+  }
+
+  get<T>(key: ContextKey<T>): T {
+    if (key.id === callerKey.id) return this.caller as T;
+    if (key.id === requestInfoKey.id) return this.info as T;
+    return this.#more?.has(key.id) === true ? (this.#more.get(key.id) as T) : key.defaultValue;
+  }
+
+  set<T>(key: ContextKey<T>, value: T): this {
+    (this.#more ??= new Map()).set(key.id, value);
+    return this;
+  }
+
+  delete(key: ContextKey<unknown>): this {
+    this.#more?.delete(key.id);
+    return this;
+  }
+
+  /** A header that may occur once; undefined when absent, the values joined when sent twice. */
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+}
+
+/** The call a handler context belongs to. */
+export function callOf(values: ContextValues): Call {
+  if (values instanceof Call) return values;
+  throw new Error("the handler was called outside the server");
+}
+
+/** The client's id where it is harmless in logs and headers, else one of our own. */
+function requestIdOf(sent: string | string[] | undefined): string {
+  return typeof sent === "string" && /^[A-Za-z0-9._:~+/=@-]{1,128}$/.test(sent) ? sent : randomUUID();
+}

@@ -1,0 +1,72 @@
+import { create } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import type { ServiceError } from "../platform/errors.ts";
+
+const byStatus: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  401: Code.Unauthenticated,
+  403: Code.PermissionDenied,
+  404: Code.NotFound,
+  405: Code.InvalidArgument,
+  406: Code.InvalidArgument,
+  409: Code.FailedPrecondition,
+  410: Code.FailedPrecondition,
+  412: Code.FailedPrecondition,
+  413: Code.ResourceExhausted,
+  415: Code.InvalidArgument,
+  422: Code.FailedPrecondition,
+  423: Code.FailedPrecondition,
+  429: Code.ResourceExhausted,
+  499: Code.Canceled,
+  500: Code.Internal,
+  501: Code.Unimplemented,
+  502: Code.Unavailable,
+  503: Code.Unavailable,
+  504: Code.DeadlineExceeded,
+};
+
+const exists = new Set(["already_installed", "grant_exists", "variable_exists", "conflict"]);
+
+/** The code of Connect and gRPC for an error (decisions 15.3). */
+export function codeOf(error: ServiceError): Code {
+  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code))) return Code.AlreadyExists;
+  if (error.code === "version_conflict") return Code.Aborted;
+  return byStatus[error.status] ?? Code.Unknown;
+}
+
+/** A message that goes along with an error. */
+export type Detail = { desc: DescMessage; value: MessageInitShape<DescMessage> };
+
+/** Error details every Connect and gRPC error carries (decisions 1.4). */
+export function detailsOf(error: ServiceError): Detail[] {
+  const info = create(ErrorInfoSchema, {
+    reason: error.code.toUpperCase(),
+    domain: "atrium",
+    metadata: { http_status: String(error.status) },
+  });
+  const details: Detail[] = [{ desc: ErrorInfoSchema, value: info }];
+  if (error.fields !== undefined) {
+    const fieldViolations = error.fields.map(({ field, code, message }) => ({ field, description: message, reason: code.toUpperCase() }));
+    details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+  }
+  return details;
+}
+
+/** The error as Connect, gRPC and gRPC-Web send it, with the headers REST would have. */
+export function connectError(error: ServiceError): ConnectError {
+  return new ConnectError(error.message, codeOf(error), headersOf(error), detailsOf(error), error);
+}
+
+/** Headers an error has on every protocol (decisions 1.3). */
+export function headersOf(error: ServiceError): Record<string, string> {
+  const headers: Record<string, string> = { ...error.headers };
+  if (error.status === 401) headers["www-authenticate"] ??= "Bearer";
+  if (error.code === "step_up_required") {
+    headers["www-authenticate"] ??= 'Bearer error="insufficient_user_authentication", error_description="A step-up is required", max_age=900';
+  }
+  if (error.retryAfter !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter)));
+  else if (error.status === 429 || error.status === 503) headers["retry-after"] ??= "1";
+  return headers;
+}

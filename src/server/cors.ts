@@ -1,0 +1,51 @@
+import type { NodeRequest } from "../transcoding/index.ts";
+
+const allowHeaders = [
+  "authorization", "content-type", "connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding", "connect-content-encoding",
+  "grpc-timeout", "x-grpc-web", "x-user-agent", "idempotency-key", "x-device-uuid", "x-request-id", "if-match",
+].join(", ");
+const exposeHeaders = [
+  "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-encoding", "grpc-accept-encoding", "www-authenticate", "retry-after", "etag",
+  "location", "x-request-id", "idempotent-replayed",
+].join(", ");
+
+/** Which origins browsers may call from: a list, or any loopback origin. */
+export type CorsOrigins = readonly string[] | "loopback";
+
+/** Answers of the CORS protocol (decisions 15.8), without credentials mode. */
+export interface Cors {
+  /** Headers for an answer; undefined when the request has no origin, or a foreign one. */
+  headers(request: NodeRequest): Record<string, string> | undefined;
+  /** Headers for a preflight request; undefined when it is none, or of a foreign origin. */
+  preflight(request: NodeRequest, methods: string): Record<string, string> | undefined;
+}
+
+/** Compiles the list of origins. */
+export function createCors(origins: CorsOrigins): Cors {
+  const listed = new Set(origins === "loopback" ? [] : origins.map((origin) => origin.toLowerCase()));
+  const allowed = (origin: string): boolean => (origins === "loopback" ? isLoopback(origin) : listed.has("*") || listed.has(origin.toLowerCase()));
+  return {
+    headers(request) {
+      const { origin } = request.headers;
+      if (origin === undefined || !allowed(origin)) return undefined;
+      return { "access-control-allow-origin": origin, "access-control-expose-headers": exposeHeaders, vary: "Origin" };
+    },
+    preflight(request, methods) {
+      const { origin } = request.headers;
+      if (request.method !== "OPTIONS" || origin === undefined || request.headers["access-control-request-method"] === undefined) return undefined;
+      if (!allowed(origin)) return undefined;
+      return {
+        "access-control-allow-origin": origin,
+        "access-control-allow-methods": methods,
+        "access-control-allow-headers": allowHeaders,
+        "access-control-max-age": "7200",
+        vary: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+      };
+    },
+  };
+}
+
+function isLoopback(origin: string): boolean {
+  const host = URL.parse(origin)?.hostname ?? "";
+  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

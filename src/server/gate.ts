@@ -1,0 +1,154 @@
+import { Credential, Power } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Caller, RequestInfo } from "../platform/caller.ts";
+import { defineErrors, errors, ServiceError } from "../platform/errors.ts";
+import type { FieldViolation } from "../platform/errors.ts";
+import type { Call } from "./call.ts";
+import type { Policy } from "./policy.ts";
+import type { Rates } from "./rates.ts";
+
+/** What the server needs of the domains to know a caller. */
+export interface Authenticators {
+  /** The caller behind an access token, an API key or an automation token. Throws `unauthorized`. */
+  bearer(token: string, info: RequestInfo): Promise<Caller>;
+  /** The organization behind a SCIM token; `orgUuid` of the caller is the token's. Throws `unauthorized`. */
+  scim(token: string, info: RequestInfo): Promise<Caller>;
+  /** Whether the caller administers the app; false reads as "no such app". */
+  appAdmin(caller: Caller, appId: string): Promise<boolean>;
+}
+
+const gateErrors = defineErrors({
+  appNotFound: [404, "app_not_found", "No such app."],
+});
+
+/** Fields by their proto names, as text. */
+export type Params = Readonly<Record<string, string>>;
+
+/** Decides who may call, in the order of decisions 1.7. */
+export interface Gate {
+  /** Credential and general rate limit; sets `call.caller`. Needs headers only. */
+  authenticate(policy: Policy, call: Call): void | Promise<void>;
+  /** Path ids, tenant, powers, elevation. `params` holds what is known before the body, or the fields of the message. */
+  admit(policy: Policy, call: Call, params: Params): void | Promise<void>;
+  /** Tenant and app that only the body names. */
+  admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void>;
+  /** The refusal a caller gets whatever the message says; undefined when the message matters. */
+  refusal(policy: Policy, call: Call): ServiceError | undefined;
+}
+
+/** Builds the gate over the functions that verify credentials. */
+export function createGate(authenticators: Authenticators, rates: Rates): Gate {
+  function authenticate(policy: Policy, call: Call): void | Promise<void> {
+    if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call);
+    return rates.general(policy, call);
+  }
+
+  async function verify(policy: Policy, call: Call): Promise<void> {
+    const token = bearerToken(call.header("authorization"));
+    call.caller = policy.credential === Credential.SCIM ? await authenticators.scim(token, call.info) : await authenticators.bearer(token, call.info);
+    const counted = rates.general(policy, call);
+    if (counted !== undefined) await counted;
+  }
+
+  function admit(policy: Policy, call: Call, params: Params): void | Promise<void> {
+    call.admitted = true;
+    if (call.badDevice) throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
+    if (policy.pathFields.length > 0) checkPath(policy, params);
+    if (policy.tenant === undefined && policy.app === undefined) return checkPowers(policy, call.caller);
+    call.tenantPending =
+      (policy.tenant !== undefined && params[policy.tenant.name] === undefined) || (policy.app !== undefined && params[policy.app.name] === undefined);
+    const tenant = admitTenant(policy, call, params);
+    return tenant === undefined ? checkPowers(policy, call.caller) : tenant.then(() => checkPowers(policy, call.caller));
+  }
+
+  function admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void> {
+    const { caller } = call;
+    if (caller === undefined) return undefined;
+    if (policy.tenant !== undefined) checkTenant(policy, caller, params[policy.tenant.name]);
+    const appId = policy.app === undefined ? undefined : params[policy.app.name];
+    if (appId === undefined) return undefined;
+    return authenticators.appAdmin(caller, appId).then((allowed) => {
+      if (!allowed) throw gateErrors.appNotFound();
+    });
+  }
+
+  return {
+    authenticate,
+    admit,
+    admitTenant,
+    refusal: (policy, call) => {
+      try {
+        checkPowers(policy, call.caller);
+        return undefined;
+      } catch (error) {
+        return error as ServiceError;
+      }
+    },
+  };
+}
+
+/** The credential of `Authorization: Bearer`; anything else is 401. */
+function bearerToken(header: string | undefined): string {
+  const found = header === undefined ? null : /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header);
+  if (found === null) throw errors.unauthorized();
+  return found[1] as string;
+}
+
+function checkPath(policy: Policy, params: Params): void {
+  let uuid = false;
+  let found: FieldViolation[] | undefined;
+  for (const field of policy.pathFields) {
+    const value = params[field.name];
+    if (value === undefined || (value === "" && !field.always)) continue;
+    const fault = value === "" ? { code: "required", message: "is required" } : field.check?.(value);
+    if (fault === undefined) continue;
+    (found ??= []).push({ field: field.name, ...fault });
+    uuid ||= field.uuid;
+  }
+  if (found === undefined) return;
+  throw uuid ? errors.invalidUuid({ fields: found }) : errors.validation({ fields: found });
+}
+
+/** Powers that reach over organizations; an rpc that demands one is not bound to the caller's own. */
+const wide: ReadonlySet<Power> = new Set([Power.PLATFORM_ADMIN, Power.SUPERUSER, Power.OPERATOR]);
+
+function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): void {
+  if (sent === undefined || sent === "" || policy.powers.some((power) => wide.has(power))) return;
+  if (caller.orgUuid === null || sent.toLowerCase() !== caller.orgUuid.toLowerCase()) throw new ServiceError(policy.tenantRow);
+}
+
+/** 403s: kind of principal, organization, scopes, powers, then elevation. */
+function checkPowers(policy: Policy, caller: Caller | undefined): void {
+  if (caller === undefined) return;
+  if (policy.personOnly && caller.principal.type !== "user") throw errors.forbidden({ message: "This needs a person's own access token." });
+  if (caller.orgUuid === null && !policy.withoutOrg) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
+  if (policy.scope !== "" && caller.scopes !== null && !inScope(policy, caller.scopes)) {
+    throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
+  }
+  for (const power of policy.powers) if (!holds(caller, power)) throw errors.forbidden();
+  if (policy.elevated && !caller.elevated) throw errors.stepUpRequired();
+}
+
+function inScope(policy: Policy, scopes: ReadonlySet<string>): boolean {
+  return scopes.has(policy.scope) || scopes.has("admin") || (scopes.has("vault:write") && policy.powers.includes(Power.VAULT_WRITE));
+}
+
+function holds(caller: Caller, power: Power): boolean {
+  switch (power) {
+    case Power.ADMIN:
+      return caller.isAdmin;
+    case Power.OWNER:
+      return caller.isOwner;
+    case Power.PLATFORM_ADMIN:
+      return caller.isPlatformAdmin;
+    case Power.SUPERUSER:
+      return caller.isSuperuser;
+    case Power.OPERATOR:
+      return caller.isOperator;
+    case Power.VAULT_WRITE:
+      return caller.canWriteVault;
+    case Power.APP_ADMIN:
+      return true; // judged with the tenant: the answer is 404
+    default:
+      return false;
+  }
+}

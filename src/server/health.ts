@@ -1,0 +1,45 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.ts";
+import { registration } from "../platform/rpc.ts";
+import type { ServiceRegistration } from "../platform/rpc.ts";
+
+/** How often a watched status is looked at, in milliseconds. */
+const watchMs = 1_000;
+
+/** gRPC health v1: the status of the whole server (`""`) and of each service is whether `ready` says so. */
+export function healthService(services: readonly string[], ready: () => boolean | Promise<boolean>): ServiceRegistration {
+  const known = new Set(["", "grpc.health.v1.Health", ...services]);
+  const status = async (): Promise<Status> => ((await ready()) ? Status.SERVING : Status.NOT_SERVING);
+  return registration(Health, {
+    async check({ service }) {
+      if (!known.has(service)) throw new ConnectError("unknown service", Code.NotFound);
+      return { status: await status() };
+    },
+    async list() {
+      const now = await status();
+      return { statuses: Object.fromEntries([...known].map((service) => [service, { status: now }])) };
+    },
+    async *watch({ service }, context) {
+      let last: Status | undefined;
+      while (!context.signal.aborted) {
+        const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
+        if (now !== last) yield { status: now };
+        last = now;
+        await pause(watchMs, context.signal);
+      }
+    },
+  });
+}
+
+/** Waits, or less when the call ends. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

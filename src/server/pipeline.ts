@@ -1,0 +1,98 @@
+import { create } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { ServiceError } from "../platform/errors.ts";
+import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
+import { callOf } from "./call.ts";
+import type { Call } from "./call.ts";
+import type { Gate, Params } from "./gate.ts";
+import { fingerprint, idempotencyScope, packAnswer, unpackAnswer } from "./idempotency.ts";
+import type { IdempotencyStore } from "./idempotency.ts";
+import { textOf } from "./policy.ts";
+import type { Policy } from "./policy.ts";
+import type { Rates } from "./rates.ts";
+
+/** A unary rpc as connect and the transcoder call it. */
+export type UnaryCall = (message: Message, context: HandlerContext) => Promise<Message> | Message;
+/** A server-streaming rpc. */
+export type StreamCall = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
+
+/** Puts in front of an implementation what needs the request message: the same code for every protocol. */
+export interface Pipeline {
+  unary(policy: Policy, implementation: UnaryCall): UnaryCall;
+  stream(policy: Policy, implementation: StreamCall): StreamCall;
+}
+
+/** Builds the pipeline: what is left of the gate, idempotency, field rules, budgets of valid tries, then the handler. */
+export function createPipeline(gate: Gate, rates: Rates, store: IdempotencyStore): Pipeline {
+  /** Undefined when everything was settled at once. */
+  function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
+    call.decoded = true;
+    if (!call.admitted) return gate.admit(policy, call, paramsOf(policy, message));
+    return call.tenantPending ? gate.admitTenant(policy, call, paramsOf(policy, message)) : undefined;
+  }
+
+  async function slowly(policy: Policy, call: Call, admitted: void | Promise<void>, implementation: UnaryCall, message: Message, context: HandlerContext) {
+    if (admitted !== undefined) await admitted;
+    const scope = idempotencyScope(policy, call);
+    if (scope === undefined) return valid(policy, call, implementation, message, context);
+    const { replay } = await store.begin(scope, fingerprint(policy.method.input, message));
+    if (replay !== undefined) return unpackAnswer(policy.method.output, replay, context.responseHeader);
+    let answer: Message;
+    try {
+      answer = create(policy.method.output, await valid(policy, call, implementation, message, context));
+    } catch (error) {
+      await store.abandon(scope).catch(() => undefined);
+      throw error;
+    }
+    await store.finish(scope, packAnswer(policy.method.output, answer, context.responseHeader));
+    return answer;
+  }
+
+  async function valid(policy: Policy, call: Call, implementation: UnaryCall, message: Message, context: HandlerContext): Promise<Message> {
+    validate(policy, message);
+    const counted = rates.valid(policy, call, message);
+    if (counted !== undefined) await counted;
+    return implementation(message, context);
+  }
+
+  return {
+    unary(policy, implementation) {
+      const plain = !policy.idempotent && !countsValid.has(policy.rate);
+      return (message, context) => {
+        const call = callOf(context.values);
+        if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
+        const admitted = admit(policy, call, message);
+        if (!plain || admitted !== undefined) return slowly(policy, call, admitted, implementation, message, context);
+        validate(policy, message);
+        return implementation(message, context);
+      };
+    },
+    stream(policy, implementation) {
+      return async function* (message, context) {
+        const call = callOf(context.values);
+        if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
+        await admit(policy, call, message);
+        validate(policy, message);
+        await rates.valid(policy, call, message);
+        yield* implementation(message, context);
+      };
+    },
+  };
+}
+
+const countsValid: ReadonlySet<RateClass> = new Set([RateClass.LOGIN, RateClass.MAIL, RateClass.SIGNUP, RateClass.INVITE]);
+
+function validate(policy: Policy, message: Message): void {
+  const fields = policy.validate?.(message);
+  if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });
+}
+
+/** The fields the gate looks at, where the message is known. */
+function paramsOf(policy: Policy, message: Message): Params {
+  const params: Record<string, string> = {};
+  for (const { name, localName } of policy.pathFields) params[name] = textOf(message, localName);
+  if (policy.tenant !== undefined) params[policy.tenant.name] = textOf(message, policy.tenant.localName);
+  if (policy.app !== undefined) params[policy.app.name] = textOf(message, policy.app.localName);
+  return params;
+}

@@ -1,0 +1,142 @@
+import type { DescField, DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { access as accessOption, Credential, Format, Power, RateClass, rest as restOption } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Rest } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { ErrorRow } from "../platform/errors.ts";
+import { compileText, compileValidator, rulesOf } from "../platform/validation.ts";
+import type { Validator } from "../platform/validation.ts";
+import type { ValueCheck } from "../platform/value-rules.ts";
+
+/** A field that some binding takes from the path. */
+export interface PathField {
+  /** Proto name, as the transcoder names path parameters. */
+  name: string;
+  localName: string;
+  /** Every binding has it in the path, so it is never empty. */
+  always: boolean;
+  uuid: boolean;
+  check: ValueCheck | undefined;
+}
+
+/** What the contract demands of a call, compiled from the options of its rpc. */
+export interface Policy {
+  readonly method: DescMethod;
+  /** `/atrium.signin.v1.SigninService/Login` */
+  readonly path: string;
+  readonly credential: Credential;
+  readonly powers: readonly Power[];
+  readonly elevated: boolean;
+  readonly personOnly: boolean;
+  readonly withoutOrg: boolean;
+  readonly idempotent: boolean;
+  readonly noStore: boolean;
+  /** `read:users` or `write:users`; empty when no scope is needed. */
+  readonly scope: string;
+  /** Field of the request that names the organization; undefined when none does. */
+  readonly tenant: DescField | undefined;
+  /** Error for an organization that is not the caller's. */
+  readonly tenantRow: ErrorRow;
+  /** Field that names the app, for rpcs of app administrators. */
+  readonly app: DescField | undefined;
+  readonly rate: RateClass;
+  /** Error for a field of the body. */
+  readonly invalidRow: ErrorRow;
+  readonly pathFields: readonly PathField[];
+  /** Judges the message, the path fields apart. */
+  readonly validate: Validator | undefined;
+  /** All bindings are GET: Connect GET is allowed, and keys need `read:`. */
+  readonly safe: boolean;
+  readonly scim: boolean;
+  readonly rest: Rest | undefined;
+}
+
+/** Compiles all rpcs; one error names every rpc whose declaration is missing or makes no sense. */
+export function compilePolicies(services: readonly DescService[]): ReadonlyMap<DescMethod, Policy> {
+  const policies = new Map<DescMethod, Policy>();
+  const problems: string[] = [];
+  for (const service of services) {
+    for (const method of service.methods) {
+      try {
+        policies.set(method, compilePolicy(method));
+      } catch (error) {
+        problems.push(`${service.typeName}/${method.name}: ${(error as Error).message}`);
+      }
+    }
+  }
+  if (problems.length > 0) throw new Error(`The contract is incomplete:\n  ${problems.join("\n  ")}`);
+  return policies;
+}
+
+function compilePolicy(method: DescMethod): Policy {
+  const access = hasOption(method, accessOption) ? getOption(method, accessOption) : undefined;
+  if (access === undefined || access.credential === Credential.UNSPECIFIED) throw new Error("declares no access");
+  if (access.powers.length > 0 && access.credential !== Credential.BEARER) throw new Error("demands powers without a bearer");
+  const rules = bindings(method);
+  const safe = rules.length > 0 && rules.every((rule) => rule.pattern.case === "get");
+  const pathFields = compilePath(method, rules);
+  const rest = hasOption(method, restOption) ? getOption(method, restOption) : undefined;
+  return {
+    method,
+    path: `/${method.parent.typeName}/${method.name}`,
+    credential: access.credential,
+    powers: access.powers,
+    elevated: access.elevated,
+    personOnly: access.personOnly,
+    withoutOrg: access.withoutOrg,
+    idempotent: access.idempotent,
+    noStore: rest?.noStore === true,
+    scope: access.resource === "" ? "" : `${safe ? "read" : "write"}:${access.resource}`,
+    tenant: access.tenant === "" ? undefined : fieldOf(method, access.tenant),
+    tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
+    app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
+    rate: access.rate,
+    invalidRow: [400, access.invalidCode === "" ? "validation_error" : access.invalidCode, "The request has fields that are missing or wrong; see errors."],
+    pathFields,
+    validate: compileValidator(method.input, new Set(pathFields.filter((field) => field.always).map((field) => field.name))),
+    safe,
+    scim: access.credential === Credential.SCIM,
+    rest,
+  };
+}
+
+/** The bindings of an rpc, the first one first. */
+export function bindings(method: DescMethod): HttpRule[] {
+  if (!hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings];
+}
+
+function compilePath(method: DescMethod, rules: readonly HttpRule[]): PathField[] {
+  const variables = rules.map((rule) => new Set([...template(rule).matchAll(/\{([^}=]+)/g)].map((found) => found[1] as string)));
+  const names = new Set(variables.flatMap((set) => [...set]));
+  return [...names].filter((name) => !name.includes(".")).map((name) => {
+    const field = fieldOf(method, name);
+    return {
+      name,
+      localName: field.localName,
+      always: variables.every((set) => set.has(name)),
+      uuid: rulesOf(field)?.format === Format.UUID,
+      check: compileText(field),
+    };
+  });
+}
+
+function template(rule: HttpRule): string {
+  const { pattern } = rule;
+  if (pattern.case === undefined) return "";
+  return pattern.case === "custom" ? pattern.value.path : pattern.value;
+}
+
+function fieldOf(method: DescMethod, name: string): DescField {
+  const field = method.input.fields.find((candidate) => candidate.name === name);
+  if (field === undefined) throw new Error(`its request has no field ${name}`);
+  return field;
+}
+
+/** Text of a scalar field of a message; empty when it is not set. */
+export function textOf(message: Message, localName: string): string {
+  const value = (message as unknown as Record<string, unknown>)[localName];
+  return value === undefined || value === null ? "" : String(value);
+}

@@ -1,0 +1,84 @@
+import type { ServiceError } from "../platform/errors.ts";
+import type { PrintedError } from "../transcoding/index.ts";
+import { headersOf } from "./codes.ts";
+
+/** What the body of an error says of its request. */
+export interface ErrorAbout {
+  requestId: string;
+  /** Path with query, as sent; the query is left out of the body. */
+  url: string;
+  accept: string | undefined;
+  /** RFC 7644 error objects instead of ours. */
+  scim: boolean;
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
+  409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large", 415: "Unsupported Media Type",
+  422: "Unprocessable Content", 423: "Locked", 429: "Too Many Requests", 431: "Request Header Fields Too Large", 499: "Client Closed Request",
+  500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+};
+
+/** An error as REST sends it (decisions 1.3, 1.5). */
+export function printError(error: ServiceError, about: ErrorAbout): PrintedError {
+  const headers: Record<string, string> = { ...headersOf(error), "x-request-id": about.requestId, "cache-control": "no-store" };
+  if (about.scim) {
+    headers["content-type"] = "application/scim+json";
+    return { status: error.status, headers, body: JSON.stringify(scimBody(error)) };
+  }
+  headers["content-type"] = prefersProblem(about.accept) ? "application/problem+json" : "application/json";
+  return { status: error.status, headers, body: JSON.stringify(restBody(error, about)) };
+}
+
+function restBody(error: ServiceError, about: ErrorAbout): Record<string, unknown> {
+  const query = about.url.indexOf("?");
+  return {
+    code: error.code,
+    message: error.message,
+    type: `urn:atrium:error:${error.code}`,
+    title: titles[error.status] ?? "Error",
+    status: error.status,
+    detail: error.message,
+    instance: query < 0 ? about.url : about.url.slice(0, query),
+    request_id: about.requestId,
+    ...(error.fields === undefined ? {} : { errors: error.fields.map(({ field, code, message }) => ({ field, code, message })) }),
+  };
+}
+
+/** `scimType`s of RFC 7644, table 9, and RFC 9865; a code that is one of them is sent as it is. */
+const scimTypes = new Set([
+  "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue", "invalidVers",
+  "sensitive", "invalidCursor", "expiredCursor", "invalidCount",
+]);
+
+function scimBody(error: ServiceError): Record<string, unknown> {
+  const type = scimType(error);
+  return {
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+    status: String(error.status),
+    ...(type === undefined ? {} : { scimType: type }),
+    detail: error.message,
+    code: error.code,
+  };
+}
+
+function scimType(error: ServiceError): string | undefined {
+  if (scimTypes.has(error.code)) return error.code;
+  if (error.status === 409) return "uniqueness";
+  if (error.code === "bad_request") return "invalidSyntax";
+  return error.status === 400 ? "invalidValue" : undefined;
+}
+
+/** True when `application/problem+json` is named with a weight above that of `application/json`, or named alone. */
+function prefersProblem(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.includes("application/problem+json")) return false;
+  let problem = 0;
+  let json = 0;
+  for (const part of accept.split(",")) {
+    const [type = "", ...params] = part.split(";").map((piece) => piece.trim().toLowerCase());
+    const weight = Number(params.find((param) => param.startsWith("q="))?.slice(2) ?? 1);
+    if (type === "application/problem+json") problem = weight;
+    if (type === "application/json") json = weight;
+  }
+  return problem > json || (problem > 0 && problem === json && accept.indexOf("problem+json") < accept.search(/application\/json/));
+}

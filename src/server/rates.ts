@@ -1,0 +1,95 @@
+import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
+import { errors } from "../platform/errors.ts";
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "./call.ts";
+import { textOf } from "./policy.ts";
+import type { Policy } from "./policy.ts";
+
+/** One budget: `limit` calls in `windowMs`; `sliding` counts the calls of any window, else it is a token bucket. */
+export interface Budget {
+  name: string;
+  limit: number;
+  windowMs: number;
+  sliding: boolean;
+}
+
+/** Counts calls for all instances together. */
+export interface RateLimiter {
+  /** Takes one from the budget of `subject`: 0, or the milliseconds until the next is free. */
+  take(budget: Budget, subject: string): number | Promise<number>;
+}
+
+/** Rate limits of decisions 13, by the class an rpc declares. */
+export interface Rates {
+  /** Budgets that need nothing of the message. */
+  general(policy: Policy, call: Call): void | Promise<void>;
+  /** Budgets that count valid tries; after the message was found valid. */
+  valid(policy: Policy, call: Call, message: Message): void | Promise<void>;
+}
+
+const minute = 60_000;
+const bucket = (name: string, limit: number, windowMs: number, sliding = false): Budget => ({ name, limit, windowMs, sliding });
+
+const general = bucket("general", 600, minute);
+const byPrincipal: Partial<Record<RateClass, Budget>> = {
+  [RateClass.UNSPECIFIED]: general,
+  [RateClass.ORG_CHECK]: bucket("org_check", 30, minute),
+  [RateClass.SCIM]: bucket("scim", 600, minute),
+  [RateClass.VAULT_READ]: bucket("vault_read", 600, minute),
+  [RateClass.VAULT_WRITE]: bucket("vault_write", 60, minute),
+  [RateClass.AUDIT]: bucket("audit", 60, minute, true),
+};
+const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>> = {
+  [RateClass.LOGIN]: [[bucket("login", 10, minute), (address, email) => `${address} ${email}`]],
+  [RateClass.MAIL]: [
+    [bucket("mail_email", 3, 10 * minute), (_address, email) => email],
+    [bucket("mail_address", 20, 60 * minute), (address) => address],
+  ],
+  [RateClass.SIGNUP]: [[bucket("signup", 10, 60 * minute), (address) => address]],
+  [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
+};
+
+/** Builds the limits; with `on` false only the one that interface.md states is kept. */
+export function createRates(limiter: RateLimiter, on: boolean): Rates {
+  return {
+    general(policy, call) {
+      const budget = byPrincipal[policy.rate];
+      if (budget === undefined || (!on && policy.rate !== RateClass.AUDIT)) return undefined;
+      return judge(limiter.take(budget, subjectOf(policy, call)));
+    },
+    valid(policy, call, message) {
+      const budgets = on ? byMessage[policy.rate] : undefined;
+      if (budgets === undefined) return undefined;
+      const address = addressBlock(call.info.address);
+      const email = textOf(message, "email").trim().toLowerCase();
+      return budgets.reduce<Promise<void>>(
+        (before, [budget, key]) => before.then(() => judge(limiter.take(budget, key(address, email)))),
+        Promise.resolve(),
+      );
+    },
+  };
+}
+
+function judge(wait: number | Promise<number>): void | Promise<void> {
+  if (typeof wait !== "number") return wait.then(refuse);
+  return refuse(wait);
+}
+
+function refuse(waitMs: number): void {
+  if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
+}
+
+function subjectOf(policy: Policy, call: Call): string {
+  if (call.caller === undefined || policy.rate === RateClass.ORG_CHECK) return addressBlock(call.info.address);
+  return `${call.caller.principal.type}:${call.caller.principal.id}`;
+}
+
+/** The unit an address is counted by: itself, or the /64 of an IPv6 address. */
+export function addressBlock(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0"), ...right];
+  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "").toLowerCase()).join(":")}::/64`;
+}

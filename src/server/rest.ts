@@ -1,0 +1,78 @@
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { nullable, omit_empty as omitEmpty } from "../../gen/atrium/options/v1/options_pb.ts";
+import { createTranscoder } from "../transcoding/index.ts";
+import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts";
+import { callOf } from "./call.ts";
+import type { Call } from "./call.ts";
+import type { CompiledRpc } from "./connect.ts";
+import type { Gate } from "./gate.ts";
+import { idempotencyScope } from "./idempotency.ts";
+import type { Policy } from "./policy.ts";
+import { printError } from "./print.ts";
+import type { Fail } from "./reporter.ts";
+
+/** What REST needs besides the rpcs. */
+export interface RestOptions {
+  rpcs: readonly CompiledRpc[];
+  policies: ReadonlyMap<DescMethod, Policy>;
+  gate: Gate;
+  fail: Fail;
+  shutdownSignal: AbortSignal;
+  encoders: Readonly<Record<string, Encoder>>;
+  /** The call of a request, made before the transcoder saw it. */
+  callOfRequest: (request: Call["request"]) => Call;
+  done: (call: Call, status: number) => void;
+}
+
+/** REST for the rpcs: the same policies and the same pipeline as every other protocol. */
+export function restTranscoder(options: RestOptions): Transcoder {
+  const { gate, fail, policies } = options;
+  return createTranscoder({
+    services: entries(options.rpcs),
+    rest: (method) => policies.get(method)?.rest,
+    nullable: (field) => hasOption(field, nullable) && getOption(field, nullable),
+    omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
+    encoders: options.encoders,
+    shutdownSignal: options.shutdownSignal,
+    contextValues: options.callOfRequest,
+    gate(context, params, route) {
+      const call = callOf(context.values);
+      const policy = (call.policy = policies.get(route.method) as Policy);
+      const verified = gate.authenticate(policy, call);
+      if (verified === undefined) return admit(gate, policy, call, params);
+      return verified.then(() => admit(gate, policy, call, params));
+    },
+    printError(reason, about) {
+      const call = callOf(about.values);
+      const error = fail(reason, call);
+      const url = about.request.url ?? "";
+      return printError(error, { requestId: call.info.requestId, url, accept: about.request.headers.accept, scim: url.startsWith("/scim/v2/") });
+    },
+    finished(outcome) {
+      const call = callOf(outcome.values);
+      if (outcome.error !== undefined && call.errorCode === "") fail(outcome.error, call);
+      const success = call.policy?.rest?.status ?? 0;
+      options.done(call, call.errorCode === "" ? (success === 0 ? 200 : success) : call.status);
+    },
+  });
+}
+
+function admit(gate: Gate, policy: Policy, call: Call, params: Readonly<Record<string, string>>): void | Promise<void> {
+  const admitted = gate.admit(policy, call, params);
+  if (!policy.idempotent) return admitted;
+  // A malformed key is refused before the body is read.
+  if (admitted === undefined) void idempotencyScope(policy, call);
+  else return admitted.then(() => void idempotencyScope(policy, call));
+}
+
+function entries(rpcs: readonly CompiledRpc[]): ServiceEntry[] {
+  const services = new Map<DescService, Record<string, unknown>>();
+  for (const { policy, run } of rpcs) {
+    const { parent, localName } = policy.method;
+    const implementation = services.get(parent) ?? {};
+    implementation[localName] = run;
+    services.set(parent, implementation);
+  }
+  return [...services].map(([service, implementation]) => ({ service, implementation }) as ServiceEntry);
+}

@@ -1,0 +1,147 @@
+import type { ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { errors, ServiceError } from "../platform/errors.ts";
+import type { NodeRequest, NodeResponse, Transcoder } from "../transcoding/index.ts";
+import { universalRequest, writeResponse } from "./adapter.ts";
+import { Call } from "./call.ts";
+import type { AddressOf, Protocol } from "./call.ts";
+import type { Cors } from "./cors.ts";
+import type { Policy } from "./policy.ts";
+import { printError } from "./print.ts";
+import type { Fail } from "./reporter.ts";
+
+/** Answers a request of its own, such as the development mailbox; false leaves it to the others. */
+export type PlainHandler = (request: NodeRequest, response: NodeResponse) => boolean;
+
+/** The ways a request can go. */
+export interface RouteTable {
+  /** By procedure path. */
+  procedures: ReadonlyMap<string, UniversalHandler>;
+  policyOf: (handler: UniversalHandler) => Policy | undefined;
+  rest: Transcoder;
+  extra: PlainHandler | undefined;
+  cors: Cors;
+  addressOf: AddressOf;
+  fail: Fail;
+  /** Bytes of a header block, and milliseconds for a body of HTTP/2; HTTP/1.1 has these from node. */
+  headerBytes: number;
+  bodyMs: number;
+  /** Told of every answer that is not the transcoder's. */
+  done: (call: Call, status: number) => void;
+}
+
+/** Sends every request where its path belongs (decisions 15). */
+export function createRoutes(table: RouteTable, calls: WeakMap<NodeRequest, Call>): (request: NodeRequest, response: NodeResponse) => void {
+  return (request, response) => {
+    const call = new Call(request, table.addressOf);
+    calls.set(request, call);
+    const broken = brokenHead(request, table.headerBytes);
+    if (broken !== undefined) return refuse(broken, call, response, table);
+    if ("stream" in request) limitBody(request, table.bodyMs);
+    const url = pathOf(request);
+    if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
+    cors(request, response, table, () => table.rest.allowed(url)?.join(", "), (done) => {
+      if (done) return;
+      response.setHeader("x-request-id", call.info.requestId);
+      if (table.extra?.(request, response) === true) return;
+      if (!table.rest.handle(request, response)) refuse(errors.noRoute(), call, response, table);
+    });
+  };
+}
+
+function cors(request: NodeRequest, response: NodeResponse, table: RouteTable, methods: () => string | undefined, then: (done: boolean) => void): void {
+  if (request.headers.origin === undefined) return then(false);
+  const headers = table.cors.preflight(request, methods() ?? "GET, POST, PUT, PATCH, DELETE");
+  if (headers === undefined) {
+    for (const [name, value] of Object.entries(table.cors.headers(request) ?? {})) response.setHeader(name, value);
+    return then(false);
+  }
+  (response as ServerResponse).writeHead(204, headers).end();
+  then(true);
+}
+
+function procedure(path: string, call: Call, request: NodeRequest, response: NodeResponse, table: RouteTable): void {
+  const handler = table.procedures.get(path);
+  const type = call.header("content-type") ?? "";
+  call.protocol = protocolOf(type);
+  const extra: Record<string, string> = { "x-request-id": call.info.requestId };
+  if (request.headers.origin !== undefined) {
+    const preflight = handler === undefined ? undefined : table.cors.preflight(request, handler.allowedMethods.join(", "));
+    if (preflight !== undefined) return void (response as ServerResponse).writeHead(204, preflight).end();
+    Object.assign(extra, table.cors.headers(request));
+  }
+  if (handler === undefined) {
+    if (!type.startsWith("application/grpc")) return refuse(errors.noRoute(), call, response, table);
+    const headers = { ...extra, "content-type": type, "grpc-status": "12", "grpc-message": "no such procedure" };
+    return void (response as ServerResponse).writeHead(200, headers).end();
+  }
+  if (request.method === "OPTIONS") return void (response as ServerResponse).writeHead(204, { ...extra, allow: handler.allowedMethods.join(", ") }).end();
+  call.policy = table.policyOf(handler);
+  const { methodKind } = handler.method;
+  handler(universalRequest(request, response, call))
+    .then((answer) => writeResponse(answer, response, methodKind === "unary", extra))
+    .catch((reason: unknown) => {
+      // Too late for an answer in the client's protocol: the connection says it.
+      table.fail(reason, call);
+      if (!response.headersSent) (response as ServerResponse).writeHead(500).end();
+      else response.destroy();
+    })
+    .finally(() => table.done(call, call.status));
+}
+
+function protocolOf(type: string): Protocol {
+  if (!type.startsWith("application/grpc")) return "connect";
+  return type.startsWith("application/grpc-web") ? "grpc-web" : "grpc";
+}
+
+/** Answers without any handler, in the form of REST. */
+function refuse(error: ServiceError, call: Call, response: NodeResponse, table: RouteTable): void {
+  call.protocol = "plain";
+  table.fail(error, call);
+  const { url = "", headers } = call.request;
+  const printed = printError(error, { requestId: call.info.requestId, url, accept: headers.accept, scim: url.startsWith("/scim/v2/") });
+  const length = { "content-length": String(Buffer.byteLength(printed.body)) };
+  (response as ServerResponse).writeHead(printed.status, { ...printed.headers, ...length });
+  if (call.request.method === "HEAD") response.end();
+  else (response as ServerResponse).end(printed.body);
+  table.done(call, printed.status);
+}
+
+/** The path, without query; the absolute form of RFC 9112 3.2.2 is reduced to it. */
+function pathOf(request: NodeRequest): string {
+  let url = request.url ?? "";
+  if (!url.startsWith("/") && /^https?:\/\//i.test(url)) {
+    const slash = url.indexOf("/", url.indexOf("//") + 2);
+    request.url = url = slash < 0 ? "/" : url.slice(slash);
+  }
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** Heads that node lets through and we do not: two Host fields, and for HTTP/2 a block over the limit. */
+function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | undefined {
+  const raw = request.rawHeaders;
+  const h2 = "stream" in request;
+  let hosts = 0;
+  let bytes = 0;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+    if (h2) bytes += name.length + (raw[at + 1] as string).length;
+  }
+  if (hosts > 1) return errors.badRequest({ message: "There are several Host headers.", headers: h2 ? {} : { connection: "close" } });
+  if (bytes > headerBytes) return new ServiceError([431, "header_too_large", "The header block is larger than 16 KiB."]);
+  return undefined;
+}
+
+/** A body over HTTP/2 has to arrive in time, unless both sides talk at once. */
+function limitBody(request: Http2ServerRequest, bodyMs: number): void {
+  const { stream } = request;
+  if (stream.endAfterHeaders) return;
+  if (request.url.startsWith("/grpc.reflection.")) return;
+  const timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);
+  const stop = (): void => clearTimeout(timer);
+  stream.once("end", stop);
+  stream.once("close", stop);
+}

@@ -1,0 +1,191 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import type { Client, Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import type { HandlerContext } from "@connectrpc/connect";
+import { caller, requestInfo } from "../../src/platform/caller.ts";
+import type { Caller } from "../../src/platform/caller.ts";
+import { errors } from "../../src/platform/errors.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { registration } from "../../src/platform/rpc.ts";
+import { createServer } from "../../src/server/index.ts";
+import type { IdempotencyStore, RateLimiter, ServerOptions } from "../../src/server/index.ts";
+import { EchoService } from "./contract.ts";
+
+export const org = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01";
+export const otherOrg = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a02";
+export const thing = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a03";
+export const app = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a04";
+
+const base: Caller = {
+  principal: { type: "user", id: "u1" }, userUuid: "u1", email: "u@x.test", orgUuid: org, orgName: "Acme", sessionId: "s1", roles: [],
+  isOwner: false, isAdmin: true, isPlatformAdmin: false, isSuperuser: false, isOperator: false, canWriteVault: false, entitlements: [],
+  appAdmin: [], sandbox: false, scopes: null, elevated: false, claims: null, expiresAt: null,
+};
+
+/** Callers by their token. */
+export const callers: Record<string, Partial<Caller>> = {
+  admin: {},
+  plain: { isAdmin: false },
+  elevated: { elevated: true },
+  orgless: { orgUuid: null },
+  reader: { principal: { type: "api_key", id: "k1" }, scopes: new Set(["read:users"]) },
+  writer: { principal: { type: "api_key", id: "k2" }, scopes: new Set(["write:users"]), elevated: true },
+  scoped: { principal: { type: "api_key", id: "k3" }, scopes: new Set(["admin"]) },
+  scim: { principal: { type: "automation_token", id: "t1" } },
+};
+
+function callerOf(token: string): Caller {
+  const found = callers[token];
+  if (found === undefined) throw errors.unauthorized();
+  return { ...base, ...found };
+}
+
+interface Names {
+  name: string;
+  how: string;
+  to: number;
+  fail: string;
+}
+
+let created = 0;
+
+const me = (_request: Names, context: HandlerContext) => ({ userUuid: caller(context).principal.id, requestId: requestInfo(context).requestId });
+
+const failures: Record<string, () => unknown> = {
+  secret: () => new Error("the password is hunter2"),
+  away: () => Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:5432"), { code: "ECONNREFUSED" }),
+  conflict: () => errors.conflict(),
+  limited: () => errors.rateLimited({ retryAfter: 2.1 }),
+};
+
+const implementation = {
+  hello: (request: Names) => ({ greetingText: `hello ${request.name}` }),
+  me,
+  create: (request: Names) => ({ number: ++created, name: request.name }),
+  org: me,
+  app: me,
+  login: () => ({}),
+  audit: me,
+  scimUser: me,
+  async fail(request: Names) {
+    if (request.how === "slow") await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const failure = failures[request.how]?.();
+    if (failure !== undefined) throw failure;
+    return {};
+  },
+  async *count(request: Names) {
+    for (let number = 1; number <= request.to; number++) yield { number };
+    if (request.fail !== "") throw failures[request.fail]?.();
+    await Promise.resolve();
+  },
+};
+
+/** Keeps answers in memory, as the real store does in the database. */
+export function memoryStore(): IdempotencyStore {
+  const kept = new Map<string, { print: string; answer: Buffer | undefined }>();
+  const keyOf = (scope: object): string => JSON.stringify(scope);
+  return {
+    async begin(scope, fingerprint) {
+      const found = kept.get(keyOf(scope));
+      if (found === undefined) kept.set(keyOf(scope), { print: fingerprint.toString("hex"), answer: undefined });
+      else if (found.print !== fingerprint.toString("hex")) throw errors.idempotencyMismatch();
+      else if (found.answer === undefined) throw errors.conflict();
+      return { replay: found?.answer };
+    },
+    async finish(scope, answer) {
+      const found = kept.get(keyOf(scope));
+      if (found !== undefined) found.answer = answer;
+    },
+    async abandon(scope) {
+      kept.delete(keyOf(scope));
+    },
+  };
+}
+
+/** Counts without end of the window. */
+export function countingLimiter(): RateLimiter {
+  const taken = new Map<string, number>();
+  return {
+    take(budget, subject) {
+      const key = `${budget.name} ${subject}`;
+      const count = (taken.get(key) ?? 0) + 1;
+      taken.set(key, count);
+      return count > budget.limit ? 1_500 : 0;
+    },
+  };
+}
+
+export interface Running {
+  port: number;
+  url: string;
+  metrics: ReturnType<typeof createMetrics>;
+  close: () => Promise<void>;
+  fetch: (path: string, init?: RequestInit & { token?: string; json?: unknown }) => Promise<Response>;
+  client: (protocol: "connect" | "connect-json" | "grpc" | "grpc-web", service?: DescService) => AnyClient;
+}
+
+/** A client whose messages are not typed, since the contract is built at run time. */
+export type AnyClient = Record<string, (request: object, options?: object) => Promise<Record<string, unknown>> & AsyncIterable<Record<string, unknown>>>;
+
+/** Starts a server of the tests' contract on a free port. */
+export async function start(options: Partial<ServerOptions> = {}): Promise<Running> {
+  const metrics = createMetrics();
+  const server = createServer({
+    host: "127.0.0.1",
+    port: 0,
+    services: [registration(EchoService, implementation as never)],
+    authenticators: {
+      bearer: async (token) => callerOf(token),
+      scim: async (token) => callerOf(token),
+      appAdmin: async (_caller, id) => id === app,
+    },
+    idempotency: memoryStore(),
+    limiter: countingLimiter(),
+    rateLimits: false,
+    corsOrigins: ["https://app.test"],
+    reflection: true,
+    ready: () => true,
+    addressOf: (request) => request.socket.remoteAddress ?? "",
+    metrics,
+    log: silentLog,
+    ...options,
+  });
+  await server.listen();
+  const { port } = server.address();
+  const url = `${options.tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
+  return {
+    port,
+    url,
+    metrics,
+    close: () => server.close(1_000),
+    fetch: (path, { token, json, ...init } = {}) =>
+      fetch(url + path, {
+        ...init,
+        ...(json === undefined ? {} : { method: init.method ?? "POST", body: JSON.stringify(json) }),
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+          ...(init.headers as Record<string, string> | undefined),
+        },
+      }),
+    client: (protocol, service = EchoService) => createClient(service, transport(protocol, url)) as Client<DescService> as unknown as AnyClient,
+  };
+}
+
+function transport(protocol: string, baseUrl: string): Transport {
+  switch (protocol) {
+    case "grpc":
+      return createGrpcTransport({ baseUrl });
+    case "grpc-web":
+      return createGrpcWebTransport({ baseUrl, httpVersion: "1.1" });
+    default:
+      return createConnectTransport({ baseUrl, httpVersion: protocol === "connect" ? "2" : "1.1", useBinaryFormat: protocol === "connect", useHttpGet: protocol === "connect-json" });
+  }
+}
+
+/** Options of a call with a token and further headers. */
+export function as(token: string, headers: Record<string, string> = {}): { headers: Record<string, string> } {
+  return { headers: { authorization: `Bearer ${token}`, ...headers } };
+}
