@@ -1,0 +1,66 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** Ranges whose `X-Forwarded-For` is believed. */
+export type TrustedProxies = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
+
+/** Reads `SERVICE_TRUSTED_PROXIES`: addresses and CIDR ranges. Throws RangeError naming the entry that is neither. */
+export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
+  return entries.map((given) => {
+    const entry = given.trim();
+    const [host = "", bits] = entry.split("/");
+    const version = isIP(host);
+    const widest = version === 4 ? 32 : 128;
+    if (version === 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > widest)) || entry.split("/").length > 2) {
+      throw new RangeError(`"${given}" is neither an address nor a CIDR range`);
+    }
+    return [ipaddr.parse(host), bits === undefined ? widest : Number(bits)];
+  });
+}
+
+/**
+ * The client's address (decisions 3.11): the socket's, unless that is a trusted proxy; then `X-Forwarded-For` is
+ * walked from the right past trusted proxies. An entry that is no address means the proxy that reported it;
+ * when every entry is a trusted proxy, the first of them. IPv4-mapped addresses become IPv4, IPv6 its short form.
+ */
+export function clientAddress(socketAddress: string, xForwardedFor: string | undefined, trustedProxies: TrustedProxies): string {
+  let address = canonicalAddress(socketAddress) ?? socketAddress;
+  if (xForwardedFor === undefined || trustedProxies.length === 0) return address;
+  const entries = xForwardedFor.split(",");
+  while (isTrusted(address, trustedProxies)) {
+    const entry = canonicalAddress(entries.pop()?.trim() ?? "");
+    if (entry === undefined) break;
+    address = entry;
+  }
+  return address;
+}
+
+/** The key an address is counted under in limits: IPv4 whole, IPv6 by its /64. */
+export function limitKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const parts = ipaddr.IPv6.parse(withoutZone(address)).parts.slice(0, 4);
+  return `${parts.map((part) => part.toString(16)).join(":")}::/64`;
+}
+
+/** One spelling for each address; undefined for what is none. Loose spellings (`127.1`, ports, brackets) are none. */
+function canonicalAddress(text: string): string | undefined {
+  const version = isIP(text);
+  if (version === 4) return text;
+  if (version === 0) return undefined;
+  // The URL parser's spelling first: ipaddr.js takes ::127.0.0.1 for a mapped address, which it is not.
+  const address = ipaddr.IPv6.parse(URL.parse(`http://[${withoutZone(text)}]/`)?.hostname.slice(1, -1) ?? text);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, "");
+}
+
+function isTrusted(address: string, proxies: TrustedProxies): boolean {
+  if (isIP(address) === 0) return false;
+  const parsed = ipaddr.parse(address);
+  return proxies.some(([range, bits]) => {
+    if (parsed instanceof ipaddr.IPv4) return range instanceof ipaddr.IPv4 && parsed.match(range, bits);
+    return range instanceof ipaddr.IPv6 && parsed.match(range, bits);
+  });
+}

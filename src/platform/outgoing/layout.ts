@@ -1,0 +1,77 @@
+/** What a mail says; plain text in every member. */
+export interface MailContent {
+  /** Headline. */
+  title: string;
+  /** Paragraphs before the action. */
+  paragraphs: readonly string[];
+  /** The one thing to do. */
+  action?: { label: string; url: string } | undefined;
+  /** A code to type somewhere, shown large. */
+  code?: string | undefined;
+  /** Small print after the action: how long it is good for, what to do when it was not you. */
+  notes?: readonly string[] | undefined;
+  /** On whose behalf the mail is sent. */
+  organization: string;
+}
+
+const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/** Text as HTML shows it, in content and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character);
+}
+
+/** Lays a mail out twice, as plain text and as one self-contained HTML page. Throws when the action's URL is not http(s). */
+export function layOutMail(content: MailContent): { text: string; html: string } {
+  if (content.action !== undefined && !/^https?:\/\//i.test(content.action.url)) throw new TypeError("a mail's action is an http(s) URL");
+  return { text: asText(content), html: asHtml(content) };
+}
+
+function asText({ title, paragraphs, action, code, notes = [], organization }: MailContent): string {
+  const blocks = [title, ...paragraphs];
+  if (code !== undefined) blocks.push(`    ${code}`);
+  if (action !== undefined) blocks.push(`${action.label}:\n${action.url}`);
+  blocks.push(...notes, `-- \n${organization}`);
+  return `${blocks.join("\n\n")}\n`;
+}
+
+const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+
+function asHtml({ title, paragraphs, action, code, notes = [], organization }: MailContent): string {
+  const paragraph = (text: string): string => `<p style="margin:0 0 16px;font-size:16px;line-height:1.55;color:#1d2433">${lines(text)}</p>`;
+  const note = (text: string): string => `<p style="margin:0 0 8px;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}</p>`;
+  const rows = [
+    `<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3;color:#1d2433">${escapeHtml(title)}</h1>`,
+    ...paragraphs.map(paragraph),
+    ...(code === undefined ? [] : [codeBlock(code)]),
+    ...(action === undefined ? [] : [button(action)]),
+    ...notes.map(note),
+  ];
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title></head>
+<body style="margin:0;padding:0;background:#f4f6f9;${font}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background:#f4f6f9"><tr><td align="center" style="padding:32px 16px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px;background:#ffffff;border:1px solid #dfe3ea;border-radius:12px"><tr><td style="padding:32px">
+<p style="margin:0 0 24px;font-size:14px;font-weight:600;color:#5b6578">${escapeHtml(organization)}</p>
+${rows.join("\n")}
+</td></tr></table>
+</td></tr></table>
+</body>
+</html>
+`;
+}
+
+function button({ label, url }: { label: string; url: string }): string {
+  const href = escapeHtml(url);
+  return `<p style="margin:8px 0 24px"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#3457d5;color:#ffffff;font-size:16px;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>
+<p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#5b6578">If the button does not work, open this address:<br><a href="${href}" style="color:#3457d5;word-break:break-all">${href}</a></p>`;
+}
+
+function codeBlock(code: string): string {
+  return `<p style="margin:8px 0 24px;padding:16px;border-radius:8px;background:#f4f6f9;text-align:center;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:30px;letter-spacing:6px;color:#1d2433">${escapeHtml(code)}</p>`;
+}
+
+function lines(text: string): string {
+  return escapeHtml(text).replaceAll("\n", "<br>");
+}

@@ -1,0 +1,66 @@
+import { createTransport } from "nodemailer";
+import type { Mail, MailSink } from "./mailbox.ts";
+
+export interface MailerOptions {
+  /** `smtp://[user:password@]host[:port]` or `smtps://…`, with nodemailer's options as query. */
+  smtpUrl: string;
+  /** Sender: an address, or `Name <address>`. */
+  from: string;
+  /** Milliseconds for connecting, for the greeting, and for any silence after it. Default 10,000. */
+  timeoutMs?: number;
+}
+
+/** Mails over SMTP. */
+export interface Mailer extends MailSink {
+  /** Resolves when the server has taken the mail; rejects when a later try makes sense, or with the signal's reason. */
+  send(mail: Mail, signal?: AbortSignal): Promise<void>;
+  /** Ends idle connections; a mail under way is finished. */
+  close(): void;
+}
+
+/** Makes a mailer with a few lasting connections, opened with the first mail. */
+export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOptions): Mailer {
+  const transport = createTransport({
+    pool: true,
+    url: smtpUrl,
+    maxConnections: 3,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text, html }, signal) {
+      signal?.throwIfAborted();
+      // The recipient as an object: nothing in it is read as a list, a name or a further header.
+      const address = oneLine(to);
+      const sent = transport.sendMail({
+        from,
+        to: { name: "", address },
+        envelope: { from: senderAddress(from), to: address },
+        subject: oneLine(subject),
+        text,
+        html,
+        headers: { "auto-submitted": "auto-generated" },
+      });
+      await (signal === undefined ? sent : Promise.race([sent, abortion(signal)]));
+    },
+    close: () => transport.close(),
+  };
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").trim();
+}
+
+function senderAddress(from: string): string {
+  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
+}
+
+function abortion(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason instanceof Error ? signal.reason : new Error("sending was given up")), { once: true });
+  });
+}
