@@ -1,5 +1,6 @@
 import { createContextKey } from "@connectrpc/connect";
 import type { HandlerContext } from "@connectrpc/connect";
+import type { Effect } from "./db/types.ts";
 import { errors } from "./errors.ts";
 
 /** Who acts: a person, or a credential that belongs to an organization. */
@@ -55,6 +56,8 @@ export interface Caller {
   claims: Readonly<Record<string, unknown>> | null;
   /** Token expiry, seconds since the epoch; null for credentials without. */
   expiresAt: number | null;
+  /** Set on a copy of the caller by the server when the request carries an Idempotency-Key. */
+  readonly effect?: Effect | undefined;
 }
 
 /** Request facts, set by the server on every protocol before the gate runs. */

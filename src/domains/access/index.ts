@@ -1,0 +1,99 @@
+import { callerOrg } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import { orgErrors } from "../orgs/index.ts";
+import type { OrganizationRow, Orgs } from "../orgs/index.ts";
+import { accessErrors } from "./errors.ts";
+import { decide } from "./rules.ts";
+import type { Decision } from "./rules.ts";
+import * as store from "./store.ts";
+import type { MembershipRow, NamedRow, Standing } from "./store.ts";
+
+export type { Decision } from "./rules.ts";
+export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts";
+export { accessRpc, organizationsRpc } from "./rpc.ts";
+
+/** What access needs of the marketplace, which stands below it; given by compose.ts. */
+export interface AppLookups {
+  /** Slugs of an organization's active installs. */
+  activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
+  /** Ids of the apps somebody administers by a grant. */
+  grantedApps(tx: Pick<Tx, "query">, userUuid: string): Promise<string[]>;
+  /** Ids of the apps an organization publishes. */
+  publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
+  /** Slugs of apps, in any order. */
+  slugsOf(appIds: readonly string[]): Promise<string[]>;
+}
+
+/** What access is made of. */
+export interface AccessDeps {
+  database: Database;
+  orgs: Pick<Orgs, "find" | "featuresOf">;
+  apps: AppLookups;
+}
+
+/** The claims of an access token that say what its holder may do. */
+export interface Grants {
+  roles: string[];
+  entitlements: string[];
+  app_admin: string[];
+  platform_admin: boolean;
+  sandbox: boolean;
+}
+
+/** Roles, permissions and entitlements. */
+export function createAccess({ database, orgs, apps }: AccessDeps) {
+  return {
+    /** What somebody is now, row locked against a change of password. Undefined where they are no active member. */
+    standing: store.readStanding,
+
+    /** What a token made now grants: role, features of the plan, installed and administered apps. */
+    async grants(tx: Tx, standing: Standing): Promise<Grants> {
+      const { org } = standing;
+      const granted = await apps.grantedApps(tx, standing.userUuid);
+      const published = org?.isOwner === true ? await apps.publishedBy(tx, org.uuid) : [];
+      const installed = org === null ? [] : await apps.activeAppSlugs(tx, org.uuid);
+      return {
+        roles: org === null ? [] : [org.role],
+        entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],
+        app_admin: [...new Set([...granted, ...published])],
+        platform_admin: standing.isPlatformAdmin,
+        sandbox: org?.sandbox ?? false,
+      };
+    },
+
+    /** Whether the caller has a feature in an organization. */
+    async check(caller: Caller, feature: string, orgUuid: string): Promise<Decision> {
+      const asksForApp = feature.startsWith("app:") && caller.appAdmin.length > 0;
+      return decide(caller, feature, orgUuid, asksForApp ? await apps.slugsOf(caller.appAdmin) : []);
+    },
+
+    /** Roles of the caller's organization. */
+    roles: (caller: Caller): Promise<NamedRow[]> => store.listRoles(database, callerOrg(caller)),
+    /** The catalogue of permissions. */
+    permissions: (): Promise<NamedRow[]> => store.listPermissions(database),
+    /** Permissions of a role of the caller's organization. Throws 404 `role_not_found`. */
+    async rolePermissions(caller: Caller, roleId: number): Promise<NamedRow[]> {
+      const found = await store.permissionsOf(database, callerOrg(caller), roleId);
+      if (found === undefined) throw accessErrors.roleNotFound();
+      return found;
+    },
+    /** The caller's organization with what its plan and its installs entitle to. */
+    async organization(caller: Caller): Promise<OrganizationRow & { entitlements: string[] }> {
+      const found = await orgs.find(callerOrg(caller));
+      if (found === undefined) throw orgErrors.notFound();
+      const features = await orgs.featuresOf(found.plan);
+      const installed = await database.transaction((tx) => apps.activeAppSlugs(tx, found.uuid));
+      return { ...found, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
+    },
+    /** The organizations the caller is an active member of. */
+    organizations(caller: Caller): Promise<MembershipRow[]> {
+      if (caller.userUuid === null) throw errors.forbidden();
+      return store.organizationsOf(database, caller.userUuid);
+    },
+  };
+}
+
+/** Access as other domains see it. */
+export type Access = ReturnType<typeof createAccess>;

@@ -1,0 +1,131 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** What somebody is, as tokens say it: read in the transaction that makes the token. */
+export interface Standing {
+  userUuid: string;
+  id: number;
+  email: string;
+  credentialsVersion: number;
+  isPlatformAdmin: boolean;
+  /** The organization they act in; null for a token without one. */
+  org: OrgStanding | null;
+}
+
+/** What somebody is in an organization. */
+export interface OrgStanding {
+  uuid: string;
+  name: string;
+  sandbox: boolean;
+  features: string[];
+  role: string;
+  roleId: number;
+  isOwner: boolean;
+  /** Rises with every change of role. */
+  membershipVersion: number;
+}
+
+interface StandingRow {
+  uuid: string;
+  id: number;
+  email: string;
+  credentials_version: number;
+  is_platform_admin: boolean;
+  org_uuid: string | null;
+  org_name: string;
+  sandbox: boolean;
+  features: string[];
+  role: string;
+  role_id: number;
+  is_owner: boolean;
+  membership_version: number;
+}
+
+const standingSql = `
+  select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin,
+    o.uuid as org_uuid, o.name as org_name, o.sandbox, plans.features, r.name as role, m.role_id, m.is_owner, m.version as membership_version
+  from people p
+  left join memberships m on m.user_uuid = p.uuid and m.org_uuid = $2 and m.status = 'active'
+  left join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
+  left join plans on plans.plan = o.plan
+  left join roles r on r.id = m.role_id
+  where p.uuid = $1
+  for share of p`;
+
+/**
+ * What somebody is in an organization, or in none. The person's row is share locked, so that a password change
+ * and the session that is being opened cannot miss each other. Undefined for an unknown person, and for an
+ * organization they are no active member of.
+ */
+export async function readStanding(tx: Tx, userUuid: string, orgUuid: string | null): Promise<Standing | undefined> {
+  const [row] = await tx.query<StandingRow>(standingSql, [userUuid, orgUuid]);
+  if (row === undefined || (orgUuid !== null && row.org_uuid === null)) return undefined;
+  const org =
+    row.org_uuid === null
+      ? null
+      : {
+          uuid: row.org_uuid,
+          name: row.org_name,
+          sandbox: row.sandbox,
+          features: row.features,
+          role: row.role,
+          roleId: row.role_id,
+          isOwner: row.is_owner,
+          membershipVersion: row.membership_version,
+        };
+  return {
+    userUuid: row.uuid,
+    id: row.id,
+    email: row.email,
+    credentialsVersion: row.credentials_version,
+    isPlatformAdmin: row.is_platform_admin,
+    org,
+  };
+}
+
+/** A role or a permission as lists show it. */
+export interface NamedRow {
+  id: number;
+  name: string;
+}
+
+/** Roles of an organization: the built-in ones and its own. */
+export function listRoles(database: Database, orgUuid: string): Promise<NamedRow[]> {
+  return database.prepared<NamedRow>("access_roles", "select id, name from roles where org_uuid is null or org_uuid = $1 order by id", [orgUuid]);
+}
+
+/** The whole catalogue of permissions. */
+export function listPermissions(database: Database): Promise<NamedRow[]> {
+  return database.prepared<NamedRow>("access_permissions", "select id, name from permissions order by id", []);
+}
+
+/** Permissions of a role the organization has; undefined for a role it does not have. */
+export async function permissionsOf(database: Database, orgUuid: string, roleId: number): Promise<NamedRow[] | undefined> {
+  const sql = `
+    select p.id, p.name from roles r
+    left join role_permissions rp on rp.role_id = r.id
+    left join permissions p on p.id = rp.permission_id
+    where r.id = $2 and (r.org_uuid is null or r.org_uuid = $1) order by p.id`;
+  const rows = await database.prepared<{ id: number | null; name: string }>("access_role_permissions", sql, [orgUuid, roleId]);
+  if (rows.length === 0) return undefined;
+  return rows.filter((row): row is NamedRow => row.id !== null);
+}
+
+/** The organizations somebody is an active member of. */
+export interface MembershipRow {
+  org_uuid: string;
+  name: string;
+  plan: string;
+  role: string;
+  role_id: number;
+  is_owner: boolean;
+  created_at: Date;
+}
+
+/** The organizations somebody is an active member of, by name. */
+export function organizationsOf(database: Database, userUuid: string): Promise<MembershipRow[]> {
+  const sql = `
+    select o.uuid as org_uuid, o.name, o.plan, r.name as role, m.role_id, m.is_owner, o.created_at
+    from memberships m join organizations o on o.uuid = m.org_uuid join roles r on r.id = m.role_id
+    where m.user_uuid = $1 and m.status = 'active' and o.deleted_at is null order by o.name, o.uuid`;
+  return database.prepared<MembershipRow>("access_organizations", sql, [userUuid]);
+}

@@ -1,0 +1,41 @@
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import type { Random } from "../../platform/random.ts";
+import type { AuditEvent } from "./events.ts";
+import { createReadEvents } from "./read-events.ts";
+import type { ReadEventsDeps } from "./read-events.ts";
+import { appendEvent } from "./store.ts";
+
+export type { Actor, AuditEvent, AuditEventType, AuditRecord, AuthEventType } from "./events.ts";
+export { administrativeEventTypes, authEventTypes, isAuditEventType, isAuthEventType } from "./events.ts";
+export { actorOf } from "./actor.ts";
+export type { EventPage, EventQuery } from "./read-events.ts";
+export { auditRpc } from "./rpc.ts";
+
+/** What the audit log is made of. */
+export interface AuditDeps extends ReadEventsDeps {
+  clock: Clock;
+  random: Pick<Random, "uuid">;
+}
+
+/** The audit log: events are appended in the transaction of what they tell of, and never change. */
+export function createAudit(deps: AuditDeps) {
+  /** Appends an event in the caller's transaction; answers its id. */
+  async function record(tx: Tx, event: AuditEvent): Promise<string> {
+    const eventId = deps.random.uuid();
+    await appendEvent(tx, eventId, dateOf(deps.clock), event);
+    return eventId;
+  }
+
+  return {
+    ...createReadEvents(deps),
+    record,
+    /** Appends an event in a transaction of its own, so that it outlives the refused work. */
+    recordFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
+      deps.database.transaction((tx) => record(tx, { ...event, outcome: "failure" })),
+  };
+}
+
+/** The audit log as other domains see it. */
+export type Audit = ReturnType<typeof createAudit>;

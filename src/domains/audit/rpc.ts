@@ -1,0 +1,53 @@
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { AuthEventsService } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import type { AuditEventSchema, AuthEventSchema } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import { caller } from "../../platform/caller.ts";
+import { registration } from "../../platform/rpc.ts";
+import type { ServiceRegistration } from "../../platform/rpc.ts";
+import type { AuditRecord } from "./events.ts";
+import type { Audit } from "./index.ts";
+
+/** The audit log over the wire. */
+export function auditRpc(audit: Audit): ServiceRegistration {
+  return registration(AuthEventsService, {
+    listAuthEvents: async (request, context) => {
+      const { data, ...page } = await audit.authEvents(caller(context), request);
+      return { data: data.map(printAuthEvent), ...page };
+    },
+    listOrganizationAuthEvents: async (request, context) => {
+      const { data, ...page } = await audit.authEvents(caller(context), request);
+      return { data: data.map(printAuthEvent), ...page };
+    },
+    getAuthEvent: async ({ eventId }, context) => printAuthEvent(await audit.authEvent(caller(context), eventId)),
+    listAuditEvents: async (request, context) => {
+      const { data, ...page } = await audit.auditEvents(caller(context), request);
+      return { data: data.map(printAuditEvent), ...page };
+    },
+  });
+}
+
+function printAuthEvent(event: AuditRecord): MessageInitShape<typeof AuthEventSchema> {
+  return {
+    eventId: event.eventId,
+    type: event.type,
+    outcome: event.outcome,
+    ...(event.userUuid === null ? {} : { userUuid: event.userUuid }),
+    ...(event.orgUuid === null ? {} : { orgUuid: event.orgUuid }),
+    ipAddress: event.ipAddress,
+    userAgent: event.userAgent,
+    metadata: event.metadata as JsonObject,
+    createdAt: timestampFromDate(event.createdAt),
+  };
+}
+
+function printAuditEvent(event: AuditRecord): MessageInitShape<typeof AuditEventSchema> {
+  const { actor } = event;
+  const { $typeName: _, ...shared } = printAuthEvent(event);
+  return {
+    ...shared,
+    ...(actor === null ? {} : { actor: { type: actor.type, id: actor.id, ...(actor.email === null ? {} : { email: actor.email }) } }),
+    ...(event.resourceType === null ? {} : { resourceType: event.resourceType }),
+    ...(event.resourceId === null ? {} : { resourceId: event.resourceId }),
+  };
+}

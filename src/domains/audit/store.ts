@@ -1,0 +1,119 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { isAuthEventType } from "./events.ts";
+import type { Actor, AuditEvent, AuditRecord } from "./events.ts";
+
+const insertEvent = `
+  insert into audit_events (event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata,
+    actor, resource_type, resource_id, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+
+/** Appends an event. */
+export async function appendEvent(tx: Tx, eventId: string, at: Date, event: AuditEvent): Promise<void> {
+  await tx.query(insertEvent, [
+    eventId,
+    event.type,
+    isAuthEventType(event.type),
+    event.outcome,
+    event.userUuid,
+    event.orgUuid,
+    event.info.address,
+    event.info.userAgent,
+    JSON.stringify(event.metadata ?? {}),
+    event.actor == null ? null : JSON.stringify(event.actor),
+    event.resource?.type ?? null,
+    event.resource?.id ?? null,
+    at,
+  ]);
+}
+
+/** What a list is narrowed to. */
+export interface EventFilter {
+  /** Organizations; null is events of none. */
+  scope: readonly (string | null)[];
+  /** Only the documented authentication events. */
+  authOnly: boolean;
+  userUuid?: string | undefined;
+  type?: string | undefined;
+  outcome?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+interface EventRow {
+  event_id: string;
+  type: string;
+  outcome: string;
+  user_uuid: string | null;
+  org_uuid: string | null;
+  ip_address: string;
+  user_agent: string;
+  metadata: Record<string, unknown>;
+  actor: Actor | null;
+  resource_type: string | null;
+  resource_id: string | null;
+  created_at: Date;
+}
+
+const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor, resource_type, resource_id, created_at`;
+
+/** One page of events, newest first. */
+export async function pageOfEvents(database: Database, filter: EventFilter, limit: number, offset: number): Promise<AuditRecord[]> {
+  const { branches, params, shape } = select(filter, `${columns}, sequence`);
+  const sql = `select ${columns} from (${branches}) e order by created_at desc, sequence desc
+    limit $${params.length + 1} offset $${params.length + 2}`;
+  const rows = await database.prepared<EventRow>(`audit_page_${shape}`, sql, [...params, limit, offset]);
+  return rows.map(toRecord);
+}
+
+/** How many events a filter lets through. */
+export async function countEvents(database: Database, filter: EventFilter): Promise<number> {
+  const { branches, params, shape } = select(filter, "1");
+  const rows = await database.prepared<{ n: string }>(`audit_count_${shape}`, `select count(*) as n from (${branches}) e`, params);
+  return Number(rows[0]?.n ?? 0);
+}
+
+/** One event by its id; `authOnly` hides administrative actions. */
+export async function findEvent(database: Database, eventId: string, authOnly: boolean): Promise<AuditRecord | undefined> {
+  const sql = `select ${columns} from audit_events where event_id = $1 and (is_auth or not $2)`;
+  const [row] = await database.prepared<EventRow>("audit_one", sql, [eventId, authOnly]);
+  return row === undefined ? undefined : toRecord(row);
+}
+
+/** One branch an organization, so that each is an index scan in the order of the list. */
+function select(filter: EventFilter, selected: string) {
+  const params: unknown[] = [];
+  const bind = (value: unknown): string => `$${params.push(value)}`;
+  const shared = [
+    filter.authOnly ? "is_auth" : undefined,
+    filter.userUuid === undefined ? undefined : `user_uuid = ${bind(filter.userUuid)}`,
+    filter.type === undefined ? undefined : `type = ${bind(filter.type)}`,
+    filter.outcome === undefined ? undefined : `outcome = ${bind(filter.outcome)}`,
+    filter.from === undefined ? undefined : `created_at >= ${bind(filter.from)}`,
+    filter.to === undefined ? undefined : `created_at < ${bind(filter.to)}`,
+  ];
+  const present = shared.map((clause) => (clause === undefined ? "0" : "1")).join("");
+  const scopes = filter.scope.map((org) => (org === null ? "org_uuid is null" : `org_uuid = ${bind(org)}`));
+  const branches = scopes.map((scope) => {
+    const clauses = [scope, ...shared.filter((clause) => clause !== undefined)];
+    return `select ${selected} from audit_events where ${clauses.join(" and ")}`;
+  });
+  const shape = `${present}_${filter.scope.map((org) => (org === null ? "n" : "o")).join("")}`;
+  return { branches: branches.length === 0 ? `select ${selected} from audit_events where false` : branches.join(" union all "), params, shape };
+}
+
+function toRecord(row: EventRow): AuditRecord {
+  return {
+    eventId: row.event_id,
+    type: row.type,
+    outcome: row.outcome,
+    userUuid: row.user_uuid,
+    orgUuid: row.org_uuid,
+    ipAddress: row.ip_address,
+    userAgent: row.user_agent,
+    metadata: row.metadata,
+    actor: row.actor,
+    resourceType: row.resource_type,
+    resourceId: row.resource_id,
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,58 @@
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { foldName } from "../../platform/names.ts";
+import type { Random } from "../../platform/random.ts";
+import { orgErrors } from "./errors.ts";
+import { readName } from "./rules.ts";
+import * as store from "./store.ts";
+import type { OrganizationRow } from "./store.ts";
+
+export { Organization } from "./entities.ts";
+export { orgErrors } from "./errors.ts";
+export { readName } from "./rules.ts";
+export type { OrganizationRow } from "./store.ts";
+export { orgsLoginRpc } from "./rpc.ts";
+
+/** What organizations are made of. */
+export interface OrgsDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "uuid">;
+}
+
+/** Organizations and their names. */
+export function createOrgs({ database, clock, random }: OrgsDeps) {
+  return {
+    /** A new organization on the plan `free`. Throws `validation_error`, or 409 `conflict` for a name that is or was in use. */
+    async create(tx: Tx, name: string): Promise<{ uuid: string; name: string }> {
+      const wanted = readName(name);
+      const uuid = random.uuid();
+      const at = dateOf(clock);
+      await store.insertOrganization(tx, uuid, wanted.name, at);
+      if (!(await store.reserveName(tx, wanted.key, wanted.name, uuid, at))) throw orgErrors.nameTaken();
+      return { uuid, name: wanted.name };
+    },
+
+    /** Whether an organization could take this name now. */
+    async isNameAvailable(name: string): Promise<boolean> {
+      return store.isNameFree(database, readName(name).key);
+    },
+
+    /** A live organization. */
+    find: (uuid: string): Promise<OrganizationRow | undefined> => store.findOrganization(database, uuid),
+    /** A live organization, read in a transaction. */
+    findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
+    /** Whether an organization exists or existed. */
+    existsEver: (uuid: string): Promise<boolean> => store.existsEver(database, uuid),
+    /** Features a plan gives. */
+    featuresOf: (plan: string): Promise<string[]> => store.featuresOf(database, plan),
+    /** Whether there is any organization yet. */
+    any: (tx: Tx): Promise<boolean> => store.anyOrganization(tx),
+    /** The form in which names are compared. */
+    nameKey: (name: string): string => foldName(name),
+  };
+}
+
+/** Organizations as other domains see them. */
+export type Orgs = ReturnType<typeof createOrgs>;

@@ -1,0 +1,66 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { Organization } from "./entities.ts";
+
+/** An organization as other domains see it. */
+export interface OrganizationRow {
+  uuid: string;
+  name: string;
+  plan: string;
+  jit_domains: string[];
+  sandbox: boolean;
+  created_at: Date;
+}
+
+const columns = "o.uuid, o.name, o.plan, o.jit_domains, o.sandbox, o.created_at";
+
+/** Reserves a folded name forever; false when it is or was in use. */
+export async function reserveName(tx: Tx, key: string, name: string, orgUuid: string, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into organization_names (name_key, org_uuid, name, created_at) values ($1, $2, $3, $4)
+     on conflict (name_key) do nothing returning name_key`,
+    [key, orgUuid, name, at],
+  );
+  return rows.length === 1;
+}
+
+/** Stores a new organization. */
+export async function insertOrganization(tx: Tx, uuid: string, name: string, at: Date): Promise<void> {
+  tx.em.persist(
+    tx.em.create(Organization, { uuid, name, plan: "free", jitDomains: [], sandbox: false, createdAt: at, updatedAt: at, deletedAt: null, version: 1 }),
+  );
+  await tx.em.flush();
+}
+
+/** Whether nobody has or had a folded name. */
+export async function isNameFree(database: Database, key: string): Promise<boolean> {
+  const rows = await database.prepared("orgs_name", "select 1 from organization_names where name_key = $1", [key]);
+  return rows.length === 0;
+}
+
+/** A live organization. */
+export async function findOrganization(database: Database, uuid: string): Promise<OrganizationRow | undefined> {
+  const sql = `select ${columns} from organizations o where o.uuid = $1 and o.deleted_at is null`;
+  return (await database.prepared<OrganizationRow>("orgs_one", sql, [uuid]))[0];
+}
+
+/** A live organization, read in a transaction. */
+export async function organizationIn(tx: Tx, uuid: string): Promise<OrganizationRow | undefined> {
+  const sql = `select ${columns} from organizations o where o.uuid = $1 and o.deleted_at is null`;
+  return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
+}
+
+/** Whether an organization exists or existed. */
+export async function existsEver(database: Database, uuid: string): Promise<boolean> {
+  return (await database.prepared("orgs_ever", "select 1 from organizations where uuid = $1", [uuid])).length > 0;
+}
+
+/** Features of a plan; none for an unknown one. */
+export async function featuresOf(database: Database, plan: string): Promise<string[]> {
+  const rows = await database.prepared<{ features: string[] }>("orgs_features", "select features from plans where plan = $1", [plan]);
+  return rows[0]?.features ?? [];
+}
+
+/** Whether the database has any organization. */
+export async function anyOrganization(tx: Tx): Promise<boolean> {
+  return (await tx.query("select 1 from organizations limit 1")).length > 0;
+}

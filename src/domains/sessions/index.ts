@@ -1,0 +1,68 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Sealer } from "../../platform/crypto/sealed.ts";
+import type { Database } from "../../platform/db/types.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Access } from "../access/index.ts";
+import type { Audit } from "../audit/index.ts";
+import type { Keys } from "../keys/index.ts";
+import { createBearer } from "./bearer.ts";
+import type { BearerDeps } from "./bearer.ts";
+import { createLastSeen } from "./last-seen.ts";
+import { createLiveness } from "./liveness.ts";
+import { createOpen } from "./open.ts";
+import type { SessionTtls } from "./open.ts";
+import { createOwnSessions } from "./own-sessions.ts";
+import { createRefresh } from "./refresh.ts";
+import { createTokens } from "./tokens.ts";
+
+export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
+export type { OwnSession } from "./own-sessions.ts";
+export type { AccessClaims } from "./tokens.ts";
+export { sessionsLoginRpc } from "./rpc.ts";
+
+/** What sessions are made of. */
+export interface SessionsDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "uuid" | "bytes">;
+  log: Log;
+  /** Seals with the instance key. */
+  sealer: Sealer;
+  audit: Audit;
+  access: Access;
+  keys: Keys;
+  /** Which of these apps had their signing key rotated after `issuedAt` (seconds); of the marketplace. */
+  voidedApps: BearerDeps["voidedApps"];
+  config: {
+    /** Public URL of the service: the issuer of its tokens. */
+    baseUrl: string;
+    ttls: SessionTtls;
+  };
+}
+
+/** Sessions: opened, refreshed, checked on every request, ended. */
+export function createSessions(deps: SessionsDeps) {
+  const { config } = deps;
+  const tokens = createTokens({ ...deps, issuer: config.baseUrl });
+  const opening = { ...deps, tokens, ttls: config.ttls };
+  const lastSeen = createLastSeen(deps);
+  const own = createOwnSessions(deps);
+  const { refresh } = createRefresh(opening);
+  return {
+    /** Access tokens, for step-up. */
+    tokens,
+    /** Sessions for people who have proven who they are. */
+    open: createOpen(opening),
+    own,
+    refresh,
+    /** The caller behind an access token; for the gate. */
+    authenticate: createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen }),
+    lastSeen,
+    /** Writes what is still to be written. */
+    close: (): Promise<void> => lastSeen.close(),
+  };
+}
+
+/** Sessions as other domains see them. */
+export type Sessions = ReturnType<typeof createSessions>;

@@ -1,0 +1,100 @@
+import type { RequestInfo } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Standing } from "../access/index.ts";
+import { insertRefresh } from "./refresh-store.ts";
+import { insertSession, markUsed } from "./store.ts";
+import type { Tokens } from "./tokens.ts";
+
+/** Lifetimes in milliseconds. */
+export interface SessionTtls {
+  /** Access token of a pair. */
+  pairMs: number;
+  /** Refresh tokens of a session, however often it is refreshed. */
+  refreshMs: number;
+  /** A refresh token that is not used. */
+  refreshIdleMs: number;
+  /** How long a used refresh token still gives its successor. */
+  refreshGraceMs: number;
+}
+
+/** What opening a session is made of. */
+export interface OpenDeps {
+  clock: Clock;
+  random: Pick<Random, "uuid" | "bytes">;
+  tokens: Tokens;
+  ttls: SessionTtls;
+}
+
+/** A session to be opened for somebody who has proven who they are. */
+export interface OpenRequest {
+  /** What they are, read in the same transaction. */
+  standing: Standing;
+  /** How they proved it (RFC 8176). */
+  amr: readonly string[];
+  /** When; default now. */
+  authTime?: Date | undefined;
+  info: RequestInfo;
+  /** Lifetime of the access token, milliseconds; default that of a pair. */
+  accessTtlMs?: number | undefined;
+}
+
+/** The tokens of a session. `refreshToken` is absent where the door gives none. */
+export interface OpenedSession {
+  sessionId: string;
+  deviceUuid: string;
+  accessToken: string;
+  tokenType: "Bearer";
+  /** Seconds. */
+  expiresIn: number;
+}
+
+/** An opened session that can be refreshed. */
+export interface OpenedPair extends OpenedSession {
+  refreshToken: string;
+}
+
+/** Opening of sessions, the same for every door. */
+export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
+  async function open(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Promise<OpenedSession> {
+    const { standing, amr, info } = request;
+    const now = dateOf(clock);
+    const sessionId = random.uuid();
+    const deviceUuid = info.deviceUuid ?? random.uuid();
+    const authTime = request.authTime ?? now;
+    const ttlMs = request.accessTtlMs ?? ttls.pairMs;
+    const expiresAt = refreshUntil === null ? dateOf(clock, ttlMs) : dateOf(clock, Math.max(ttlMs, Math.min(ttls.refreshIdleMs, ttls.refreshMs)));
+    await insertSession(tx, {
+      uuid: sessionId,
+      userUuid: standing.userUuid,
+      orgUuid: standing.org?.uuid ?? null,
+      deviceUuid,
+      amr,
+      authTime,
+      createdAt: now,
+      address: info.address,
+      userAgent: info.userAgent,
+      expiresAt,
+      refreshUntil,
+    });
+    if (standing.org !== null) await markUsed(tx, standing.org.uuid, standing.userUuid, now);
+    const { accessToken, expiresIn } = await tokens.mint(tx, { standing, sessionId, amr, authTime, ttlMs });
+    return { sessionId, deviceUuid, accessToken, tokenType: "Bearer", expiresIn };
+  }
+
+  return {
+    /** A session with an access token alone: it ends with the token. */
+    alone: (tx: Tx, request: OpenRequest): Promise<OpenedSession> => open(tx, request, null),
+
+    /** A session with a token pair. */
+    async pair(tx: Tx, request: OpenRequest): Promise<OpenedPair> {
+      const opened = await open(tx, request, dateOf(clock, ttls.refreshMs));
+      const refresh = newOpaqueToken(random);
+      await insertRefresh(tx, refresh.hash, opened.sessionId, dateOf(clock), dateOf(clock, Math.min(ttls.refreshIdleMs, ttls.refreshMs)));
+      return { ...opened, refreshToken: refresh.token };
+    },
+  };
+}

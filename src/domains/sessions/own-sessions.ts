@@ -1,0 +1,58 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import { actorOf } from "../audit/index.ts";
+import type { Audit } from "../audit/index.ts";
+import { countOwnSessions, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
+import type { OwnSessionRow } from "./store.ts";
+
+/** What a person's own sessions are made of. */
+export interface OwnSessionsDeps {
+  database: Database;
+  clock: Clock;
+  audit: Pick<Audit, "record">;
+}
+
+/** One of the caller's sessions. */
+export interface OwnSession extends OwnSessionRow {
+  /** It is the session of the token presented. */
+  current: boolean;
+}
+
+/** A person's own sessions: the list, and the way out. */
+export function createOwnSessions({ database, clock, audit }: OwnSessionsDeps) {
+  return {
+    /** The caller's live sessions on all devices, last seen first; none for a credential that is no person's. */
+    async list(caller: Caller, { limit, offset }: { limit: number; offset: number }): Promise<{ data: OwnSession[]; total: number }> {
+      if (caller.userUuid === null) return { data: [], total: 0 };
+      const at = dateOf(clock);
+      const [rows, total] = await Promise.all([
+        ownSessions(database, caller.userUuid, at, limit, offset),
+        countOwnSessions(database, caller.userUuid, at),
+      ]);
+      return { data: rows.map((row) => ({ ...row, current: row.uuid === caller.sessionId })), total };
+    },
+
+    /** Ends the session of the token presented, with every token of it. */
+    async logout(caller: Caller, info: RequestInfo): Promise<void> {
+      const { sessionId, userUuid, orgUuid } = caller;
+      if (sessionId === null) throw errors.forbidden();
+      await database.transaction(async (tx) => {
+        if (!(await revokeSession(tx, sessionId, "logout", dateOf(clock)))) return;
+        const metadata = { session_id: sessionId, reason: "logout" };
+        const resource = { type: "session", id: sessionId };
+        await audit.record(tx, { type: "session.revoked", outcome: "success", userUuid, orgUuid, info, metadata, resource, actor: actorOf(caller) });
+      });
+    },
+
+    /** Ends every session of a person, in the transaction of what makes that necessary; answers how many. */
+    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
+      const revoked = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock));
+      const metadata = { revoked, reason };
+      if (revoked > 0) await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid: null, info, metadata });
+      return revoked;
+    },
+  };
+}

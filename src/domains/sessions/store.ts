@@ -1,0 +1,126 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** A session to open. Times are absolute. */
+export interface NewSession {
+  uuid: string;
+  userUuid: string;
+  orgUuid: string | null;
+  deviceUuid: string;
+  amr: readonly string[];
+  authTime: Date;
+  createdAt: Date;
+  address: string;
+  userAgent: string;
+  /** End of the session unless it is refreshed. */
+  expiresAt: Date;
+  /** No refresh goes beyond this; null for a session that cannot be refreshed. */
+  refreshUntil: Date | null;
+}
+
+/** Stores a session. */
+export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+  await tx.query(
+    `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
+       expires_at, refresh_until)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11)`,
+    [
+      session.uuid,
+      session.userUuid,
+      session.orgUuid,
+      session.deviceUuid,
+      session.amr,
+      session.authTime,
+      session.createdAt,
+      session.address,
+      session.userAgent,
+      session.expiresAt,
+      session.refreshUntil,
+    ],
+  );
+}
+
+/** Notes which of their organizations somebody used last. */
+export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
+  await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
+}
+
+/** Ends a session; false when it was not live. */
+export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `update sessions set revoked_at = $2, revoked_reason = $3
+     where uuid = $1 and revoked_at is null and expires_at > $2 returning uuid`,
+    [uuid, at, reason],
+  );
+  return rows.length === 1;
+}
+
+/** Ends every live session of a person; answers how many. */
+export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date): Promise<number> {
+  const rows = await tx.query(
+    `update sessions set revoked_at = $2, revoked_reason = $3
+     where user_uuid = $1 and revoked_at is null and expires_at > $2 returning uuid`,
+    [userUuid, at, reason],
+  );
+  return rows.length;
+}
+
+/** A session as its person sees it. */
+export interface OwnSessionRow {
+  uuid: string;
+  device_uuid: string;
+  created_at: Date;
+  last_seen_at: Date;
+}
+
+/** A page of somebody's live sessions, last seen first. */
+export function ownSessions(database: Database, userUuid: string, at: Date, limit: number, offset: number): Promise<OwnSessionRow[]> {
+  const sql = `select uuid, device_uuid, created_at, last_seen_at from sessions
+    where user_uuid = $1 and revoked_at is null and expires_at > $2
+    order by last_seen_at desc, created_at desc, uuid limit $3 offset $4`;
+  return database.prepared<OwnSessionRow>("sessions_own", sql, [userUuid, at, limit, offset]);
+}
+
+/** How many live sessions somebody has. */
+export async function countOwnSessions(database: Database, userUuid: string, at: Date): Promise<number> {
+  const sql = "select count(*)::int as n from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2";
+  return (await database.prepared<{ n: number }>("sessions_own_count", sql, [userUuid, at]))[0]?.n ?? 0;
+}
+
+/** Notes that sessions are in use. */
+export async function touchSessions(database: Database, sids: readonly string[], at: Date): Promise<void> {
+  const sql = "update sessions set last_seen_at = $2 where uuid = any($1::uuid[]) and last_seen_at < $2";
+  await database.prepared("sessions_touch", sql, [sids, at]);
+}
+
+/** What is true of a session at this moment; the rest of a caller is in the token. */
+export interface LiveRow {
+  /** Place of the question in the list that was asked, from 1. */
+  n: number;
+  user_uuid: string;
+  org_uuid: string | null;
+  email: string;
+  org_name: string | null;
+  is_owner: boolean | null;
+  membership_version: number | null;
+  is_superuser: boolean;
+  is_operator: boolean;
+}
+
+const livenessSql = `
+  select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
+    p.is_superuser, p.is_operator
+  from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
+  join sessions s on s.uuid = q.sid and s.revoked_at is null and s.expires_at > $3
+  join signing_keys k on k.kid = q.kid and k.org_uuid is not distinct from s.org_uuid and (k.valid_until is null or k.valid_until > $3)
+  join people p on p.uuid = s.user_uuid
+  left join memberships m on m.org_uuid = s.org_uuid and m.user_uuid = s.user_uuid and m.status = 'active'
+  left join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
+  where s.org_uuid is null or o.uuid is not null`;
+
+/**
+ * Which of these sessions are live, and their keys valid: the session is neither revoked nor over, the key that
+ * signed the token is the organization's and not deleted, the membership is active, the organization exists.
+ */
+export function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<LiveRow[]> {
+  return database.prepared<LiveRow>("sessions_live", livenessSql, [sids, kids, at]);
+}

@@ -1,0 +1,43 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { PasswordHasher } from "../../platform/crypto/password.ts";
+import type { Database } from "../../platform/db/types.ts";
+import type { Post } from "../../platform/outgoing/post.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Access } from "../access/index.ts";
+import type { Audit } from "../audit/index.ts";
+import type { Keys } from "../keys/index.ts";
+import type { Orgs } from "../orgs/index.ts";
+import type { Sessions } from "../sessions/index.ts";
+import type { Users } from "../users/index.ts";
+
+/** What the doors are made of. */
+export interface SigninDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "uuid" | "bytes">;
+  hasher: Pick<PasswordHasher, "hash" | "verify">;
+  post: Post;
+  audit: Audit;
+  orgs: Orgs;
+  users: Users;
+  access: Access;
+  keys: Keys;
+  sessions: Sessions;
+  config: SigninConfig;
+}
+
+/** Settings of the doors; times in milliseconds. */
+export interface SigninConfig {
+  /** Public URL of the service, no trailing slash. */
+  baseUrl: string;
+  /** Anybody may sign up; otherwise platform admins only. */
+  openSignup: boolean;
+  /** Answers carry the token of a magic link. Development only. */
+  magicLinkDevEcho: boolean;
+  /** Access token of a password login. */
+  accessMs: number;
+  /** Magic link. */
+  magicLinkMs: number;
+  /** Access token of a magic link. */
+  magicAccessMs: number;
+}

@@ -1,0 +1,104 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import { errors } from "../../platform/errors.ts";
+import type { FieldViolation } from "../../platform/errors.ts";
+import { actorOf } from "../audit/index.ts";
+import type { OpenedPair } from "../sessions/index.ts";
+import type { PersonToMake } from "../users/index.ts";
+import type { SigninDeps } from "./deps.ts";
+import type { Founded, Founder, Founding } from "./founding.ts";
+import { confirmationMail } from "./mails.ts";
+import { foundsForThemselves, maySignUp } from "./rules.ts";
+import { insertMailToken, useMailToken } from "./store.ts";
+
+/** How long the link of a sign-up confirms an address. */
+const confirmationMs = 7 * 24 * 60 * 60 * 1000;
+
+/** An organization to be made, and who will own it. */
+export interface SignUpRequest {
+  name: string;
+  email?: string | undefined;
+  password?: string | undefined;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+}
+
+/** What a sign-up made. */
+export interface SignedUp extends OpenedPair {
+  org: { uuid: string; name: string };
+  userUuid: string;
+}
+
+/** The way in for new organizations (decisions 2.2). */
+export function createSignUp(deps: SigninDeps, founding: Founding) {
+  const { database, clock, random, hasher, post, audit, users, access, sessions, config } = deps;
+
+  async function newPerson(request: SignUpRequest): Promise<PersonToMake> {
+    const email = request.email === undefined ? undefined : parseEmail(request.email);
+    const { password, firstName, lastName } = request;
+    if (email === undefined || password === undefined) throw errors.validation({ fields: missing(email === undefined, password === undefined) });
+    await users.people.demandGoodPassword(password, { email: email.address, orgName: request.name });
+    return { email, firstName, lastName, passwordHash: await hasher.hash(password), confirmed: false };
+  }
+
+  async function mailConfirmation(tx: Tx, founded: Founded, { email }: PersonToMake): Promise<void> {
+    const { token, hash } = newOpaqueToken(random);
+    const [at, expiresAt] = [dateOf(clock), dateOf(clock, confirmationMs)];
+    const { userUuid, org } = founded;
+    await insertMailToken(tx, { hash, purpose: "confirm_email", email: email.address, emailKey: email.key, userUuid, at, expiresAt });
+    await post.enqueue(tx, confirmationMail(email.address, config.baseUrl, token, org.name, confirmationMs / 86_400_000), expiresAt);
+  }
+
+  async function openFor(tx: Tx, founded: Founded, caller: Caller | undefined, info: RequestInfo): Promise<OpenedPair> {
+    const standing = await access.standing(tx, founded.userUuid, founded.org.uuid);
+    if (standing === undefined) throw new Error("a new organization has no owner");
+    const same = caller?.userUuid === founded.userUuid ? caller.claims : null;
+    const amr = Array.isArray(same?.["amr"]) ? (same["amr"] as string[]) : ["pwd"];
+    const authTime = typeof same?.["auth_time"] === "number" ? new Date(same["auth_time"] * 1000) : undefined;
+    return sessions.open.pair(tx, { standing, amr, authTime, info });
+  }
+
+  return {
+    /**
+     * Makes an organization. Without a caller a new person signs up; a signed-in person makes a further one of
+     * their own; a platform admin may name another owner, a new person. Throws `unauthorized` or `forbidden` where
+     * sign-up is closed, 400 `validation_error`, 409 `conflict` for the name, 409 `email_taken`.
+     */
+    async signUp(caller: Caller | undefined, request: SignUpRequest, info: RequestInfo): Promise<SignedUp> {
+      maySignUp(caller, config.openSignup);
+      const self = foundsForThemselves(caller, request.email);
+      const founder: Founder = self === undefined ? await newPerson(request) : { userUuid: self };
+      const key = await founding.prepare();
+      return database.transaction(async (tx) => {
+        const founded = await founding.found(tx, request.name, founder, key);
+        const { org, userUuid } = founded;
+        if (!("userUuid" in founder)) await mailConfirmation(tx, founded, founder);
+        const opened = await openFor(tx, founded, caller, info);
+        const resource = { type: "organization", id: org.uuid };
+        const actor = caller === undefined ? { type: "user", id: userUuid, email: null } : actorOf(caller);
+        const metadata = { name: org.name, session_id: opened.sessionId };
+        await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor, resource, metadata });
+        return { ...opened, org, userUuid };
+      }, caller);
+    },
+
+    /** Confirms the address of a sign-up. Throws `unauthorized` for a token that is unknown, used or expired. */
+    async confirmEmail(token: string): Promise<void> {
+      const done = await database.transaction(async (tx) => {
+        const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
+        if (link === undefined || link.user_uuid === null) return false;
+        await users.people.confirm(tx, link.user_uuid);
+        return true;
+      });
+      if (!done) throw errors.unauthorized();
+    },
+  };
+}
+
+function missing(email: boolean, password: boolean): FieldViolation[] {
+  const names = [...(email ? ["email"] : []), ...(password ? ["password"] : [])];
+  return names.map((field) => ({ field, code: "required", message: "is required" }));
+}

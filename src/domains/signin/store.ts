@@ -1,0 +1,59 @@
+import type { Tx } from "../../platform/db/types.ts";
+
+/** What a mailed token is good for; it serves nothing else. */
+export type MailPurpose = "magic_link" | "confirm_email";
+
+/** A token that was mailed, once it has been used. */
+export interface MailTokenRow {
+  email: string;
+  user_uuid: string | null;
+  org_uuid: string | null;
+  redirect_to: string | null;
+}
+
+/** A token to be mailed; only its hash is stored. */
+export interface MailTokenToStore {
+  hash: Buffer;
+  purpose: MailPurpose;
+  email: string;
+  emailKey: string;
+  userUuid?: string | undefined;
+  orgUuid?: string | undefined;
+  redirectTo?: string | undefined;
+  at: Date;
+  expiresAt: Date;
+}
+
+/** Stores a token that is being mailed. */
+export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<void> {
+  await tx.query(
+    `insert into mail_tokens (hash, purpose, email, email_key, user_uuid, org_uuid, redirect_to, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      token.hash,
+      token.purpose,
+      token.email,
+      token.emailKey,
+      token.userUuid ?? null,
+      token.orgUuid ?? null,
+      token.redirectTo ?? null,
+      token.at,
+      token.expiresAt,
+    ],
+  );
+}
+
+/** Uses a mailed token up: one winner however many try. Undefined when it is unknown, used or expired. */
+export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, at: Date): Promise<MailTokenRow | undefined> {
+  const rows = await tx.query<MailTokenRow>(
+    `update mail_tokens set used_at = $3 where hash = $1 and purpose = $2 and used_at is null and expires_at > $3
+     returning email, user_uuid, org_uuid, redirect_to`,
+    [hash, purpose, at],
+  );
+  return rows[0];
+}
+
+/** Lets one instance at a time bootstrap; released with the transaction. */
+export async function lockBootstrap(tx: Tx): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('atrium bootstrap', 0))");
+}

@@ -1,0 +1,8 @@
+import { defineErrors } from "../../platform/errors.ts";
+
+/** Errors of people. */
+export const userErrors = defineErrors({
+  emailTaken: [409, "email_taken", "Somebody signed up with this email; sign in and create the organization with your token."],
+  invalidPhone: [400, "invalid_phone", "phone must be an E.164 number such as +4915112345678."],
+  notFound: [404, "not_found", "Nobody has this email."],
+});

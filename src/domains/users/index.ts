@@ -1,0 +1,18 @@
+import { createMemberships } from "./memberships.ts";
+import { createPeople } from "./people.ts";
+import type { UsersDeps } from "./people.ts";
+
+export { Person } from "./entities.ts";
+export { userErrors } from "./errors.ts";
+export { builtInRoles } from "./memberships.ts";
+export type { PersonToMake, UsersDeps } from "./people.ts";
+export type { LoginRow } from "./store.ts";
+export { profileRpc, usersLoginRpc } from "./rpc.ts";
+
+/** People, their profiles and their memberships. */
+export function createUsers(deps: UsersDeps) {
+  return { people: createPeople(deps), memberships: createMemberships(deps) };
+}
+
+/** People as other domains see them. */
+export type Users = ReturnType<typeof createUsers>;

@@ -1,0 +1,33 @@
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import * as store from "./store.ts";
+
+/** Ids of the roles that exist in every organization. */
+export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, limitedAccess: 5 } as const;
+
+/** Memberships: who belongs to which organization. */
+export function createMemberships({ clock }: { clock: Clock }) {
+  return {
+    /** Makes somebody owner, with role admin, of an organization they do not belong to. */
+    async addOwner(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
+      await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.admin, true, dateOf(clock));
+    },
+
+    /**
+     * Makes somebody an employee where they never were a member. Answers whether they are an active member now:
+     * whoever was made inactive or removed stays so.
+     */
+    async admit(tx: Tx, orgUuid: string, userUuid: string): Promise<{ active: boolean; joined: boolean }> {
+      const joined = await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.employee, false, dateOf(clock));
+      return { joined, active: joined || (await store.membershipStatus(tx, orgUuid, userUuid)) === "active" };
+    },
+
+    /** Whether somebody is an active member. */
+    isActive: async (tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> =>
+      (await store.membershipStatus(tx, orgUuid, userUuid)) === "active",
+
+    /** The organization somebody used last, where they are an active member. */
+    lastUsed: store.lastUsedOrganization,
+  };
+}

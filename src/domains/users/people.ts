@@ -1,0 +1,124 @@
+import type { Caller } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import { checkPassword } from "../../platform/crypto/password-rules.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import type { Email } from "../../platform/email.ts";
+import { errors } from "../../platform/errors.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Person } from "./entities.ts";
+import { userErrors } from "./errors.ts";
+import * as store from "./store.ts";
+import type { PersonRow } from "./store.ts";
+
+const phoneForm = /^\+[1-9]\d{1,14}$/u;
+
+/** What people are made of. */
+export interface UsersDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "uuid">;
+}
+
+/** A person to be made. */
+export interface PersonToMake {
+  email: Email;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** PHC string; null for somebody who signs in by other doors. */
+  passwordHash: string | null;
+  /** Whether the mailbox has been proven. */
+  confirmed: boolean;
+  /** Platform admin, superuser and operator. */
+  powerful?: boolean | undefined;
+}
+
+/** People and their profiles. */
+export function createPeople({ database, clock, random }: UsersDeps) {
+  async function make(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string } | undefined> {
+    const uuid = random.uuid();
+    const made = await store.insertPerson(
+      tx,
+      uuid,
+      {
+        email: person.email.address,
+        emailKey: person.email.key,
+        firstName: person.firstName ?? "",
+        lastName: person.lastName ?? "",
+        passwordHash: person.passwordHash,
+        confirmed: person.confirmed,
+        powerful: person.powerful ?? false,
+      },
+      dateOf(clock),
+    );
+    return made === undefined ? undefined : { id: made.id, uuid };
+  }
+
+  async function profile(caller: Caller): Promise<PersonRow> {
+    const person = caller.userUuid === null ? undefined : await store.findPerson(database, caller.userUuid);
+    if (person === undefined) throw errors.forbidden();
+    return person;
+  }
+
+  return {
+    profile,
+
+    /** A new person. Throws 409 `email_taken`. */
+    async create(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string }> {
+      const made = await make(tx, person);
+      if (made === undefined) throw userErrors.emailTaken();
+      return made;
+    },
+
+    /**
+     * The person behind an address that has just been proven, made when there is none; row locked.
+     * `lostCredentials`: this was the first proof of the mailbox, so the password is gone and sessions must end.
+     */
+    async proven(tx: Tx, email: Email): Promise<{ person: Person; lostCredentials: boolean }> {
+      await make(tx, { email, passwordHash: null, confirmed: true });
+      const person = await store.lockPersonByEmail(tx, email.key);
+      if (person === null) throw errors.unauthorized();
+      const lostCredentials = person.proveMailbox(dateOf(clock), false);
+      return { person, lostCredentials };
+    },
+
+    /** Confirms the address of a sign-up by the link mailed then. */
+    async confirm(tx: Tx, userUuid: string): Promise<void> {
+      const person = await store.lockPerson(tx, userUuid);
+      person?.proveMailbox(dateOf(clock), true);
+    },
+
+    /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
+    async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }): Promise<void> {
+      const { userUuid } = caller;
+      if (userUuid === null) throw errors.forbidden();
+      if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone)) throw userErrors.invalidPhone();
+      await database.transaction(async (tx) => {
+        const person = await store.lockPerson(tx, userUuid);
+        person?.describe(change, dateOf(clock));
+      }, caller);
+    },
+
+    /** Whether somebody is superuser. Throws 404 `not_found` for an unknown address. */
+    async superuser(address: string): Promise<{ email: string; isSuperuser: boolean }> {
+      const email = parseEmail(address);
+      const person = email === undefined ? undefined : await store.findPersonByEmail(database, email.key);
+      if (person === undefined) throw userErrors.notFound();
+      return { email: person.email, isSuperuser: person.is_superuser };
+    },
+
+    /** Refuses a password that breaks the rules: 400 `validation_error` for `field`. */
+    async demandGoodPassword(password: string, owner: { email?: string; orgName?: string }, field = "password"): Promise<void> {
+      const fault = await checkPassword(password, owner, field);
+      if (fault !== undefined) throw errors.validation({ fields: [fault] });
+    },
+
+    /** What a password login is judged by. */
+    findForLogin: (email: Email, nameKey: string) => store.findForLogin(database, email.key, nameKey),
+    /** Stores a stronger hash of the same password. */
+    replaceHash: store.replaceHash,
+    /** Whether a person is or was a member of the organization; with null, exists at all. */
+    isKnown: (userUuid: string, orgUuid: string | null): Promise<boolean> => store.isKnown(database, userUuid, orgUuid),
+  };
+}

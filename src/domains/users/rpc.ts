@@ -1,0 +1,36 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
+import { caller } from "../../platform/caller.ts";
+import type { Users } from "./index.ts";
+import type { PersonRow } from "./store.ts";
+
+/** What of the login area is about people. */
+export function usersLoginRpc({ people }: Users): Partial<ServiceImpl<typeof LoginService>> {
+  return {
+    getSuperuser: async ({ email }) => ({ data: await people.superuser(email) }),
+  };
+}
+
+/** Profiles: what of the users area is about the caller. */
+export function profileRpc({ people }: Users): Partial<ServiceImpl<typeof UsersService>> {
+  return {
+    getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
+    updateProfile: async ({ firstName, phone }, context) => {
+      await people.updateProfile(caller(context), { firstName, phone });
+      return { status: "updated" };
+    },
+  };
+}
+
+function printProfile(person: PersonRow) {
+  return {
+    id: person.id,
+    firstName: person.first_name,
+    lastName: person.last_name,
+    email: person.email,
+    userUuid: person.uuid,
+    ...(person.phone === null ? {} : { phone: person.phone }),
+    ...(person.username === null ? {} : { username: person.username }),
+  };
+}

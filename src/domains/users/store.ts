@@ -1,0 +1,132 @@
+import { LockMode } from "@mikro-orm/postgresql";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { Person } from "./entities.ts";
+
+/** A new person. */
+export interface NewPerson {
+  email: string;
+  emailKey: string;
+  firstName: string;
+  lastName: string;
+  passwordHash: string | null;
+  confirmed: boolean;
+  /** Platform admin, superuser and operator, all three. */
+  powerful: boolean;
+}
+
+/** Stores a person; undefined when the address is taken. */
+export async function insertPerson(tx: Tx, uuid: string, person: NewPerson, at: Date): Promise<{ id: number } | undefined> {
+  const rows = await tx.query<{ id: number }>(
+    `insert into people (uuid, email, email_key, first_name, last_name, password_hash, email_confirmed_at,
+       is_platform_admin, is_superuser, is_operator, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8, $9, $9)
+     on conflict (email_key) do nothing returning id`,
+    [uuid, person.email, person.emailKey, person.firstName, person.lastName, person.passwordHash, person.confirmed ? at : null, person.powerful, at],
+  );
+  return rows[0];
+}
+
+/** The person behind an address, row locked until the transaction ends. */
+export function lockPersonByEmail(tx: Tx, emailKey: string): Promise<Person | null> {
+  return tx.em.findOne(Person, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** A person, row locked until the transaction ends. */
+export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
+  return tx.em.findOne(Person, { uuid }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** What the profile and the superuser lookup show. */
+export interface PersonRow {
+  id: number;
+  uuid: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  phone: string | null;
+  username: string | null;
+  is_superuser: boolean;
+}
+
+const shown = "id, uuid, email, first_name, last_name, phone, username, is_superuser";
+
+/** A person by id. */
+export async function findPerson(database: Database, uuid: string): Promise<PersonRow | undefined> {
+  return (await database.prepared<PersonRow>("users_one", `select ${shown} from people where uuid = $1`, [uuid]))[0];
+}
+
+/** A person by address. */
+export async function findPersonByEmail(database: Database, emailKey: string): Promise<PersonRow | undefined> {
+  return (await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey]))[0];
+}
+
+/** Makes somebody a member; false when there is a membership, of whatever status. */
+export async function insertMembership(tx: Tx, orgUuid: string, userUuid: string, roleId: number, isOwner: boolean, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into memberships (org_uuid, user_uuid, role_id, is_owner, last_used_at, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $5, $5) on conflict (org_uuid, user_uuid) do nothing returning org_uuid`,
+    [orgUuid, userUuid, roleId, isOwner, at],
+  );
+  return rows.length === 1;
+}
+
+/** Status of a membership; undefined where there never was one. */
+export async function membershipStatus(tx: Tx, orgUuid: string, userUuid: string): Promise<string | undefined> {
+  const rows = await tx.query<{ status: string }>("select status from memberships where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid]);
+  return rows[0]?.status;
+}
+
+/** The organization somebody used last among those where they are an active member. */
+export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<string | undefined> {
+  const rows = await tx.query<{ org_uuid: string }>(
+    `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
+     where m.user_uuid = $1 and m.status = 'active' and o.deleted_at is null
+     order by m.last_used_at desc nulls last, m.created_at desc limit 1`,
+    [userUuid],
+  );
+  return rows[0]?.org_uuid;
+}
+
+/** Whether a person is or was a member of the organization; with null, exists at all. */
+export async function isKnown(database: Database, userUuid: string, orgUuid: string | null): Promise<boolean> {
+  const rows =
+    orgUuid === null
+      ? await database.prepared("users_known", "select 1 from people where uuid = $1", [userUuid])
+      : await database.prepared("users_known_in", "select 1 from memberships where user_uuid = $1 and org_uuid = $2", [userUuid, orgUuid]);
+  return rows.length > 0;
+}
+
+/** What a password is checked against. */
+export interface PasswordRow {
+  id: number;
+  uuid: string;
+  email: string;
+  password_hash: string | null;
+  credentials_version: number;
+}
+
+/** What a password login is judged by: the person, if they are an active member of the organization of that name. */
+export interface LoginRow extends PasswordRow {
+  org_uuid: string | null;
+  org_name: string | null;
+  member: boolean;
+}
+
+const loginSql = `
+  select p.id, p.uuid, p.email, p.password_hash, p.credentials_version,
+    o.uuid as org_uuid, o.name as org_name, coalesce(m.status = 'active', false) as member
+  from people p
+  left join organization_names n on n.name_key = $2
+  left join organizations o on o.uuid = n.org_uuid and o.deleted_at is null
+  left join memberships m on m.org_uuid = o.uuid and m.user_uuid = p.uuid
+  where p.email_key = $1`;
+
+/** What is known of an address and an organization's name, both folded. */
+export async function findForLogin(database: Database, emailKey: string, nameKey: string): Promise<LoginRow | undefined> {
+  return (await database.prepared<LoginRow>("users_login", loginSql, [emailKey, nameKey]))[0];
+}
+
+/** Stores a stronger hash of the same password, unless the password was changed meanwhile. */
+export async function replaceHash(tx: Tx, uuid: string, was: string, hash: string): Promise<void> {
+  await tx.query("update people set password_hash = $3 where uuid = $1 and password_hash = $2", [uuid, was, hash]);
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { argon2id, hash } from "argon2";
+import { decodeJwt, decodeProtectedHeader } from "jose";
+import { info, openIdentity } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+
+let identity: Identity;
+beforeAll(async () => {
+  identity = await openIdentity();
+});
+afterAll(() => identity.close());
+
+describe("first start", () => {
+  it("makes one organization and owner, whichever of several instances does it", async () => {
+    expect(await identity.signin.isEmpty()).toBe(true);
+    const made = await Promise.all([1, 2, 3].map(() => identity.another().signin.bootstrap(identity.owner)));
+    expect(made.filter(Boolean)).toHaveLength(1);
+    expect(await identity.signin.bootstrap(identity.owner)).toBe(false);
+    expect(await identity.sql("select 1 from organizations")).toHaveLength(1);
+  });
+
+  it("gives the owner every power", async () => {
+    const { accessToken } = await identity.loginOwner();
+    expect(await identity.me(accessToken)).toMatchObject({
+      email: "owner@acme.test", orgName: "Acme", roles: ["admin"],
+      isOwner: true, isAdmin: true, isPlatformAdmin: true, isSuperuser: true, isOperator: true, canWriteVault: true, elevated: false,
+    });
+  });
+});
+
+describe("password login", () => {
+  it("answers tokens whose claims are the documented ones", async () => {
+    const signedIn = await identity.loginOwner();
+    expect(signedIn).toMatchObject({ tokenType: "Bearer", expiresIn: 900, user: { id: expect.any(Number), email: "owner@acme.test" } });
+    const caller = await identity.me(signedIn.accessToken);
+    expect(decodeProtectedHeader(signedIn.accessToken)).toEqual({ alg: "EdDSA", typ: "at+jwt", kid: expect.any(String) });
+    expect(decodeJwt(signedIn.accessToken)).toMatchObject({
+      sub: caller.userUuid, org: caller.orgUuid, aud: "Acme", scope: [], iss: "http://localhost:8080", roles: ["admin"],
+      entitlements: ["marketplace"], app_admin: [], platform_admin: true, sandbox: false, sid: signedIn.sessionId, amr: ["pwd"],
+    });
+  });
+
+  it("matches the organization's name and the email folded", async () => {
+    const request = { email: " OWNER@Acme.TEST ", password: identity.owner.password, orgName: "ａｃｍｅ" };
+    await expect(identity.signin.password.login(request, info)).resolves.toBeDefined();
+  });
+
+  it.each([
+    ["a wrong password", { password: "wrong" }],
+    ["an unknown person", { email: "nobody@acme.test" }],
+    ["an address that is none", { email: "not an address" }],
+    ["an unknown organization", { orgName: "Nowhere" }],
+  ])("refuses %s in one and the same way", async (_what, change) => {
+    const { email, password, orgName } = { ...identity.owner, ...change };
+    const refused = identity.signin.password.login({ email, password, orgName }, info);
+    await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized", message: "A valid credential is required; sign in and send it as Authorization: Bearer." });
+  });
+
+  it("refuses a person who is no member of the organization", async () => {
+    await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "correct horse 2" }, info);
+    const request = { email: "o@other.test", password: "correct horse 2", orgName: "Acme" };
+    await expect(identity.signin.password.login(request, info)).rejects.toMatchObject({ status: 401 });
+  });
+
+  it("stores a stronger hash when the parameters have grown", async () => {
+    const weak = await hash(identity.owner.password, { type: argon2id, memoryCost: 512, timeCost: 1, parallelism: 1 });
+    await identity.sql("update people set password_hash = $1 where email_key = 'owner@acme.test'", [weak]);
+    await identity.loginOwner();
+    const [row] = await identity.sql<{ password_hash: string }>("select password_hash from people where email_key = 'owner@acme.test'");
+    expect(row?.password_hash).toContain("m=1024");
+    await expect(identity.loginOwner()).resolves.toBeDefined();
+  });
+});

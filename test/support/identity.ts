@@ -1,0 +1,91 @@
+import { createAccess } from "../../src/domains/access/index.ts";
+import { createAudit } from "../../src/domains/audit/index.ts";
+import { createKeys, SigningKeyRecord } from "../../src/domains/keys/index.ts";
+import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
+import { createSessions } from "../../src/domains/sessions/index.ts";
+import { createSignin } from "../../src/domains/signin/index.ts";
+import { createUsers, Person } from "../../src/domains/users/index.ts";
+import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
+import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
+import { createSealer } from "../../src/platform/crypto/sealed.ts";
+import type { Database } from "../../src/platform/db/types.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
+import { createMailHandler, createPost } from "../../src/platform/outgoing/post.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { testClock } from "./clock.ts";
+import type { TestClock } from "./clock.ts";
+import { openTestDatabase } from "./database.ts";
+
+/** The identity domains over a database of their own, without a server. */
+export type Identity = Awaited<ReturnType<typeof openIdentity>>;
+
+/** Where requests of these tests come from. */
+export const info: RequestInfo = { requestId: "test", address: "192.0.2.1", userAgent: "vitest", deviceUuid: undefined };
+
+const baseUrl = "http://localhost:8080";
+const owner = { orgName: "Acme", email: "owner@acme.test", password: "correct horse battery" };
+
+/** Opens a database and builds the identity domains on it; the marketplace is what `apps` says. */
+export async function openIdentity(options: { openSignup?: boolean } = {}) {
+  const clock = testClock();
+  const database = await openTestDatabase({ entities: [Organization, Person, SigningKeyRecord], clock });
+  const hasher = createPasswordHasher({ concurrency: 2, cost: { memoryCost: 1024, timeCost: 1, parallelism: 1 } });
+  const first = build(database, clock, hasher, options);
+  await first.keys.signing.ensureInstanceKey();
+  return {
+    ...first,
+    database,
+    clock,
+    owner,
+    /** A second instance on the same database. */
+    another: () => build(database, clock, hasher, options),
+    /** Mails waiting in the outbox, oldest first. */
+    async mails(): Promise<Mail[]> {
+      const rows = await database.transaction((tx) => tx.query<{ payload: Record<string, unknown> }>("select payload from outbox where topic = 'mail.send' order by id"));
+      const mails: Mail[] = [];
+      const open = createMailHandler(sealer, { send: async (mail) => void mails.push(mail) });
+      for (const row of rows) await open(row.payload);
+      return mails;
+    },
+    /** Plain SQL, as the restricted role. */
+    sql: <R extends object>(text: string, params: readonly unknown[] = []): Promise<R[]> => database.transaction((tx) => tx.query<R>(text, params)),
+    async close(): Promise<void> {
+      await first.sessions.close();
+      await hasher.close();
+      await database.close();
+    },
+  };
+}
+
+const sealer = createSealer(Buffer.alloc(32, 7));
+
+function build(database: Database, clock: TestClock, hasher: ReturnType<typeof createPasswordHasher>, options: { openSignup?: boolean }) {
+  const shared = { database, clock, random: systemRandom, sealer, log: silentLog };
+  const apps = { installed: [] as string[], granted: [] as string[], published: [] as string[], voided: new Set<string>() };
+  const orgs = createOrgs(shared);
+  const users = createUsers(shared);
+  const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
+  const access = createAccess({
+    database,
+    orgs,
+    apps: {
+      activeAppSlugs: async () => apps.installed,
+      grantedApps: async () => apps.granted,
+      publishedBy: async () => apps.published,
+      slugsOf: async (ids) => ids.map((id) => `slug-${id}`),
+    },
+  });
+  const keys = createKeys({ ...shared, orgs });
+  const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
+  const sessions = createSessions({ ...shared, audit, access, keys, voidedApps: async (ids) => new Set(ids.filter((id) => apps.voided.has(id))), config: { baseUrl, ttls } });
+  const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000 };
+  const signin = createSignin({ ...shared, hasher, post: createPost(sealer), audit, orgs, users, access, keys, sessions, config });
+  return {
+    apps, orgs, users, audit, access, keys, sessions, signin,
+    /** The caller behind a token. */
+    me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
+    /** The bootstrapped owner signs in. */
+    loginOwner: () => signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
+  };
+}
