@@ -1,0 +1,182 @@
+import { logLevels } from "./log.ts";
+import { Reader } from "./config/reader.ts";
+import type { Environment } from "./config/reader.ts";
+import type { Config, Lifetimes, Patience, Profile, Provider } from "./config/types.ts";
+
+export { parseDuration } from "./config/reader.ts";
+export type { Environment } from "./config/reader.ts";
+export type * from "./config/types.ts";
+
+/** Settings that cannot be started with; the message has a line for every problem and no secret. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(["The configuration has problems:", ...problems.map((one) => `  ${one}`)].join("\n"));
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+export interface ReadOptions {
+  /** Instead of what `SERVICE_PROFILE` and `NODE_ENV` say. */
+  profile?: Profile | undefined;
+  /** For a program that only migrates: nothing but a database is demanded. */
+  databaseOnly?: boolean;
+}
+
+/**
+ * Reads every setting of decisions 14. Throws one ConfigError that names everything that is wrong: bad values, unknown names
+ * that start with `SERVICE_`, and what production demands. The result is frozen.
+ */
+export function readConfig(env: Environment, options: ReadOptions = {}): Config {
+  const read = new Reader(env);
+  const stated = read.choice("SERVICE_PROFILE", ["development", "production"], env["NODE_ENV"] === "production" ? "production" : "development");
+  const profile = options.profile ?? stated;
+  const development = profile === "development";
+  const port = read.port("PORT", 8080);
+  const tls = readTls(read);
+  const baseUrl = readBaseUrl(read);
+  const base = baseUrl ?? `${tls === undefined ? "http" : "https"}://localhost:${port}`;
+  const origins = read.origins("SERVICE_CORS_ORIGINS");
+  const config: Config = {
+    profile,
+    development,
+    host: read.text("SERVICE_HOST") ?? (development ? "127.0.0.1" : "0.0.0.0"),
+    port,
+    baseUrl: base,
+    baseUrlGiven: baseUrl !== undefined,
+    dataDir: read.text("SERVICE_DATA_DIR") ?? ".atrium",
+    database: {
+      url: read.url("DATABASE_URL", ["postgres", "postgresql"], { secret: true }),
+      migrationUrl: read.url("DATABASE_MIGRATION_URL", ["postgres", "postgresql"], { secret: true }),
+    },
+    temporal: {
+      address: read.hostPort("TEMPORAL_ADDRESS"),
+      namespace: read.text("TEMPORAL_NAMESPACE") ?? "atrium",
+      apiKey: read.text("TEMPORAL_API_KEY"),
+      tls: readTemporalTls(read),
+    },
+    mail: {
+      smtpUrl: read.url("SERVICE_SMTP_URL", ["smtp", "smtps"], { secret: true }),
+      from: read.parsed("SERVICE_MAIL_FROM", mailFrom, "an address such as Atrium <no-reply@example.com>", `Atrium <no-reply@${new URL(base).hostname}>`),
+    },
+    cors: { origins: origins ?? [], anyLoopback: development && origins === undefined },
+    logLevel: read.choice("SERVICE_LOG_LEVEL", logLevels, "info"),
+    otlpEndpoint: read.url("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"]),
+    bootstrap: readBootstrap(read, development),
+    openSignup: read.flag("SERVICE_OPEN_SIGNUP", development),
+    magicLinkDevEcho: read.flag("SERVICE_MAGIC_LINK_DEV_ECHO", false),
+    trustedProxies: read.networks("SERVICE_TRUSTED_PROXIES"),
+    outgoing: { allow: read.hostPorts("SERVICE_OUTGOING_ALLOW"), allowLoopback: development },
+    rateLimits: read.flag("SERVICE_RATE_LIMITS", !development),
+    masterKey: read.key("SERVICE_MASTER_KEY"),
+    instanceKey: read.key("SERVICE_INSTANCE_KEY"),
+    tls,
+    reflection: read.flag("SERVICE_REFLECTION", development),
+    mtlsPort: read.port("SERVICE_MTLS_PORT", undefined),
+    metricsPort: read.port("SERVICE_METRICS_PORT", undefined),
+    trustDomain: read.parsed("SERVICE_TRUST_DOMAIN", trustDomain, "a SPIFFE trust domain: lower case letters, digits, dots, dashes", "atrium.local"),
+    stripe: readProvider(read, "SERVICE_STRIPE_SECRET_KEY", "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_STRIPE_API_BASE"),
+    paddle: readProvider(read, "SERVICE_PADDLE_API_KEY", "SERVICE_PADDLE_WEBHOOK_SECRET", "SERVICE_PADDLE_API_BASE"),
+    ttl: readLifetimes(read),
+    patience: readPatience(read),
+  };
+  judge(read, config, options.databaseOnly === true);
+  read.refuseUnknown("SERVICE_");
+  if (read.problems.length > 0) throw new ConfigError(read.problems);
+  return deepFreeze(config);
+}
+
+/** What only the whole can be judged by. */
+function judge(read: Reader, config: Config, databaseOnly: boolean): void {
+  if (config.development) return;
+  if (config.magicLinkDevEcho) read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
+  const demanded = databaseOnly
+    ? ["DATABASE_URL"]
+    : ["SERVICE_BASE_URL", "DATABASE_URL", "TEMPORAL_ADDRESS", "SERVICE_INSTANCE_KEY"];
+  const instead = databaseOnly && read.text("DATABASE_MIGRATION_URL") !== undefined;
+  for (const name of demanded) {
+    if (read.text(name) === undefined && !instead) read.problem(`${name} is required in production`);
+  }
+}
+
+function readBaseUrl(read: Reader): string | undefined {
+  const parse = (text: string): string | undefined => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") return undefined;
+    return url.pathname === "/" ? url.origin : undefined;
+  };
+  return read.parsed("SERVICE_BASE_URL", parse, "a public URL without path, such as https://id.example.com", undefined);
+}
+
+function readTls(read: Reader): Config["tls"] {
+  read.allOrNone("SERVICE_TLS_CERT", "SERVICE_TLS_KEY");
+  const cert = read.pem("SERVICE_TLS_CERT");
+  const key = read.pem("SERVICE_TLS_KEY");
+  return cert !== undefined && key !== undefined ? { cert, key } : undefined;
+}
+
+/** The names Temporal's own tools use; a certificate is a path there, `_DATA` its text. */
+function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
+  const pem = (name: string): string | undefined => read.pem(`${name}_PATH`) ?? read.pem(`${name}_DATA`);
+  const ca = pem("TEMPORAL_TLS_SERVER_CA_CERT");
+  const cert = pem("TEMPORAL_TLS_CLIENT_CERT");
+  const key = pem("TEMPORAL_TLS_CLIENT_KEY");
+  const serverName = read.text("TEMPORAL_TLS_SERVER_NAME");
+  const on = read.flag("TEMPORAL_TLS", undefined);
+  if ((cert === undefined) !== (key === undefined)) read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
+  const details = {
+    ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }), ...(serverName !== undefined && { serverName }),
+  };
+  if (on === false || Object.keys(details).length === 0) return on;
+  return details;
+}
+
+function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] {
+  const org = read.text("SERVICE_BOOTSTRAP_ORG");
+  const email = read.text("SERVICE_BOOTSTRAP_EMAIL");
+  const password = read.text("SERVICE_BOOTSTRAP_PASSWORD");
+  if (development) return { org: org ?? "Acme", email: email ?? "owner@acme.test", password };
+  const all = read.allOrNone("SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD");
+  return all ? { org: org!, email: email!, password } : undefined;
+}
+
+function readProvider(read: Reader, keyName: string, secretName: string, baseName: string): Provider | undefined {
+  const apiBase = read.url(baseName, ["http", "https"]);
+  const all = read.allOrNone(keyName, secretName);
+  return all ? { apiKey: read.text(keyName)!, webhookSecret: read.text(secretName)!, apiBase } : undefined;
+}
+
+function readLifetimes(read: Reader): Lifetimes {
+  const ttl = (name: string, fallback: string): number => read.duration(`SERVICE_TTL_${name}`, fallback);
+  return {
+    accessMs: ttl("ACCESS", "15m"), pairMs: ttl("PAIR", "420s"), magicLinkMs: ttl("MAGIC_LINK", "900s"), magicAccessMs: ttl("MAGIC_ACCESS", "24h"),
+    elevatedMs: ttl("ELEVATED", "900s"), mfaTokenMs: ttl("MFA_TOKEN", "300s"), stepUpMs: ttl("STEP_UP", "300s"), otpMs: ttl("OTP", "10m"),
+    invitationMs: ttl("INVITATION", "7d"), refreshMs: ttl("REFRESH", "30d"), refreshIdleMs: ttl("REFRESH_IDLE", "7d"),
+    passwordResetMs: ttl("PASSWORD_RESET", "30m"), keyOverlapMs: ttl("KEY_OVERLAP", "24h"), secretOverlapMs: ttl("SECRET_OVERLAP", "24h"),
+    quoteMs: ttl("QUOTE", "15m"), oidcStateMs: ttl("OIDC_STATE", "10m"), oidcSessionMs: ttl("OIDC_SESSION", "60s"),
+    secretRestoreMs: ttl("SECRET_RESTORE", "30d"), svidHourMs: ttl("SVID_HOUR", "1h"),
+  };
+}
+
+function readPatience(read: Reader): Patience {
+  return {
+    stepUpLockMs: read.duration("SERVICE_STEP_UP_LOCK", "5m"),
+    refreshGraceMs: read.duration("SERVICE_REFRESH_GRACE", "10s", { zero: true }),
+    webhookScheduleMs: read.durations("SERVICE_WEBHOOK_SCHEDULE", "0s,5s,5m,30m,2h,5h,10h,14h,20h,24h"),
+    webhookTimeoutMs: read.duration("SERVICE_WEBHOOK_TIMEOUT", "15s"),
+    provisionDeadlineMs: read.duration("SERVICE_PROVISION_DEADLINE", "12h"),
+    deprovisionDeadlineMs: read.duration("SERVICE_DEPROVISION_DEADLINE", "72h"),
+  };
+}
+
+const mailFrom = (text: string): string | undefined => (/^[^<>\r\n]*<[^<>@\s]+@[^<>@\s]+>$|^[^<>@\s]+@[^<>@\s]+$/.test(text) ? text : undefined);
+const trustDomain = (text: string): string | undefined => (/^[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?$/.test(text) ? text : undefined);
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === "object" && part !== null && !Buffer.isBuffer(part)) deepFreeze(part as object);
+  }
+  return Object.freeze(value);
+}

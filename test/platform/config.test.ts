@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { ConfigError, parseDuration, readConfig } from "../../src/platform/config.ts";
+import type { Environment } from "../../src/platform/config.ts";
+
+const production: Environment = {
+  SERVICE_PROFILE: "production",
+  SERVICE_BASE_URL: "https://id.example.com/",
+  DATABASE_URL: "postgres://app:p%40ss@db/atrium",
+  TEMPORAL_ADDRESS: "temporal:7233",
+  SERVICE_INSTANCE_KEY: randomBytes(32).toString("base64"),
+};
+const problems = (env: Environment): readonly string[] => {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems;
+  }
+};
+
+describe("readConfig", () => {
+  test("development needs nothing", () => {
+    const config = readConfig({});
+    expect(config).toMatchObject({
+      profile: "development", host: "127.0.0.1", port: 8080, baseUrl: "http://localhost:8080", dataDir: ".atrium",
+      openSignup: true, rateLimits: false, reflection: true, bootstrap: { org: "Acme", email: "owner@acme.test", password: undefined },
+      outgoing: { allow: [], allowLoopback: true }, cors: { anyLoopback: true }, trustDomain: "atrium.local",
+    });
+    expect(config.ttl).toMatchObject({ accessMs: 900_000, pairMs: 420_000, magicAccessMs: 86_400_000, invitationMs: 604_800_000, svidHourMs: 3_600_000 });
+    expect(config.patience.webhookScheduleMs).toEqual([0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000));
+    expect(Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.patience.webhookScheduleMs)).toBe(true);
+  });
+
+  test("production has other defaults, by either variable", () => {
+    for (const env of [production, { ...production, SERVICE_PROFILE: undefined, NODE_ENV: "production" }]) {
+      expect(readConfig(env)).toMatchObject({
+        profile: "production", host: "0.0.0.0", baseUrl: "https://id.example.com", openSignup: false, rateLimits: true, reflection: false,
+        bootstrap: undefined, cors: { origins: [], anyLoopback: false }, outgoing: { allowLoopback: false },
+      });
+    }
+  });
+
+  test("every problem is told at once", () => {
+    const found = problems({
+      NODE_ENV: "production", PORT: "eighty", SERVICE_TTL_ACCESS: "900", SERVICE_WEBHOOK_SCHEDULE: "0s,soon", SERVICE_RATE_LIMITS: "maybe",
+      SERVICE_TRUSTED_PROXIES: "10.0.0.0/8,10.0.0.0/99", SERVICE_OUTGOING_ALLOW: "here", SERVICE_CORS_ORIGINS: "https://a.example/path",
+      SERVICE_MAGIC_LINK_DEV_ECHO: "1", SERVICE_TYPO: "x", SERVICE_BOOTSTRAP_ORG: "Acme", SERVICE_TLS_CERT: "/nowhere/cert.pem",
+      SERVICE_STRIPE_SECRET_KEY: "sk_test", SERVICE_LOG_LEVEL: "loud", DATABASE_URL: "mysql://root:geheim@db", SERVICE_INSTANCE_KEY: "geheim",
+    });
+    for (const name of [
+      "PORT", "SERVICE_TTL_ACCESS", "SERVICE_WEBHOOK_SCHEDULE", "SERVICE_RATE_LIMITS", "SERVICE_TRUSTED_PROXIES", "SERVICE_OUTGOING_ALLOW",
+      "SERVICE_CORS_ORIGINS", "SERVICE_MAGIC_LINK_DEV_ECHO", "SERVICE_TYPO", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_TLS_KEY", "/nowhere/cert.pem",
+      "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_LOG_LEVEL", "DATABASE_URL", "SERVICE_INSTANCE_KEY", "SERVICE_BASE_URL is required", "TEMPORAL_ADDRESS is required",
+    ]) expect(found.some((one) => one.includes(name)), name).toBe(true);
+    expect(found.join("\n")).not.toContain("geheim");
+    expect(found.join("\n")).not.toContain("sk_test");
+  });
+
+  test("the dev echo is refused outside development", () => {
+    expect(problems({ ...production, SERVICE_MAGIC_LINK_DEV_ECHO: "1" })).toHaveLength(1);
+    expect(readConfig({ SERVICE_MAGIC_LINK_DEV_ECHO: "1" }).magicLinkDevEcho).toBe(true);
+  });
+
+  test("values of each form", () => {
+    const config = readConfig({
+      ...production, SERVICE_TRUSTED_PROXIES: "10.0.0.0/8, ::1,192.0.2.7", SERVICE_OUTGOING_ALLOW: "localhost:9000,[::1]:80",
+      SERVICE_CORS_ORIGINS: "https://a.example,https://b.example:8443", SERVICE_REFRESH_GRACE: "0s", SERVICE_TTL_PAIR: "250ms",
+      TEMPORAL_TLS: "1", SERVICE_MASTER_KEY: randomBytes(32).toString("base64"), SERVICE_OPEN_SIGNUP: "on",
+      SERVICE_BOOTSTRAP_ORG: "Acme", SERVICE_BOOTSTRAP_EMAIL: "a@b.example", SERVICE_BOOTSTRAP_PASSWORD: "correct horse", SERVICE_HOST: "",
+    });
+    expect(config).toMatchObject({
+      trustedProxies: ["10.0.0.0/8", "::1/128", "192.0.2.7/32"], outgoing: { allow: [{ host: "localhost", port: 9000 }, { host: "::1", port: 80 }] },
+      cors: { origins: ["https://a.example", "https://b.example:8443"] }, patience: { refreshGraceMs: 0 }, ttl: { pairMs: 250 },
+      temporal: { tls: true, address: "temporal:7233", namespace: "atrium" }, openSignup: true, host: "0.0.0.0",
+      bootstrap: { org: "Acme", email: "a@b.example", password: "correct horse" },
+    });
+    expect(config.masterKey).toHaveLength(32);
+  });
+
+  test("a migrating program needs a database alone", () => {
+    const env = { SERVICE_PROFILE: "production", DATABASE_MIGRATION_URL: "postgres://owner@db/atrium" };
+    expect(readConfig(env, { databaseOnly: true }).database.migrationUrl).toBe("postgres://owner@db/atrium");
+    expect(problems(env)).toHaveLength(4);
+  });
+
+  test("durations", () => {
+    expect(["420s", "15m", "24h", "7d", "250ms", "0s"].map(parseDuration)).toEqual([420_000, 900_000, 86_400_000, 604_800_000, 250, 0]);
+    expect(["", "15", "m", "-1s", "1.5h", "15 m", "99999999999d", "1w"].map(parseDuration)).toEqual(Array(8).fill(undefined));
+  });
+});
