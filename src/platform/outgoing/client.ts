@@ -119,6 +119,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
       }
     },
     async close(graceMs = 5_000) {
+      if (agent.closed || agent.destroyed) return;
       const timer = setTimeout(() => void agent.destroy(), graceMs);
       await agent.close();
       clearTimeout(timer);

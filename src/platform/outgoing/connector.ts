@@ -50,7 +50,8 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
       ? connectTls({ ...target, ALPNProtocols: ["http/1.1"], ...(ca === undefined ? {} : { ca }), ...(isIP(host) === 0 ? { servername: host } : {}) })
       : connectTcp(target);
     await opened(socket, secure, signal);
-    if (!addresses.includes(socket.remoteAddress ?? "") && isIP(host) === 0) {
+    // The look-up is pinned; this holds even if that should fail.
+    if (!guard.allowsAddress(host, port, socket.remoteAddress ?? "")) {
       socket.destroy();
       throw new OutgoingError("refused_address");
     }

@@ -1,4 +1,5 @@
 import { createTransport } from "nodemailer";
+import { parseEmail } from "../email.ts";
 import type { Mail, MailSink } from "./mailbox.ts";
 
 export interface MailerOptions {
@@ -12,7 +13,10 @@ export interface MailerOptions {
 
 /** Mails over SMTP. */
 export interface Mailer extends MailSink {
-  /** Resolves when the server has taken the mail; rejects when a later try makes sense, or with the signal's reason. */
+  /**
+   * Resolves when the server has taken the mail; rejects when a later try makes sense, or with the signal's reason.
+   * TypeError for a recipient that is not one mailbox address.
+   */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
   /** Ends idle connections; a mail under way is finished. */
   close(): void;
@@ -34,8 +38,9 @@ export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOption
   return {
     async send({ to, subject, text, html }, signal) {
       signal?.throwIfAborted();
-      // The recipient as an object: nothing in it is read as a list, a name or a further header.
-      const address = oneLine(to);
+      // One mailbox and nothing else: nodemailer would read lists, names and comments out of it.
+      const address = parseEmail(to)?.address;
+      if (address === undefined) throw new TypeError("the recipient is not one mailbox address");
       const sent = transport.sendMail({
         from,
         to: { name: "", address },
