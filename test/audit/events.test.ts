@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { info, openIdentity } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+import type { Caller } from "../../src/platform/caller.ts";
+
+let identity: Identity;
+let admin: Caller;
+let stranger: Caller;
+beforeAll(async () => {
+  identity = await openIdentity();
+  await identity.signin.bootstrap(identity.owner);
+  admin = await identity.me((await identity.loginOwner()).accessToken);
+  const made = await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "a long enough one" }, info);
+  stranger = await identity.me(made.accessToken);
+  identity.clock.advance(1_000);
+  const wrong = identity.signin.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);
+  await wrong.catch(() => undefined);
+  const unknown = identity.signin.password.login({ email: "nobody@acme.test", password: "wrong", orgName: "Acme" }, info);
+  await unknown.catch(() => undefined);
+});
+afterAll(() => identity.close());
+
+const list = (caller: Caller, query: object = {}) => identity.audit.authEvents(caller, query);
+const none = { status: 404, code: "not_found" };
+
+describe("the list of authentication events", () => {
+  it("shows an organization its own, newest first", async () => {
+    const page = await list(admin, { orgUuid: admin.orgUuid });
+    expect(page.data.map(({ type, outcome }) => `${type} ${outcome}`)).toEqual(["login.password failure", "login.password success"]);
+    expect(page).toMatchObject({ total: 2, limit: 50, offset: 0 });
+    expect(page.data[0]).toMatchObject({ userUuid: admin.userUuid, orgUuid: admin.orgUuid, ipAddress: "192.0.2.1", metadata: { code: "unauthorized" } });
+  });
+
+  it("shows a platform admin also those of no organization", async () => {
+    const page = await list(admin);
+    expect(page.data.filter(({ orgUuid }) => orgUuid === null)).toHaveLength(1);
+    expect(page.total).toBe(3);
+    expect((await list(stranger)).data.every(({ orgUuid }) => orgUuid === stranger.orgUuid)).toBe(true);
+  });
+
+  it("holds the documented types and nothing else, unlike the wider log", async () => {
+    expect((await list(stranger)).total).toBe(0);
+    const wider = await identity.audit.auditEvents(stranger, { orgUuid: stranger.orgUuid ?? "" });
+    expect(wider.data).toMatchObject([{ type: "organization.created", actor: { type: "user" }, resourceType: "organization", resourceId: stranger.orgUuid }]);
+  });
+
+  it.each([
+    ["type", { type: "login.password" }, 3],
+    ["type without events", { type: "login.saml" }, 0],
+    ["outcome", { outcome: "failure" }, 2],
+    ["page", { limit: 1, offset: 1 }, 3],
+    ["empty values", { type: "", outcome: "", from: "", to: "", orgUuid: "", userUuid: "" }, 3],
+  ])("filters by %s", async (_what, query, total) => {
+    expect((await list(admin, query)).total).toBe(total);
+  });
+
+  it("filters by person, and knows only people of the organization", async () => {
+    expect((await list(admin, { userUuid: admin.userUuid })).total).toBe(2);
+    await expect(list(admin, { userUuid: randomUUID() })).rejects.toMatchObject(none);
+    await expect(list(stranger, { userUuid: admin.userUuid })).rejects.toMatchObject(none);
+  });
+
+  it("filters by time, from inclusive and to exclusive", async () => {
+    const [newest, , oldest] = (await list(admin)).data.map(({ createdAt }) => createdAt.toISOString());
+    expect((await list(admin, { from: newest })).total).toBe(2);
+    expect((await list(admin, { to: newest })).total).toBe(1);
+    expect((await list(admin, { from: oldest, to: oldest })).total).toBe(0);
+    expect((await list(admin, { from: "2020-01-01", to: "2020-01-02T00:00:00+01:00" })).total).toBe(0);
+  });
+
+  it.each([["2026-02-30", undefined], ["yesterday", undefined], [undefined, "2026-13-01"], ["2026-01-02", "2026-01-01"], ["2026-01-01T25:00:00Z", undefined]])(
+    "refuses the range %s to %s",
+    async (from, to) => {
+      await expect(list(admin, { from, to })).rejects.toMatchObject({ status: 400, code: "invalid_date_range" });
+    },
+  );
+
+  it("refuses unknown types and those of the wider log", async () => {
+    for (const type of ["nope", "organization.created"]) await expect(list(admin, { type })).rejects.toMatchObject({ status: 400, code: "invalid_type" });
+  });
+
+  it("hides other organizations from everybody but platform admins", async () => {
+    await expect(list(stranger, { orgUuid: admin.orgUuid })).rejects.toMatchObject(none);
+    await expect(list(stranger, { orgUuid: randomUUID() })).rejects.toMatchObject(none);
+    await expect(list(admin, { orgUuid: randomUUID() })).rejects.toMatchObject(none);
+    await expect(list(admin, { orgUuid: stranger.orgUuid })).resolves.toMatchObject({ total: 0 });
+  });
+});
+
+describe("a single event", () => {
+  it("is shown to its organization", async () => {
+    const [event] = (await list(admin)).data;
+    expect(await identity.audit.authEvent(admin, event?.eventId ?? "")).toEqual(event);
+    await expect(identity.audit.authEvent(stranger, event?.eventId ?? "")).rejects.toMatchObject(none);
+    await expect(identity.audit.authEvent(stranger, randomUUID())).rejects.toMatchObject(none);
+  });
+});
+
+describe("the table", () => {
+  it.each(["update audit_events set type = 'x'", "delete from audit_events", "truncate audit_events", "update auth_events set type = 'x'", "delete from auth_events"])(
+    "refuses the application: %s",
+    async (statement) => {
+      await expect(identity.sql(statement)).rejects.toMatchObject({ code: "42501" });
+    },
+  );
+
+  it("keeps a failure though its work was rolled back", async () => {
+    const before = (await list(admin, { outcome: "failure" })).total;
+    const work = identity.database.transaction(async (tx) => {
+      await identity.audit.record(tx, { type: "login.password", outcome: "success", userUuid: null, orgUuid: null, info });
+      await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
+      throw new Error("refused");
+    });
+    await expect(work).rejects.toThrow("refused");
+    expect((await list(admin, { outcome: "failure" })).total).toBe(before + 1);
+  });
+});

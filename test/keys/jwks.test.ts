@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import type { JWK } from "jose";
+import { info, openIdentity } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+
+let identity: Identity;
+beforeAll(async () => {
+  identity = await openIdentity();
+  await identity.signin.bootstrap(identity.owner);
+});
+afterAll(() => identity.close());
+
+describe("key sets", () => {
+  it("let a stock library verify an organization's tokens", async () => {
+    const { accessToken } = await identity.loginOwner();
+    const { orgUuid } = await identity.me(accessToken);
+    const { keys, headers } = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
+    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys: keys as unknown as JWK[] }), { audience: "Acme", issuer: "http://localhost:8080", typ: "at+jwt", currentDate: new Date(identity.clock.now()) });
+    expect(payload["org"]).toBe(orgUuid);
+    expect(headers).toEqual({ etag: expect.stringMatching(/^"[\w-]{22}"$/u), "cache-control": "public, max-age=300" });
+    expect(JSON.stringify(keys)).not.toContain('"d"');
+  });
+
+  it("hold the instance's key for tokens without organization", async () => {
+    await Promise.all([1, 2, 3].map(() => identity.another().keys.signing.ensureInstanceKey()));
+    const { keys } = await identity.keys.jwks.ofInstance();
+    expect(keys).toHaveLength(1);
+    const { devToken } = await identity.signin.magicLink.send({ email: "free@nowhere.test" });
+    const { accessToken } = await identity.signin.magicLink.verify(devToken ?? "", info);
+    await jwtVerify(accessToken, createLocalJWKSet({ keys: keys as unknown as JWK[] }), { currentDate: new Date(identity.clock.now()) });
+  });
+
+  it("lose a key when its overlap ends, and their ETag changes", async () => {
+    const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
+    const before = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
+    await identity.sql("update signing_keys set active = false, valid_until = $2 where org_uuid = $1", [orgUuid, new Date(identity.clock.now() + 1_000)]);
+    expect((await identity.keys.jwks.ofOrganization(orgUuid ?? "")).keys).toHaveLength(1);
+    identity.clock.advance(1_000);
+    const after = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
+    expect(after.keys).toEqual([]);
+    expect(after.headers.etag).not.toBe(before.headers.etag);
+  });
+
+  it("are not found for an unknown organization", async () => {
+    await expect(identity.keys.jwks.ofOrganization(randomUUID())).rejects.toMatchObject({ status: 404, code: "not_found" });
+  });
+
+  it("never store a private key in the open", async () => {
+    const rows = await identity.sql<{ private_key: Buffer; kid: string }>("select kid, private_key from signing_keys");
+    for (const { private_key } of rows) expect(private_key.includes(Buffer.from("302e020100300506032b6570", "hex"))).toBe(false);
+  });
+});

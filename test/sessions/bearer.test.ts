@@ -1,0 +1,121 @@
+import { generateKeyPairSync } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeJwt, SignJWT, UnsecuredJWT } from "jose";
+import { info, openIdentity } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+
+let identity: Identity;
+beforeAll(async () => {
+  identity = await openIdentity();
+  await identity.signin.bootstrap(identity.owner);
+});
+afterAll(() => identity.close());
+
+const unauthorized = { status: 401, code: "unauthorized" };
+
+describe("an access token", () => {
+  it("is refused from the moment its session has ended, on every instance", async () => {
+    const other = identity.another();
+    for (let round = 0; round < 50; round++) {
+      const { accessToken } = await identity.loginOwner();
+      const caller = await other.me(accessToken);
+      await identity.sessions.own.logout(caller, info);
+      await expect(other.me(accessToken)).rejects.toMatchObject(unauthorized);
+      await expect(identity.me(accessToken)).rejects.toMatchObject(unauthorized);
+    }
+  });
+
+  it("lives as long as it says", async () => {
+    const { accessToken } = await identity.loginOwner();
+    identity.clock.advance(899_000);
+    await expect(identity.me(accessToken)).resolves.toBeDefined();
+    identity.clock.advance(2_000);
+    await expect(identity.me(accessToken)).rejects.toMatchObject(unauthorized);
+  });
+
+  it.each([
+    ["the role changes", "update memberships set role_id = 2, version = version + 1"],
+    ["the membership ends", "update memberships set status = 'inactive'"],
+    ["the organization is deleted", "update organizations set deleted_at = now()"],
+    ["its key is deleted", "delete from signing_keys"],
+    ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
+  ])("is refused when %s", async (what, change) => {
+    const name = `Stop ${what}`;
+    const made = await identity.signin.signUp.signUp(undefined, { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one" }, info);
+    await expect(identity.me(made.accessToken)).resolves.toBeDefined();
+    const column = change.includes("organizations") ? "uuid" : "org_uuid";
+    await identity.sql(`${change} where ${column} = $1`, [made.org.uuid]);
+    await expect(identity.me(made.accessToken)).rejects.toMatchObject(unauthorized);
+  });
+
+  it("is told from every forgery", async () => {
+    const { accessToken } = await identity.loginOwner();
+    const claims = decodeJwt(accessToken);
+    const [head, body, signature] = accessToken.split(".") as [string, string, string];
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const kid = (JSON.parse(Buffer.from(head, "base64url").toString()) as { kid: string }).kid;
+    const forged = (header: object, key = privateKey): Promise<string> => new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
+    const stranger = await identity.signin.signUp.signUp(undefined, { name: "Strangers", email: "s@strangers.test", password: "a long enough one" }, info);
+    const bad = [
+      "", "x", "a.b.c", `${head}.${body}.`, `${head}.${body}.${signature.slice(2)}AA`, `${accessToken}.`,
+      new UnsecuredJWT(claims).encode(),
+      await forged({}), await forged({ typ: "JWT" }), await forged({ kid: "other" }), await forged({ jku: "https://evil.test/jwks" }),
+      await new SignJWT(claims).setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid }).sign(Buffer.from("public key as secret")),
+      `${head}.${stranger.accessToken.split(".")[1]}.${signature}`,
+    ];
+    for (const token of bad) await expect(identity.me(token), token).rejects.toMatchObject(unauthorized);
+  });
+
+  it("loses claims on apps whose key was rotated, and nothing else", async () => {
+    const [kept, lost] = ["4b1d2a3e-0000-4000-8000-000000000001", "4b1d2a3e-0000-4000-8000-000000000002"];
+    identity.apps.granted = [kept, lost];
+    const { accessToken } = await identity.loginOwner();
+    expect((await identity.me(accessToken)).appAdmin).toEqual([kept, lost]);
+    identity.apps.voided.add(lost);
+    expect(await identity.me(accessToken)).toMatchObject({ appAdmin: [kept], isOwner: true });
+    identity.apps.granted = [];
+  });
+
+  it("shows a new name of person or organization at once", async () => {
+    const { accessToken } = await identity.loginOwner();
+    await identity.sql("update organizations set name = 'Acme Ltd' where name = 'Acme'");
+    expect((await identity.me(accessToken)).orgName).toBe("Acme Ltd");
+    await identity.sql("update organizations set name = 'Acme' where name = 'Acme Ltd'");
+  });
+
+  it("answers many at once in few queries", async () => {
+    const tokens = await Promise.all([1, 2, 3].map(async () => (await identity.loginOwner()).accessToken));
+    const callers = await Promise.all(Array.from({ length: 300 }, (_, at) => identity.me(tokens[at % 3] as string)));
+    expect(new Set(callers.map((caller) => caller.sessionId)).size).toBe(3);
+  });
+});
+
+describe("a person's sessions", () => {
+  it("are listed with the present one marked, and without those that ended", async () => {
+    const made = await identity.signin.signUp.signUp(undefined, { name: "Lists", email: "l@lists.test", password: "a long enough one" }, info);
+    const login = () => identity.signin.password.login({ email: "l@lists.test", password: "a long enough one", orgName: "Lists" }, info);
+    const [second, third] = [await login(), await login()];
+    await identity.sessions.own.logout(await identity.me(third.accessToken), info);
+    const caller = await identity.me(second.accessToken);
+    const { data, total } = await identity.sessions.own.list(caller, { limit: 50, offset: 0 });
+    expect(total).toBe(2);
+    expect(data.map(({ uuid, current }) => [uuid, current]).sort()).toEqual([[made.sessionId, false], [second.sessionId, true]].sort());
+  });
+
+  it("note when they were last used, at most once a minute", async () => {
+    const { accessToken, sessionId } = await identity.loginOwner();
+    const seen = async (): Promise<number> => {
+      await identity.sessions.lastSeen.flush();
+      const [row] = await identity.sql<{ last_seen_at: Date }>("select last_seen_at from sessions where uuid = $1", [sessionId]);
+      return row?.last_seen_at.getTime() ?? 0;
+    };
+    await identity.me(accessToken);
+    const first = await seen();
+    identity.clock.advance(59_000);
+    await identity.me(accessToken);
+    expect(await seen()).toBe(first);
+    identity.clock.advance(2_000);
+    await identity.me(accessToken);
+    expect(await seen()).toBe(identity.clock.now());
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { info, openIdentity } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+import type { Caller } from "../../src/platform/caller.ts";
+
+let identity: Identity;
+let closed: Identity;
+beforeAll(async () => {
+  [identity, closed] = await Promise.all([openIdentity(), openIdentity({ openSignup: false })]);
+  await Promise.all([identity.signin.bootstrap(identity.owner), closed.signin.bootstrap(closed.owner)]);
+});
+afterAll(() => Promise.all([identity.close(), closed.close()]));
+
+const password = "a long enough one";
+const signUp = (request: { name: string; email?: string; password?: string; firstName?: string }, caller?: Caller, on = identity) =>
+  on.signin.signUp.signUp(caller, request, info);
+
+describe("sign-up", () => {
+  it("makes an organization, its owner and a session, and mails a confirmation", async () => {
+    const made = await signUp({ name: "  Globex  ", email: "ann@globex.test", password, firstName: "Ann" });
+    expect(made).toMatchObject({ org: { name: "Globex" }, tokenType: "Bearer", expiresIn: 420, refreshToken: expect.any(String) });
+    const caller = await identity.me(made.accessToken);
+    expect(caller).toMatchObject({ orgUuid: made.org.uuid, userUuid: made.userUuid, isOwner: true, isPlatformAdmin: false, roles: ["admin"] });
+    expect((await identity.mails()).at(-1)).toMatchObject({ to: "ann@globex.test", subject: "Confirm your email address" });
+    expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Ann", email: "ann@globex.test" });
+    expect((await identity.keys.jwks.ofOrganization(made.org.uuid)).keys).toHaveLength(1);
+  });
+
+  it.each([
+    ["the same name", "Globex"],
+    ["another case", "gLOBEX"],
+    ["a compatibility form", "Ｇｌｏｂｅｘ"],
+  ])("refuses %s as conflict", async (_what, name) => {
+    await expect(signUp({ name, email: "other@globex.test", password })).rejects.toMatchObject({ status: 409, code: "conflict" });
+    expect(await identity.orgs.isNameAvailable(name)).toBe(false);
+  });
+
+  it("refuses a known address whatever the password, and keeps nothing of the try", async () => {
+    await expect(signUp({ name: "Initech", email: "ANN@globex.test", password: "something else" })).rejects.toMatchObject({ status: 409, code: "email_taken" });
+    expect(await identity.orgs.isNameAvailable("Initech")).toBe(true);
+  });
+
+  it.each([
+    ["too short", "short", "too_short"],
+    ["common", "password123", "too_common"],
+    ["the address", "hooli@hooli.test", "equals_email"],
+    ["the name", "Hooli Incorporated", "equals_organization"],
+  ])("refuses a password that is %s", async (_what, bad, code) => {
+    const refused = signUp({ name: "Hooli Incorporated", email: "hooli@hooli.test", password: bad });
+    await expect(refused).rejects.toMatchObject({ status: 400, code: "validation_error", fields: [{ field: "password", code }] });
+  });
+
+  it("names what is missing", async () => {
+    await expect(signUp({ name: "Empty" })).rejects.toMatchObject({ status: 400, fields: [{ field: "email" }, { field: "password" }] });
+  });
+
+  it("lets one of many who want a name at once have it", async () => {
+    const wanted = Array.from({ length: 8 }, (_, at) => signUp({ name: "Race", email: `r${at}@race.test`, password }));
+    const settled = await Promise.allSettled(wanted);
+    expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("makes a further organization for a signed-in person, who is asked for no password", async () => {
+    const first = await signUp({ name: "First", email: "two@orgs.test", password });
+    const second = await signUp({ name: "Second" }, await identity.me(first.accessToken));
+    expect(second.userUuid).toBe(first.userUuid);
+    const caller = await identity.me(second.accessToken);
+    expect(caller).toMatchObject({ orgName: "Second", isOwner: true, claims: { amr: ["pwd"] } });
+    expect((await identity.access.organizations(caller)).map(({ name }) => name)).toEqual(["First", "Second"]);
+    await expect(identity.me(first.accessToken)).resolves.toMatchObject({ orgName: "First" });
+  });
+});
+
+describe("closed sign-up", () => {
+  it("is for platform admins, for themselves or for somebody new", async () => {
+    const request = { name: "Closed", email: "c@closed.test", password };
+    await expect(signUp(request, undefined, closed)).rejects.toMatchObject({ status: 401 });
+    const admin = await closed.me((await closed.loginOwner()).accessToken);
+    const own = await signUp({ name: "Own" }, admin, closed);
+    expect(own.userUuid).toBe(admin.userUuid);
+    const made = await signUp(request, admin, closed);
+    expect(made.userUuid).not.toBe(admin.userUuid);
+    const member = await closed.me(made.accessToken);
+    expect(member).toMatchObject({ email: "c@closed.test", isPlatformAdmin: false });
+    await expect(signUp({ name: "More" }, member, closed)).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe("people", () => {
+  it("are superusers or not, and unknown ones are not found", async () => {
+    expect(await identity.users.people.superuser("OWNER@acme.test")).toEqual({ email: "owner@acme.test", isSuperuser: true });
+    await expect(identity.users.people.superuser("who@acme.test")).rejects.toMatchObject({ status: 404 });
+  });
+
+  it("change their profile", async () => {
+    const caller = await identity.me((await identity.loginOwner()).accessToken);
+    await identity.users.people.updateProfile(caller, { firstName: "Olga", phone: "+4915112345678" });
+    expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
+    await expect(identity.users.people.updateProfile(caller, { phone: "0151" })).rejects.toMatchObject({ status: 400, code: "invalid_phone" });
+  });
+});
