@@ -1,0 +1,4 @@
+// Generated from the contract by `npm run generate`; do not edit.
+/* eslint-disable */
+
+export * from "./credentials_pb.ts";
