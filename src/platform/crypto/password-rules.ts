@@ -21,8 +21,8 @@ export async function checkPassword(password: string, owner: PasswordOwner, fiel
   if (length < shortest) return { field, code: "too_short", message: `must have at least ${shortest} characters` };
   if (length > longest) return { field, code: "too_long", message: `must have at most ${longest} characters` };
   const folded = foldName(password);
-  if (owner.email != null && folded === foldName(owner.email)) return { field, code: "equals_email", message: "must not be the email address" };
-  if (owner.orgName != null && folded === foldName(owner.orgName)) {
+  if (folded === foldName(owner.email ?? "")) return { field, code: "equals_email", message: "must not be the email address" };
+  if (folded === foldName(owner.orgName ?? "")) {
     return { field, code: "equals_organization", message: "must not be the organization's name" };
   }
   if (await isCommonPassword(password)) {

@@ -98,7 +98,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
   }
 
   return {
-    vetUrl: guard.vetUrl,
+    vetUrl: (url, field) => guard.vetUrl(url, field),
     async request(request) {
       const started = performance.now();
       request.signal?.throwIfAborted();

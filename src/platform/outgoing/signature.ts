@@ -103,7 +103,7 @@ function serviceMac(secret: string, timestamp: string, body: Uint8Array | string
 }
 
 function header(headers: SignedHeaders, name: string): string | undefined {
-  if ("get" in headers && typeof headers.get === "function") return (headers.get(name) as string | null) ?? undefined;
+  if ("get" in headers && typeof headers.get === "function") return headers.get(name) ?? undefined;
   const value = (headers as Readonly<Record<string, string | readonly string[] | undefined>>)[name];
   return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
