@@ -33,19 +33,21 @@ export const foundation = defineMigration("0001-foundation", [
   "create index idempotency_records_expiry on idempotency_records (expires_at)",
 
   // Losing these in a crash of the database costs a few seconds of strictness, so they need no write-ahead log.
+  // Times are milliseconds since the epoch, counted by the service's clock.
   `create unlogged table rate_buckets (
     id bytea primary key,
     tokens double precision not null,
-    updated_at timestamptz(3) not null,
-    full_at timestamptz(3) not null
+    granted integer not null,
+    at_ms bigint not null,
+    full_ms bigint not null
   )`,
-  "create index rate_buckets_full on rate_buckets (full_at)",
+  "create index rate_buckets_full on rate_buckets (full_ms)",
   `create unlogged table rate_windows (
     id bytea primary key,
     hits bigint[] not null,
-    empty_at timestamptz(3) not null
+    empty_ms bigint not null
   )`,
-  "create index rate_windows_empty on rate_windows (empty_at)",
+  "create index rate_windows_empty on rate_windows (empty_ms)",
 
   grantApp("outbox", "idempotency_records", "rate_buckets", "rate_windows"),
 ]);

@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createSealer } from "../../src/platform/crypto/sealed.ts";
+import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { createIdempotencyStore } from "../../src/platform/idempotency.ts";
+import type { IdempotencyScope, IdempotencyStore } from "../../src/platform/idempotency.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { testClock } from "../support/clock.ts";
+import { openTestDatabase } from "../support/database.ts";
+
+const clock = testClock();
+const print = randomBytes(32);
+let database: OpenDatabase;
+let store: IdempotencyStore;
+let scope: IdempotencyScope;
+beforeAll(async () => {
+  database = await openTestDatabase({ clock });
+  store = createIdempotencyStore({ database, clock, random: systemRandom, sealer: createSealer(randomBytes(32)), log: silentLog });
+});
+afterAll(() => database.close());
+beforeEach(() => {
+  scope = { principal: "user:1", orgUuid: null, rpc: "/atrium.test/Make", key: randomBytes(8).toString("hex") };
+});
+
+async function claim() {
+  const begun = await store.begin(scope, print);
+  if (begun.replay !== undefined) throw new Error("replayed");
+  return begun.claim;
+}
+const status = (work: Promise<unknown>) => work.then(() => 200, (error: unknown) => (error as { status: number }).status);
+const effects = () => database.prepared<{ n: number }>("effects", "select count(*)::int as n from outbox where topic = $1", [scope.key]).then((rows) => rows[0]!.n);
+const makeEffect = (effect?: Awaited<ReturnType<typeof claim>>["effect"]) =>
+  database.transaction((tx) => tx.emit({ topic: scope.key, payload: {} }), { effect });
+
+test("50 parallel uses make one effect, later ones get its answer", async () => {
+  const outcomes = await Promise.all(Array.from({ length: 50 }, async () => {
+    try {
+      const mine = await claim();
+      await makeEffect(mine.effect);
+      await mine.finish(Buffer.from("answer"));
+      return 200;
+    } catch (error) {
+      return (error as { status?: number }).status ?? "replayed";
+    }
+  }));
+  expect(outcomes.filter((one) => one === 200)).toHaveLength(1);
+  expect(outcomes.filter((one) => one !== 200 && one !== 409 && one !== "replayed")).toEqual([]);
+  expect(await effects()).toBe(1);
+  expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("answer") });
+  const [row] = await database.prepared<{ answer: Buffer }>("stored", "select answer from idempotency_records where answer is not null", []);
+  expect(row!.answer.includes("answer")).toBe(false);
+});
+
+test("another request with the key is 422, running or done", async () => {
+  const mine = await claim();
+  expect(await status(store.begin(scope, randomBytes(32)))).toBe(422);
+  await mine.finish(Buffer.from("x"));
+  expect(await status(store.begin(scope, randomBytes(32)))).toBe(422);
+  scope = { ...scope, principal: "user:2" };
+  expect(await status(claim())).toBe(200);
+});
+
+test("a refusal frees the key", async () => {
+  const mine = await claim();
+  expect(await status(claim())).toBe(409);
+  await mine.abandon();
+  expect(await status(claim())).toBe(200);
+});
+
+test("a call that died before its commit frees the key after its lease, and cannot commit any more", async () => {
+  const dead = await claim();
+  expect(await status(claim())).toBe(409);
+  clock.advance(60_001);
+  const next = await claim();
+  expect(await status(makeEffect(dead.effect))).toBe(409);
+  await makeEffect(next.effect);
+  await next.finish(Buffer.from("second"));
+  await dead.finish(Buffer.from("first"));
+  await dead.abandon();
+  expect(await effects()).toBe(1);
+  expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("second") });
+});
+
+test("a call that died after its commit keeps the key spent", async () => {
+  const dead = await claim();
+  await makeEffect(dead.effect);
+  await dead.abandon();
+  expect(await status(claim())).toBe(409);
+  clock.advance(60_001);
+  await expect(claim()).rejects.toThrow(/took effect/);
+  expect(await effects()).toBe(1);
+});
+
+test("a rolled back effect leaves the key to be used", async () => {
+  const mine = await claim();
+  await expect(database.transaction(() => Promise.reject(new Error("no")), { effect: mine.effect })).rejects.toThrow("no");
+  await mine.abandon();
+  expect(await status(claim())).toBe(200);
+});
+
+test("records end after 24 h", async () => {
+  const mine = await claim();
+  await mine.finish(Buffer.from("x"));
+  clock.advance(24 * 3_600_000);
+  expect(await status(claim())).toBe(200);
+  clock.advance(24 * 3_600_000);
+  expect(await store.purge()).toBeGreaterThan(0);
+});

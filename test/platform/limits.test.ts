@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { createLimiter } from "../../src/platform/limits/index.ts";
+import type { Budget } from "../../src/platform/limits/index.ts";
+import { testClock } from "../support/clock.ts";
+import { openTestDatabase } from "../support/database.ts";
+
+const start = Date.parse("2030-01-01T00:00:00Z");
+const clock = testClock(start);
+const mail: Budget = { name: "mail", limit: 3, windowMs: 600_000, sliding: false };
+const general: Budget = { name: "general", limit: 600, windowMs: 60_000, sliding: false };
+const audit: Budget = { name: "audit", limit: 60, windowMs: 60_000, sliding: true };
+
+let database: OpenDatabase;
+let asked = 0;
+const counting = { prepared: ((...args: Parameters<OpenDatabase["prepared"]>) => (asked++, database.prepared(...args))) as OpenDatabase["prepared"] };
+const instance = () => createLimiter({ database: counting, clock });
+beforeAll(async () => {
+  database = await openTestDatabase({ clock });
+});
+afterAll(() => database.close());
+beforeEach(() => {
+  asked = 0;
+  clock.advance(86_400_000);
+});
+
+describe("token buckets", () => {
+  test("a small one is exact, over two instances at once", async () => {
+    const [one, two] = [instance(), instance()];
+    const waits = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).take(mail, "ann")));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
+    for (const wait of waits.filter((one) => one > 0)) expect(wait).toBe(200_000);
+    expect(await one.take(mail, "ben")).toBe(0);
+    clock.advance(199_999);
+    expect(await two.take(mail, "ann")).toBe(1);
+    clock.advance(1);
+    expect(await one.take(mail, "ann")).toBe(0);
+    expect(await two.take(mail, "ann")).toBeGreaterThan(0);
+  });
+
+  test("a large one needs few statements, and two instances together stay within it", async () => {
+    const [one, two] = [instance(), instance()];
+    let allowed = 0;
+    for (let call = 0; call < 700; call++) if ((await (call % 2 === 0 ? one : two).take(general, "ann")) === 0) allowed++;
+    expect(allowed).toBeLessThanOrEqual(600);
+    expect(allowed).toBeGreaterThan(580);
+    expect(asked).toBeLessThan(80);
+    clock.advance(60_000);
+    allowed = 0;
+    for (let call = 0; call < 620; call++) if ((await one.take(general, "ann")) === 0) allowed++;
+    expect(allowed).toBe(600);
+  });
+
+  test("a slow caller is not charged for leases", async () => {
+    const one = instance();
+    for (let call = 0; call < 900; call++) {
+      expect(await one.take(general, "slow"), `call ${call}`).toBe(0);
+      clock.advance(150);
+    }
+  });
+
+  test("a refused caller costs the database nothing", async () => {
+    const one = instance();
+    for (let call = 0; call < 4; call++) await one.take(mail, "flood");
+    asked = 0;
+    for (let call = 0; call < 1000; call++) expect(await one.take(mail, "flood")).toBeGreaterThan(0);
+    expect(asked).toBe(0);
+  });
+});
+
+describe("sliding windows", () => {
+  test("60 in any 60 s, over two instances", async () => {
+    const [one, two] = [instance(), instance()];
+    const waits = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? one : two).take(audit, "ann")));
+    expect(waits.every((wait) => wait === 0)).toBe(true);
+    clock.advance(30_000);
+    const more = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).take(audit, "ann")));
+    expect(more.filter((wait) => wait === 0)).toHaveLength(10);
+    expect(Math.max(...more)).toBe(30_000);
+    clock.advance(29_999);
+    expect(await one.take(audit, "ann")).toBe(1);
+    clock.advance(1);
+    const later = await Promise.all(Array.from({ length: 55 }, () => two.take(audit, "ann")));
+    expect(later.filter((wait) => wait === 0)).toHaveLength(50);
+  });
+});
+
+test("rows that say nothing any more are removed", async () => {
+  const one = instance();
+  await one.purge();
+  await Promise.all([one.take(mail, "x"), one.take(audit, "x")]);
+  expect(await one.purge()).toBe(0);
+  clock.advance(600_001);
+  expect(await one.purge()).toBe(2);
+});
