@@ -16,3 +16,10 @@ export type {
   Violation,
 } from "./types.ts";
 export { Refusal } from "./refusal.ts";
+export { JsonError } from "./json/parse.ts";
+export { checkJson, parseJson } from "./json/plain.ts";
+export { readMessage } from "./json/message.ts";
+export type { MessageLimits } from "./json/message.ts";
+export type { JsonLimits, PlainJson } from "./json/plain.ts";
+export { mediaTypeKey } from "./context.ts";
+export { createTranscoder } from "./transcoder.ts";

@@ -1,0 +1,85 @@
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { Refusal } from "./refusal.ts";
+import { isTaken } from "./media.ts";
+import type { NodeRequest } from "./types.ts";
+
+const inflate = promisify(gunzip);
+const nothing = Buffer.alloc(0);
+
+/** True where a body follows the headers, as far as they say. */
+export function hasBody(request: NodeRequest): boolean {
+  const { headers } = request;
+  const length = headers["content-length"];
+  if (length !== undefined) return length !== "0";
+  if (request.httpVersionMajor < 2) return headers["transfer-encoding"] !== undefined;
+  return !("stream" in request) || !request.stream.endAfterHeaders;
+}
+
+function tooLarge(limit: number): Refusal {
+  return new Refusal("payload_too_large", `the body is larger than ${limit} bytes`);
+}
+
+/**
+ * Judges the headers of a body that is about to be read.
+ * @throws Refusal 415 for a content type or coding that is not taken, 413 for a length beyond the limit
+ */
+export function checkBodyHeaders(request: NodeRequest, taken: readonly string[], limit: number): void {
+  const { headers } = request;
+  const type = headers["content-type"];
+  if (type !== undefined && type !== taken[0] && !isTaken(type, taken)) {
+    throw new Refusal("unsupported_media_type", `the body must be ${taken.join(" or ")}`, { headers: { accept: taken.join(", ") } });
+  }
+  const coding = headers["content-encoding"];
+  if (coding !== undefined && coding !== "" && !/^(?:x-)?gzip$|^identity$/i.test(coding)) {
+    throw new Refusal("unsupported_media_type", "the body may be coded with gzip only", { headers: { "accept-encoding": "gzip" } });
+  }
+  if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+}
+
+/**
+ * Reads a body, inflated where it came with gzip.
+ * @throws Refusal 413 beyond the limit, 400 for broken gzip, 499 when the client goes away
+ */
+export async function readBody(request: NodeRequest, limit: number): Promise<Buffer> {
+  const bytes = await collect(request, limit);
+  const coding = request.headers["content-encoding"];
+  if (coding === undefined || coding === "" || bytes.length === 0 || coding.toLowerCase() === "identity") return bytes;
+  try {
+    return await inflate(bytes, { maxOutputLength: limit });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit);
+    throw new Refusal("malformed_body", "the body is not valid gzip");
+  }
+}
+
+function collect(request: NodeRequest, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    let size = 0;
+    const done = (): void => {
+      request.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limit) {
+        done();
+        request.pause();
+        reject(tooLarge(limit));
+      } else if (first === undefined) first = chunk;
+      else (more ??= [first]).push(chunk);
+    };
+    const onEnd = (): void => {
+      done();
+      resolve(more === undefined ? (first ?? nothing) : Buffer.concat(more, size));
+    };
+    const onClose = (): void => {
+      done();
+      // A late error must not end the process.
+      request.on("error", () => undefined);
+      reject(new Refusal("canceled", "the client went away"));
+    };
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+  });
+}

@@ -1,0 +1,187 @@
+import type { Message } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
+import type { ContextValues } from "@connectrpc/connect";
+import { checkBodyHeaders, hasBody, readBody } from "./body.ts";
+import { RestContext, mediaTypeKey } from "./context.ts";
+import { printConnectError } from "./errors.ts";
+import type { PathText } from "./input.ts";
+import { captured } from "./matcher.ts";
+import { negotiate } from "./media.ts";
+import { Refusal } from "./refusal.ts";
+import type { Target } from "./route.ts";
+import { compressed, send, vary } from "./send.ts";
+import type { Answer } from "./send.ts";
+import { streamAnswer } from "./stream.ts";
+import type { Limits, NodeRequest, NodeResponse, PrintedError, TranscoderOptions } from "./types.ts";
+
+const noParams: Readonly<Record<string, string>> = Object.freeze({});
+const noText: readonly PathText[] = [];
+
+/** One request on its way through the library. */
+export class Call {
+  readonly request: NodeRequest;
+  readonly response: NodeResponse;
+  readonly values: ContextValues;
+  readonly options: TranscoderOptions;
+  readonly limits: Limits;
+  target: Target | undefined;
+  context: RestContext | undefined;
+  /** The answer is on its way, or nobody waits for it. */
+  over = false;
+  /** The first bytes of a stream have gone. */
+  started = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(request: NodeRequest, response: NodeResponse, options: TranscoderOptions, limits: Limits) {
+    this.request = request;
+    this.response = response;
+    this.options = options;
+    this.limits = limits;
+    this.values = options.contextValues?.(request) ?? createContextValues();
+  }
+
+  /** Serves a request whose binding is known: gate, message, implementation, answer. */
+  async serve(target: Target, segments: readonly string[], query: string | undefined): Promise<void> {
+    this.target = target;
+    const { request, response } = this;
+    const timeout = request.headers["connect-timeout-ms"] as string | undefined;
+    const timeoutMs = timeout !== undefined && /^\d{1,10}$/.test(timeout) ? Number(timeout) : undefined;
+    const context = new RestContext(target.route.method, request, this.values, this.options.shutdownSignal, timeoutMs);
+    this.context = context;
+    response.on("close", () => this.gone());
+    if (timeoutMs !== undefined) this.startTimer(timeoutMs);
+    try {
+      const { variables, steps } = target.template;
+      let path = noText;
+      let params = noParams;
+      if (variables.length > 0) {
+        const open = steps[steps.length - 1] === "**";
+        path = variables.map((variable) => captured(segments, variable, open && variable.to === steps.length));
+        params = Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
+      }
+      const gated = this.options.gate?.(context, params, target.route);
+      if (gated !== undefined) await gated;
+      if (timeout !== undefined && timeoutMs === undefined) {
+        throw new Refusal("malformed_header", "Connect-Timeout-Ms must be a whole number of milliseconds of at most 10 digits");
+      }
+      if (this.over) return;
+      const mediaType = this.negotiated(target);
+      const message = await this.message(target, path, query);
+      if (this.over) return;
+      if (target.stream !== undefined) return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
+      const result = target.unary?.(message, context);
+      const output = result instanceof Promise ? await result : (result as Message);
+      if (!this.over) await this.succeed(target, output, mediaType);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private negotiated(target: Target): string {
+    const { offers } = target;
+    if (offers.length === 1) return offers[0] as string;
+    const chosen = negotiate(this.request.headers.accept, offers);
+    if (chosen === undefined) throw new Refusal("not_acceptable", `this can be had as ${offers.join(" or ")}`);
+    this.values.set(mediaTypeKey, chosen);
+    return chosen;
+  }
+
+  private message(target: Target, path: readonly PathText[], query: string | undefined): Message | Promise<Message> {
+    const { input } = target;
+    const { request, limits } = this;
+    if (input.body === "none") return input.make(path, query, undefined, "");
+    if (!hasBody(request)) return input.make(path, query, undefined, request.headers["content-type"] ?? "");
+    checkBodyHeaders(request, target.taken, limits.bodyBytes);
+    return readBody(request, limits.bodyBytes).then((bytes) => input.make(path, query, bytes, request.headers["content-type"] ?? ""));
+  }
+
+  /** Prints and sends the answer of a unary call. */
+  private async succeed(target: Target, message: Message, mediaType: string): Promise<void> {
+    const context = this.context as RestContext;
+    const headers: string[] = [];
+    let contentType = mediaType;
+    context.responseHeader.forEach((value, name) => {
+      if (name === "content-type") contentType = value;
+      else if (!hopByHop.has(name)) headers.push(name, value);
+    });
+    if (target.offers.length > 1) vary(this.response, headers, "accept");
+    const { status } = target;
+    if (status === 204 || status === 304 || (status >= 300 && status < 400)) {
+      this.answer({ status, headers, body: status === 204 || status === 304 ? undefined : "" });
+      return;
+    }
+    const raw = target.raw(message);
+    if (raw !== undefined && raw.contentType !== "") contentType = raw.contentType;
+    const body = raw === undefined ? target.print(message, mediaType) : raw.data;
+    headers.push("content-type", contentType);
+    let answer: Answer = { status, headers, body };
+    if (this.request.headers["accept-encoding"] !== undefined && body.length >= this.limits.compressMinBytes) {
+      answer = await compressed(this.request, this.response, answer, contentType);
+      if (this.over) return;
+    }
+    this.answer(answer);
+  }
+
+  /** Sends an answer that needs no more work. */
+  answer(answer: Answer): void {
+    this.finish(undefined);
+    send(this.request, this.response, answer, this.limits.drainBytes);
+  }
+
+  /** Answers with an error; does nothing when an answer is on its way. */
+  fail(thrown: unknown): void {
+    if (this.over) return;
+    const error = this.translated(thrown);
+    const printed = this.printed(error);
+    this.finish(error);
+    const headers = Object.entries(printed.headers).flat();
+    const { status } = printed;
+    send(this.request, this.response, { status, headers, body: printed.body }, this.limits.drainBytes);
+  }
+
+  /** The program's own error for a refusal of the library. */
+  translated(error: unknown): unknown {
+    return error instanceof Refusal ? (this.options.refuse?.(error) ?? error) : error;
+  }
+
+  /** An error as text; one that cannot be printed is `internal`. */
+  printed(error: unknown): PrintedError {
+    const about = { request: this.request, route: this.target?.route, values: this.values, responseHeader: this.context?.responseHeader };
+    try {
+      return this.options.printError?.(error, about) ?? printConnectError(error);
+    } catch {
+      return printConnectError(undefined);
+    }
+  }
+
+  /** Marks the call as answered and tells whoever wants to know. */
+  finish(error: unknown): void {
+    this.over = true;
+    clearTimeout(this.timer);
+    this.context?.end(error);
+    this.options.finished?.({
+      request: this.request,
+      response: this.response,
+      route: this.target?.route,
+      values: this.values,
+      responseHeader: this.context?.responseHeader,
+      error,
+    });
+  }
+
+  private gone(): void {
+    if (!this.over) this.finish(this.translated(new Refusal("canceled", "the client went away")));
+  }
+
+  private startTimer(timeoutMs: number): void {
+    const passed = (): void => {
+      const error = new Refusal("deadline_exceeded", "the deadline passed before the operation was done");
+      if (this.started) this.context?.end(this.translated(error));
+      else this.fail(error);
+    };
+    this.timer = setTimeout(passed, Math.min(timeoutMs, 0x7fffffff));
+  }
+}
+
+/** Headers that node sets, or that belong to one connection. */
+const hopByHop = new Set(["connection", "content-length", "keep-alive", "transfer-encoding", "upgrade", "trailer"]);

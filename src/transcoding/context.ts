@@ -1,0 +1,87 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { createContextKey } from "@connectrpc/connect";
+import type { ContextValues, HandlerContext } from "@connectrpc/connect";
+import { RequestHeaders } from "./headers.ts";
+import { Refusal } from "./refusal.ts";
+import type { NodeRequest } from "./types.ts";
+
+/** Media type the answer will have, where the route has several; set before the handler runs. */
+export const mediaTypeKey = createContextKey<string>("application/json", { description: "negotiated media type" });
+
+/**
+ * What a handler sees of a call. The signal and the request's `Headers` are
+ * made when they are first looked at; a call that needs neither pays for neither.
+ */
+export class RestContext implements HandlerContext {
+  readonly method: DescMethod;
+  readonly service: DescService;
+  readonly protocolName = "rest";
+  readonly requestMethod: string;
+  readonly requestHeader: Headers;
+  readonly responseHeader = new Headers();
+  readonly values: ContextValues;
+  /** Milliseconds left, or undefined without a deadline. */
+  readonly timeoutMs: () => number | undefined;
+  private readonly request: NodeRequest;
+  private readonly shutdown: AbortSignal | undefined;
+  private controller: AbortController | undefined;
+  private trailer: Headers | undefined;
+  private over: { readonly reason: unknown } | undefined;
+  private onShutdown: (() => void) | undefined;
+
+  constructor(method: DescMethod, request: NodeRequest, values: ContextValues, shutdown: AbortSignal | undefined, timeoutMs: number | undefined) {
+    this.method = method;
+    this.service = method.parent;
+    this.requestMethod = request.method ?? "";
+    this.requestHeader = new RequestHeaders(request);
+    this.values = values;
+    this.request = request;
+    this.shutdown = shutdown;
+    this.timeoutMs = timeoutMs === undefined ? noTimeout : remaining(timeoutMs);
+  }
+
+  get responseTrailer(): Headers {
+    return (this.trailer ??= new Headers());
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      const controller = (this.controller = new AbortController());
+      if (this.over !== undefined) controller.abort(this.over.reason);
+      else if (this.shutdown !== undefined) this.follow(this.shutdown, controller);
+    }
+    return this.controller.signal;
+  }
+
+  /** The full URL. */
+  get url(): string {
+    const { headers, socket, url } = this.request;
+    const authority = headers[":authority"] ?? headers.host ?? "localhost";
+    return `${"encrypted" in socket ? "https" : "http"}://${authority as string}${url ?? "/"}`;
+  }
+
+  private follow(shutdown: AbortSignal, controller: AbortController): void {
+    this.onShutdown = () => controller.abort(shutdown.reason);
+    if (shutdown.aborted) this.onShutdown();
+    else shutdown.addEventListener("abort", this.onShutdown, { once: true });
+  }
+
+  /** Ends the call for whoever listens to the signal; without a reason it is over well. */
+  end(reason: unknown = completed): void {
+    if (this.over !== undefined) return;
+    this.over = { reason };
+    if (this.onShutdown !== undefined) this.shutdown?.removeEventListener("abort", this.onShutdown);
+    this.controller?.abort(reason);
+  }
+}
+
+const completed = new Refusal("canceled", "the call is over");
+
+function noTimeout(): undefined {
+  return undefined;
+}
+
+function remaining(timeoutMs: number): () => number {
+  const end = performance.now() + timeoutMs;
+  return () => end - performance.now();
+}

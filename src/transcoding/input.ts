@@ -1,0 +1,138 @@
+import { create } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { isHttpBody } from "./bindings.ts";
+import type { Binding } from "./bindings.ts";
+import { JsonError, readJson } from "./json/parse.ts";
+import { fieldReader } from "./json/fields.ts";
+import { printedName } from "./json/names.ts";
+import { ReadState, messageReader } from "./json/read.ts";
+import { Misfit } from "./json/scalars.ts";
+import { queryReader } from "./query.ts";
+import { Refusal, invalid } from "./refusal.ts";
+import { put, textReader } from "./text.ts";
+import type { Limits, Violation } from "./types.ts";
+
+/** Path variables of a request: the text of each, and whether it could be decoded. */
+export interface PathText {
+  readonly text: string;
+  readonly ok: boolean;
+}
+
+/** Makes request messages for one binding. */
+export interface Input {
+  /** How the body is read: as JSON, as raw bytes, or not at all. */
+  readonly body: "json" | "raw" | "none";
+  /**
+   * Makes the message. `bytes` is undefined for an absent body.
+   * @throws Refusal
+   */
+  make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message;
+}
+
+type FillBody = (bytes: Buffer | undefined, contentType: string) => Message;
+
+/** Compiles the request mapping of a binding. */
+export function inputOf(binding: Binding, limits: Limits, registry: Registry | undefined): Input {
+  const { input } = binding.route.method;
+  const variables = binding.pathFields.map((fields, i) => {
+    const path = binding.template.variables[i]?.path ?? "";
+    const read = textReader(fields[fields.length - 1] as DescField);
+    if (read === undefined) throw new Error(`${path} has a type that cannot stand in a path`);
+    return { fields, path, read };
+  });
+  const body = bodyKind(binding);
+  const fill = bodyFiller(binding, body, limits, registry);
+  const taken = new Set(variables.map((variable) => variable.path));
+  if (binding.bodyField !== undefined) taken.add(binding.bodyField.name);
+  const readQuery = binding.route.body === "*" ? undefined : queryReader(input, taken, limits.jsonDepth);
+
+  function readPath(message: object, path: readonly PathText[]): void {
+    let violations: Violation[] | undefined;
+    for (let i = 0; i < variables.length; i++) {
+      const { fields, path: field, read } = variables[i] as (typeof variables)[number];
+      const { text, ok } = path[i] as PathText;
+      if (!ok) throw new Refusal("malformed_path", `${field}: the path is not percent-encoded UTF-8 without NUL`);
+      const value = read(text);
+      if (value instanceof Misfit) (violations ??= []).push({ field, code: value.code, message: value.message });
+      else put(message, fields, value, true);
+    }
+    if (violations !== undefined) throw invalid("invalid_path", violations);
+  }
+
+  function make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message {
+    // The path is judged first: it comes before the body in the order of refusals.
+    if (body === "none") {
+      const message = create(input);
+      readPath(message, path);
+      if (query !== undefined && readQuery !== undefined) fillQuery(message, query);
+      return message;
+    }
+    if (path.length > 0) readPath(create(input), path);
+    const message = fill(bytes, contentType);
+    if (path.length > 0) readPath(message, path);
+    if (query !== undefined && readQuery !== undefined) fillQuery(message, query);
+    return message;
+  }
+
+  function fillQuery(message: Message, query: string): void {
+    const violations: Violation[] = [];
+    readQuery?.(query, message, violations);
+    if (violations.length > 0) throw invalid("invalid_query", violations);
+  }
+
+  return { body, make };
+}
+
+function bodyKind(binding: Binding): Input["body"] {
+  if (binding.route.body === "") return "none";
+  const desc: DescMessage | undefined =
+    binding.bodyField === undefined
+      ? binding.route.method.input
+      : binding.bodyField.fieldKind === "message"
+        ? binding.bodyField.message
+        : undefined;
+  return isHttpBody(desc) ? "raw" : "json";
+}
+
+function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, registry: Registry | undefined): FillBody {
+  const { bodyField: field, route } = binding;
+  const { input } = route.method;
+  if (kind === "raw") {
+    const desc = field?.message ?? input;
+    return (bytes, contentType) => {
+      const data = bytes === undefined ? new Uint8Array() : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const raw = create(desc, { contentType, data });
+      if (field === undefined) return raw;
+      const message = create(input);
+      put(message, [field], raw, true);
+      return message;
+    };
+  }
+  const optional = route.rule.optionalBody === true;
+  const readAll = field === undefined ? messageReader(input) : undefined;
+  const readField = field === undefined ? undefined : fieldReader(field, messageReader);
+  const step = field === undefined ? "" : printedName(field);
+  return (bytes) => {
+    if (bytes === undefined || bytes.length === 0) {
+      if (optional) return create(input);
+      throw new Refusal("malformed_body", "a JSON body is needed");
+    }
+    const state = new ReadState(registry, limits.violations);
+    let message: Message | undefined;
+    try {
+      const node = readJson(bytes, limits.jsonDepth);
+      if (readAll !== undefined) message = readAll(node, state);
+      else {
+        message = create(input);
+        state.path[0] = step;
+        state.depth = 1;
+        readField?.(message as unknown as Record<string, unknown>, node, state);
+      }
+    } catch (error) {
+      if (error instanceof JsonError) throw new Refusal("malformed_body", error.message);
+      throw error;
+    }
+    if (message === undefined || state.violations.length > 0) throw invalid("invalid_body", state.violations);
+    return message;
+  };
+}

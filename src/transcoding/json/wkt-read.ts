@@ -1,0 +1,94 @@
+import { create } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { AnySchema, FieldMaskSchema, ListValueSchema, StructSchema, ValueSchema, anyPack } from "@bufbuild/protobuf/wkt";
+import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { JsonObject } from "./parse.ts";
+import type { JsonNode } from "./parse.ts";
+import { setOwn } from "./plain.ts";
+import type { MessageReader, ReadState } from "./read.ts";
+import { hasOwnForm } from "./wkt-write.ts";
+import { durationFromText, timestampFromText } from "./times.ts";
+
+/** A `google.protobuf.Value` of any JSON. */
+export function valueFromNode(node: JsonNode): Value {
+  const value = create(ValueSchema);
+  if (node === null) value.kind = { case: "nullValue", value: 0 };
+  else if (typeof node === "string") value.kind = { case: "stringValue", value: node };
+  else if (typeof node === "boolean") value.kind = { case: "boolValue", value: node };
+  else if (typeof node !== "object") value.kind = { case: "numberValue", value: Number(node) };
+  else if (Array.isArray(node)) value.kind = { case: "listValue", value: listFromNodes(node) };
+  else value.kind = { case: "structValue", value: structFromNode(node) };
+  return value;
+}
+
+function listFromNodes(nodes: JsonNode[]): ListValue {
+  return create(ListValueSchema, { values: nodes.map(valueFromNode) });
+}
+
+/** A `google.protobuf.Struct` message of a JSON object. */
+export function structFromNode(node: JsonObject): Struct {
+  const struct = create(StructSchema);
+  node.keys.forEach((key, i) => setOwn(struct.fields, key, valueFromNode(node.values[i] ?? null)));
+  return struct;
+}
+
+function fieldMask(text: string): Message | undefined {
+  const paths = text === "" ? [] : text.split(",");
+  if (paths.some((path) => !/^[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*$/.test(path))) return undefined;
+  return create(FieldMaskSchema, { paths: paths.map((path) => path.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)) });
+}
+
+function fromText(read: (text: string) => Message | undefined, what: string): MessageReader {
+  return (node, state) => {
+    if (typeof node !== "string") return state.misfit("type", "must be a string");
+    return read(node) ?? state.misfit("format", what);
+  };
+}
+
+/** `google.protobuf.Any`: `@type` says how the rest is read, with the types the registry has. */
+function any(readerOf: (desc: DescMessage) => MessageReader): MessageReader {
+  return (node, state) => {
+    if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
+    if (node.keys.length === 0) return create(AnySchema);
+    const type = node.keys.indexOf("@type");
+    const url = node.values[type];
+    if (typeof url !== "string") return state.misfit("type", "needs a member @type with the URL of a type");
+    const desc = state.registry?.getMessage(url.slice(url.lastIndexOf("/") + 1));
+    if (desc === undefined) return state.misfit("type", "is of a type that is not known here");
+    let rest: JsonNode | undefined;
+    if (hasOwnForm(desc)) rest = node.values[node.keys.indexOf("value")] ?? null;
+    else {
+      const object = new JsonObject();
+      node.keys.forEach((key, i) => {
+        if (i === type) return;
+        object.keys.push(key);
+        object.values.push(node.values[i] ?? null);
+      });
+      rest = object;
+    }
+    const message = readerOf(desc)(rest, state);
+    return message === undefined ? undefined : { ...anyPack(desc, message), typeUrl: url };
+  };
+}
+
+/** Reader for a well-known type that has its own form in JSON; undefined for all other messages. */
+export function wktReader(desc: DescMessage, readerOf: (desc: DescMessage) => MessageReader): MessageReader | undefined {
+  switch (desc.typeName) {
+    case "google.protobuf.Timestamp":
+      return fromText(timestampFromText, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z");
+    case "google.protobuf.Duration":
+      return fromText(durationFromText, "must be a number of seconds such as 1.5s");
+    case "google.protobuf.FieldMask":
+      return fromText(fieldMask, "must be field paths with commas between them");
+    case "google.protobuf.Value":
+      return (node) => valueFromNode(node);
+    case "google.protobuf.Struct":
+      return (node, state: ReadState) => (node instanceof JsonObject ? structFromNode(node) : state.misfit("type", "must be an object"));
+    case "google.protobuf.ListValue":
+      return (node, state: ReadState) => (Array.isArray(node) ? listFromNodes(node) : state.misfit("type", "must be an array"));
+    case "google.protobuf.Any":
+      return any(readerOf);
+    default:
+      return undefined;
+  }
+}

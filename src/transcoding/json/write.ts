@@ -1,0 +1,134 @@
+import { ScalarType } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { printedName } from "./names.ts";
+import { enumWriter, quote, scalarWriter } from "./text.ts";
+import type { WriteValue } from "./text.ts";
+import { wktWriter } from "./wkt-write.ts";
+
+/** How fields are printed where protobuf JSON leaves a choice. */
+export interface WriteOptions {
+  /** Print `null` where the field is absent. */
+  nullable(field: DescField): boolean;
+  /** Leave the field out while it has its default value. */
+  omitEmpty(field: DescField): boolean;
+  /** Types `google.protobuf.Any` may hold. */
+  readonly registry: Registry | undefined;
+}
+
+/** A field's value as text; undefined when it is left out. */
+type WriteField = (message: Record<string, unknown>) => string | undefined;
+
+/** Compiles, once per type, functions that print messages as protobuf JSON with proto field names. */
+export class Writers {
+  private readonly options: WriteOptions;
+  private readonly known = new Map<DescMessage, WriteValue>();
+
+  constructor(options: WriteOptions) {
+    this.options = options;
+  }
+
+  /** The printer of a message type. */
+  message(desc: DescMessage): WriteValue {
+    const known = this.known.get(desc);
+    if (known !== undefined) return known;
+    const wkt = wktWriter(desc, this, this.options.registry) ?? wrapperWriter(desc);
+    if (wkt !== undefined) {
+      this.known.set(desc, wkt);
+      return wkt;
+    }
+    const names: string[] = [];
+    const fields: WriteField[] = [];
+    const write: WriteValue = (value) => {
+      let out = "";
+      for (let i = 0; i < fields.length; i++) {
+        const text = (fields[i] as WriteField)(value as Record<string, unknown>);
+        if (text !== undefined) out += (out === "" ? "{" : ",") + (names[i] as string) + text;
+      }
+      return out === "" ? "{}" : `${out}}`;
+    };
+    // Known before its fields are compiled, since a type may hold itself.
+    this.known.set(desc, write);
+    for (const field of desc.fields) {
+      names.push(`${JSON.stringify(printedName(field))}:`);
+      fields.push(this.field(field));
+    }
+    return write;
+  }
+
+  /** The printer of one field of a message, for `response_body` and for messages. */
+  field(field: DescField): WriteField {
+    const { localName } = field;
+    const write = this.value(field);
+    if (field.fieldKind === "list") return listWriter(localName, write, this.options.omitEmpty(field));
+    if (field.fieldKind === "map") return mapWriter(localName, write, this.options.omitEmpty(field));
+    const absent = this.options.nullable(field) ? "null" : undefined;
+    if (field.oneof !== undefined) {
+      const group = field.oneof.localName;
+      return (message) => {
+        const one = message[group] as { case?: string; value?: unknown };
+        return one.case === localName ? write(one.value) : absent;
+      };
+    }
+    if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) {
+      // Outside proto3 an absent field shows its default through the prototype.
+      return (message) => {
+        const value = message[localName];
+        return value !== undefined && Object.hasOwn(message, localName) ? write(value) : absent;
+      };
+    }
+    if (!this.options.omitEmpty(field)) return (message) => write(message[localName]);
+    let zero: unknown = field.fieldKind === "enum" ? field.enum.values[0]?.number : undefined;
+    if (field.fieldKind === "scalar" && field.longAsString) zero = "0";
+    return (message) => {
+      const value = message[localName];
+      return isEmpty(value, zero) ? undefined : write(value);
+    };
+  }
+
+  /** The printer of a field's single value, list item or map value. */
+  private value(field: DescField): WriteValue {
+    if (field.enum !== undefined) return enumWriter(field.enum);
+    if (field.message === undefined) return scalarWriter(field.scalar);
+    if (field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(field.message)) {
+      return scalarWriter(field.message.fields[0].scalar);
+    }
+    if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
+      return (value) => JSON.stringify(value);
+    }
+    const { message: desc } = field;
+    let write: WriteValue | undefined;
+    return (value) => (write ??= this.message(desc))(value);
+  }
+}
+
+/** True for a default value: `zero` where the type has a special one. */
+function isEmpty(value: unknown, zero: unknown): boolean {
+  if (zero !== undefined) return value === zero;
+  return value instanceof Uint8Array ? value.length === 0 : !value;
+}
+
+function listWriter(localName: string, write: WriteValue, omit: boolean): WriteField {
+  return (message) => {
+    const items = message[localName] as unknown[];
+    if (items.length === 0) return omit ? undefined : "[]";
+    let out = "";
+    for (const item of items) out += (out === "" ? "[" : ",") + write(item);
+    return `${out}]`;
+  };
+}
+
+function mapWriter(localName: string, write: WriteValue, omit: boolean): WriteField {
+  return (message) => {
+    const map = message[localName] as Record<string, unknown>;
+    let out = "";
+    for (const key of Object.keys(map)) out += `${out === "" ? "{" : ","}${quote(key)}:${write(map[key])}`;
+    return out === "" ? (omit ? undefined : "{}") : `${out}}`;
+  };
+}
+
+function wrapperWriter(desc: DescMessage): WriteValue | undefined {
+  if (!isWrapperDesc(desc)) return undefined;
+  const write = scalarWriter(desc.fields[0].scalar as ScalarType);
+  return (message) => write((message as { value: unknown }).value);
+}

@@ -1,0 +1,87 @@
+/** A media type taken apart: `text/csv; charset=utf-8` gives `text/csv` and its charset. */
+export interface MediaType {
+  /** Type and subtype, lower case. */
+  readonly essence: string;
+  /** Lower case; undefined when there is none. */
+  readonly charset: string | undefined;
+}
+
+const parsed = /^\s*([!#$%&'*+.^`|~\w-]+\/[!#$%&'*+.^`|~\w-]+)\s*(?:;(.*))?$/;
+const charsetParameter = /(?:^|;)\s*charset\s*=\s*"?([^\s;"]+)"?/i;
+
+/** Parses a Content-Type; undefined when it is not one. */
+export function parseMediaType(text: string): MediaType | undefined {
+  const m = parsed.exec(text);
+  if (m === null) return undefined;
+  return { essence: (m[1] as string).toLowerCase(), charset: charsetParameter.exec(m[2] ?? "")?.[1]?.toLowerCase() };
+}
+
+/** True for `application/json`, `application/x+json` and newline-delimited JSON. */
+export function isJson(essence: string): boolean {
+  return /^[^/]+\/(?:json|x-ndjson|ndjson|jsonl)$|\+json$/.test(essence);
+}
+
+/** True where `essence` is in the range (`text/csv`, `text/*`, `*`+`/*`). */
+export function inRange(essence: string, range: string): boolean {
+  if (range === "*/*" || range === essence) return true;
+  return range.endsWith("/*") && essence.startsWith(range.slice(0, -1));
+}
+
+/** True where a request with this Content-Type fits what a route takes; a charset other than UTF-8 never does. */
+export function isTaken(contentType: string, taken: readonly string[]): boolean {
+  const type = parseMediaType(contentType);
+  if (type === undefined || !taken.some((range) => inRange(type.essence, range))) return false;
+  return type.charset === undefined || type.charset === "utf-8" || type.charset === "utf8" || !isJson(type.essence);
+}
+
+interface Weighed {
+  readonly name: string;
+  readonly q: number;
+}
+
+function weighed(header: string): Weighed[] {
+  return header.split(",").flatMap((part) => {
+    const [name = "", ...parameters] = part.split(";");
+    if (name.trim() === "") return [];
+    const q = parameters.map((p) => /^\s*q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)\s*$/i.exec(p)?.[1]).find((v) => v !== undefined);
+    return [{ name: name.trim().toLowerCase(), q: q === undefined ? 1 : Number(q) }];
+  });
+}
+
+/**
+ * Chooses what to send by Accept (RFC 9110, 12.5.1): highest weight, then the
+ * server's order. The most specific range that covers an offer decides.
+ * Undefined: nothing will do.
+ */
+export function negotiate(accept: string | undefined, offers: readonly string[]): string | undefined {
+  if (accept === undefined || accept.trim() === "") return offers[0];
+  const ranges = weighed(accept);
+  let best: string | undefined;
+  let bestQ = 0;
+  for (const offer of offers) {
+    let q = 0;
+    let precision = -1;
+    for (const range of ranges) {
+      const exactness = range.name === "*/*" ? 0 : range.name.endsWith("/*") ? 1 : 2;
+      if (exactness > precision && inRange(offer, range.name)) {
+        precision = exactness;
+        q = range.q;
+      }
+    }
+    if (q > bestQ) {
+      best = offer;
+      bestQ = q;
+    }
+  }
+  return best;
+}
+
+/** Chooses a content coding by Accept-Encoding; undefined sends the bytes as they are. */
+export function negotiateCoding(header: string): "br" | "gzip" | undefined {
+  const wanted = weighed(header);
+  const q = (name: string): number => (wanted.find((w) => w.name === name) ?? wanted.find((w) => w.name === "*"))?.q ?? 0;
+  const br = q("br");
+  const gzip = Math.max(q("gzip"), wanted.find((w) => w.name === "x-gzip")?.q ?? 0);
+  if (br === 0 && gzip === 0) return undefined;
+  return br >= gzip ? "br" : "gzip";
+}

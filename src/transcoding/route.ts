@@ -1,0 +1,85 @@
+import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { isHttpBody } from "./bindings.ts";
+import type { Binding } from "./bindings.ts";
+import { inputOf } from "./input.ts";
+import type { Input } from "./input.ts";
+import { streamInvoker, unaryInvoker } from "./invoke.ts";
+import type { InvokeStream, InvokeUnary } from "./invoke.ts";
+import type { Writers } from "./json/write.ts";
+import { isJson } from "./media.ts";
+import type { Template } from "./template.ts";
+import type { Encoder, Limits, Route, ServiceEntry, TranscoderOptions } from "./types.ts";
+
+/** A binding with everything a request needs, compiled. */
+export interface Target {
+  readonly route: Route;
+  readonly template: Template;
+  readonly input: Input;
+  /** Media types of the body. */
+  readonly taken: readonly string[];
+  /** Media types of the answer, the usual one first; one, unless there are alternatives. */
+  readonly offers: readonly string[];
+  readonly status: number;
+  /** Prints the answer in a media type; not asked for raw answers. */
+  print(message: Message, mediaType: string): string | Uint8Array;
+  /** The raw answer, where the rpc gives one. */
+  raw(message: Message): { readonly contentType: string; readonly data: Uint8Array } | undefined;
+  readonly unary: InvokeUnary | undefined;
+  readonly stream: InvokeStream | undefined;
+}
+
+/**
+ * Compiles a binding.
+ * @throws Error for a media type nothing can read or print
+ */
+export function targetOf(
+  entry: ServiceEntry,
+  binding: Binding,
+  writers: Writers,
+  limits: Limits,
+  options: TranscoderOptions,
+): Target {
+  const { route, responseField } = binding;
+  const { method, rule } = route;
+  const interceptors: readonly Interceptor[] = options.interceptors ?? [];
+  const input = inputOf(binding, limits, options.registry);
+  const streams = method.methodKind === "server_streaming";
+  const usual = rule.mediaType || (streams ? "application/x-ndjson" : "application/json");
+  const offers = [usual, ...(rule.alternatives ?? [])];
+  const taken = rule.consumes !== undefined && rule.consumes.length > 0 ? rule.consumes : input.body === "raw" ? ["*/*"] : ["application/json"];
+  const rawMessage = responseField === undefined ? method.output : responseField.fieldKind === "message" ? responseField.message : undefined;
+  const isRaw = isHttpBody(rawMessage);
+  const encoders = options.encoders ?? {};
+  const where = `${method.parent.typeName}.${method.name}`;
+  if (!isRaw) {
+    const lacking = offers.find((offer) => !isJson(offer) && encoders[offer] === undefined);
+    if (lacking !== undefined) throw new Error(`${where}: there is no encoder for ${lacking}`);
+  }
+  if (input.body === "json") {
+    const unread = taken.find((type) => !isJson(type) && !type.endsWith("/*"));
+    if (unread !== undefined) throw new Error(`${where}: a body of ${unread} can only be taken as google.api.HttpBody`);
+  }
+  const whole = writers.message(method.output);
+  const part = responseField === undefined ? undefined : writers.field(responseField);
+  const printJson = part === undefined ? whole : (message: Message) => part(message as never) ?? "null";
+  return {
+    route,
+    template: binding.template,
+    input,
+    taken,
+    offers,
+    status: rule.status || 200,
+    print(message, mediaType) {
+      const encode: Encoder | undefined = encoders[mediaType];
+      return encode === undefined ? printJson(message) : encode(message, method);
+    },
+    raw(message) {
+      if (!isRaw) return undefined;
+      const held = responseField === undefined ? message : (message as unknown as Record<string, unknown>)[responseField.localName];
+      return (held ?? { contentType: "", data: new Uint8Array() }) as { contentType: string; data: Uint8Array };
+    },
+    unary: streams ? undefined : unaryInvoker(entry, method as DescMethodUnary, interceptors),
+    stream: streams ? streamInvoker(entry, method as DescMethodStreaming, interceptors) : undefined,
+  };
+}

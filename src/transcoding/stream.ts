@@ -1,0 +1,110 @@
+import type { ServerResponse } from "node:http";
+import { constants } from "node:http2";
+import type { Http2ServerResponse } from "node:http2";
+import type { Message } from "@bufbuild/protobuf";
+import type { Call } from "./call.ts";
+import type { RestContext } from "./context.ts";
+import type { Target } from "./route.ts";
+import { vary, writeHead } from "./send.ts";
+import type { NodeResponse } from "./types.ts";
+
+/**
+ * Sends a stream of messages: one JSON text a line, or the raw bytes of
+ * `google.api.HttpBody` under the content type of the first. Status and headers
+ * go with the first message, so what fails before it is an error like any
+ * other; afterwards a last line `{"error": …}` tells of it (raw streams are cut).
+ */
+export async function streamAnswer(
+  call: Call,
+  target: Target,
+  context: RestContext,
+  messages: AsyncIterable<Message>,
+  mediaType: string,
+): Promise<void> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (call.over) return stop(iterator);
+  start(call, target, context, first.done === true ? undefined : first.value, mediaType);
+  if (call.request.method === "HEAD") {
+    call.finish(undefined);
+    call.response.end();
+    return stop(iterator);
+  }
+  const abort = aborted(context.signal);
+  try {
+    for (let next = first; next.done !== true; next = await Promise.race([iterator.next(), abort.promise])) {
+      const raw = target.raw(next.value);
+      const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
+      if (chunk.length > 0 && !(call.response as ServerResponse).write(chunk)) await Promise.race([drained(call.response), abort.promise]);
+      if (call.over) break;
+    }
+    if (call.over) return await stop(iterator);
+    call.finish(undefined);
+    call.response.end();
+  } catch (error) {
+    void stop(iterator);
+    breakOff(call, target, error);
+  } finally {
+    abort.forget();
+  }
+}
+
+function start(call: Call, target: Target, context: RestContext, first: Message | undefined, mediaType: string): void {
+  const headers: string[] = [];
+  let contentType = (first === undefined ? undefined : target.raw(first)?.contentType) || mediaType;
+  context.responseHeader.forEach((value, name) => {
+    if (name === "content-type") contentType = value;
+    else if (name !== "content-length") headers.push(name, value);
+  });
+  headers.push("content-type", contentType);
+  if (target.offers.length > 1) vary(call.response, headers, "accept");
+  call.started = true;
+  writeHead(call.response, { status: target.status, headers, body: undefined });
+}
+
+function lineOf(text: string | Uint8Array): string | Uint8Array {
+  return typeof text === "string" ? `${text}\n` : text;
+}
+
+function breakOff(call: Call, target: Target, thrown: unknown): void {
+  if (call.over) return;
+  const error = call.translated(thrown);
+  const { response } = call;
+  call.finish(error);
+  if (target.raw({} as Message) !== undefined) {
+    if ("stream" in response) (response as Http2ServerResponse).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else (response as ServerResponse).destroy();
+    return;
+  }
+  const { body } = call.printed(error);
+  const text = typeof body === "string" ? body : Buffer.from(body).toString();
+  (response as ServerResponse).end(`{"error":${text.trim() || "{}"}}\n`);
+}
+
+async function stop(iterator: AsyncIterator<Message>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // The stream is over for the client either way.
+  }
+}
+
+function drained(response: NodeResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
+}
+
+/** A promise that rejects with the signal's reason; `forget` stops listening. */
+function aborted(signal: AbortSignal): { promise: Promise<never>; forget(): void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  promise.catch(() => undefined);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return { promise, forget: () => signal.removeEventListener("abort", onAbort) };
+}
