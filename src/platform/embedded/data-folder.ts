@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Random } from "../random.ts";
 import { systemRandom } from "../random.ts";
@@ -50,10 +50,18 @@ function keepOnce(folder: string, name: string, make: () => string): { value: st
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw new StartError(`The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}).`, error);
   }
-  const value = make();
   mkdirSync(join(folder, "secrets"), { recursive: true, mode: 0o700 });
-  // Written aside and renamed, so that a crash leaves the whole secret or none.
-  writeFileSync(`${file}.new`, `${value}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
-  return { value, isNew: true };
+  // Written aside and linked: a crash leaves the whole secret or none, and of two processes one wins.
+  const aside = `${file}.${process.pid}`;
+  writeFileSync(aside, `${make()}\n`, { mode: 0o600, flush: true });
+  let isNew = true;
+  try {
+    linkSync(aside, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    isNew = false;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+  return { value: readFileSync(file, "utf8").trim(), isNew };
 }

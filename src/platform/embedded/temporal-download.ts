@@ -2,7 +2,6 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ReadableStream } from "node:stream/web";
 import { runCommand } from "./command.ts";
 import { TEMPORAL_CLI_VERSION } from "./temporal-program.ts";
 import type { TemporalSearch } from "./temporal-program.ts";
@@ -16,7 +15,7 @@ const DOWNLOAD_MS = 180_000;
  * @returns why it did not work, or undefined when `<work>/temporal` is there.
  */
 export async function download(work: string, { log, signal, downloadOrigin = "https://temporal.download", path }: TemporalSearch): Promise<string | undefined> {
-  const arch = { x64: "amd64", arm64: "arm64" }[process.arch as string];
+  const arch = ({ x64: "amd64", arm64: "arm64" } as Record<string, string>)[process.arch];
   if (arch === undefined || !["linux", "darwin"].includes(process.platform)) return "no download for this platform";
   const patience = new AbortController();
   const signals = AbortSignal.any([patience.signal, AbortSignal.timeout(DOWNLOAD_MS), ...(signal === undefined ? [] : [signal])]);
@@ -27,7 +26,7 @@ export async function download(work: string, { log, signal, downloadOrigin = "ht
     if (!response.ok || response.body === null) return `the download answered ${response.status}`;
     log("downloading the Temporal development server, once");
     const archive = join(work, "archive.tar.gz");
-    await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(archive), { signal: signals });
+    await pipeline(Readable.fromWeb(response.body), createWriteStream(archive), { signal: signals });
     const { error } = await runCommand("tar", ["-xzf", archive, "temporal"], { cwd: work, env: { PATH: path ?? "/usr/bin:/bin" }, signal });
     return error === undefined ? undefined : `the downloaded archive could not be unpacked (${error})`;
   } catch (error) {

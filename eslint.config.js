@@ -1,0 +1,27 @@
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+export default defineConfig(
+  globalIgnores(["gen/", "node_modules/", ".atrium/", "coverage/"]),
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "no-console": "error",
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-import-type-side-effects": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrors: "none" }],
+      // Our interfaces are records of functions that use no `this`; taking one out of its record is safe.
+      "@typescript-eslint/unbound-method": "off",
+      // Functions that answer a promise because their interface says so need not await anything.
+      "@typescript-eslint/require-await": "off",
+    },
+  },
+  // Scripts and test helpers that speak to a person.
+  { files: ["src/main.ts", "src/launch/**", "test/**"], rules: { "no-console": "off" } },
+  { files: ["**/*.{js,mjs}"], extends: [tseslint.configs.base] },
+);

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { StartError } from "../platform/embedded/start-error.ts";
+import type { Role } from "../platform/app.ts";
+
+/** What the command line asks for. */
+export type Command = { run: Role | "migrate" } | { print: string };
+
+const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
+
+Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
+
+  all       everything in one process (default)
+  serve     the API: REST, Connect, gRPC and gRPC-Web on one port
+  worker    background work: outbox and Temporal workflows
+  migrate   bring the database up to date, then exit
+
+  --help, --version
+
+Settings are environment variables; README.md lists them. Without any, the
+development profile runs with a PostgreSQL and a Temporal of its own in .atrium.
+`;
+
+/**
+ * Reads the command line, without the program's name.
+ * @throws StartError for what it does not know.
+ */
+export function readArguments(argv: readonly string[]): Command {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv], allowPositionals: true,
+      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "v" } },
+    });
+    if (values.help === true) return { print: HELP };
+    if (values.version === true) return { print: `${version()}\n` };
+    const [role = "all", ...rest] = positionals;
+    if (rest.length === 0 && isRole(role)) return { run: role };
+    throw new Error(`unknown role ${positionals.join(" ")}`);
+  } catch (error) {
+    throw new StartError(`${(error as Error).message}; roles are all, serve, worker and migrate, see --help.`);
+  }
+}
+
+function isRole(text: string): text is Role | "migrate" {
+  return ["all", "serve", "worker", "migrate"].includes(text);
+}
+
+/** The program's version, from package.json. */
+export function version(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

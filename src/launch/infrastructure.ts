@@ -1,0 +1,101 @@
+import type { Infrastructure } from "../platform/app.ts";
+import type { Config } from "../platform/config.ts";
+import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../platform/embedded/data-folder.ts";
+import { lockDataFolder } from "../platform/embedded/lock.ts";
+import { startPostgres } from "../platform/embedded/postgres.ts";
+import type { StartError } from "../platform/embedded/start-error.ts";
+import type { Supervised } from "../platform/embedded/supervisor.ts";
+import { temporalProgram } from "../platform/embedded/temporal-program.ts";
+import { startTemporal } from "../platform/embedded/temporal.ts";
+import type { TemporalTarget } from "../platform/temporal/connection.ts";
+
+/** What `startServers` needs besides the configuration. */
+export interface ServerContext {
+  env: { PATH?: string | undefined; XDG_CACHE_HOME?: string | undefined };
+  /** Progress for a person. */
+  say(line: string): void;
+  /** Gives up what may take long when it fires. */
+  signal: AbortSignal;
+  /** An embedded server cannot be kept alive. */
+  onFatal(error: StartError): void;
+  /** Without Temporal, for a process that only migrates. */
+  databaseOnly: boolean;
+}
+
+/** The servers a process works with, external or its own. */
+export interface Servers {
+  /** Resolve when each can be used. */
+  readonly database: Promise<{ url: string; migrationUrl: string }>;
+  readonly temporal: Promise<TemporalTarget>;
+  /** Ends our own: Temporal first, PostgreSQL last, also those still starting; then frees the data folder. */
+  stop(): Promise<void>;
+  /** Asks our own to end without waiting. */
+  abandon(): void;
+}
+
+/**
+ * Starts what the configuration does not name, both at once, with the data folder locked.
+ * @throws StartError in one line when the data folder cannot be used.
+ */
+export function startServers(config: Config, context: ServerContext): Servers {
+  const { say, onFatal, signal } = context;
+  const own: { temporal?: Supervised; postgres?: Supervised } = {};
+  const needsPostgres = config.database.url === undefined && config.database.migrationUrl === undefined;
+  const needsTemporal = config.temporal.address === undefined && !context.databaseOnly;
+  const folder = needsPostgres || needsTemporal ? openDataFolder(config.dataDir) : undefined;
+  const lock = folder === undefined ? undefined : lockDataFolder(folder);
+
+  async function startDatabase(): Promise<{ url: string; migrationUrl: string }> {
+    const url = config.database.url ?? config.database.migrationUrl;
+    if (url !== undefined || folder === undefined) return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
+    const postgres = await startPostgres({ folder, log: say, onFatal });
+    own.postgres = postgres;
+    say(`PostgreSQL on 127.0.0.1:${postgres.port}`);
+    return { url: postgres.url, migrationUrl: postgres.url };
+  }
+
+  async function startWorkflows(): Promise<TemporalTarget> {
+    const { address, namespace, tls, apiKey } = config.temporal;
+    if (address !== undefined || folder === undefined || context.databaseOnly) return { address: address ?? "", namespace, tls, apiKey };
+    const program = await temporalProgram({ path: context.env.PATH, cacheHome: context.env.XDG_CACHE_HOME, log: say, signal });
+    signal.throwIfAborted();
+    const temporal = await startTemporal({ folder, program, namespace, log: say, onFatal });
+    own.temporal = temporal;
+    say(`Temporal on ${temporal.address}`);
+    return { address: temporal.address, namespace };
+  }
+
+  const database = startDatabase();
+  const temporal = startWorkflows();
+  // Awaited by whoever needs them, perhaps later than they fail.
+  for (const starting of [database, temporal]) starting.catch(() => undefined);
+  return {
+    database,
+    temporal,
+    async stop() {
+      await Promise.allSettled([database, temporal]);
+      await own.temporal?.stop();
+      await own.postgres?.stop();
+      lock?.release();
+    },
+    abandon() {
+      own.temporal?.abandon();
+      own.postgres?.abandon();
+    },
+  };
+}
+
+/** The keys and the first password: from variables, in development else made once and kept in the data folder. */
+export function firstSecrets(config: Config): Pick<Infrastructure, "instanceKey" | "masterKey" | "bootstrap"> {
+  const { bootstrap } = config;
+  const folder = config.development ? openDataFolder(config.dataDir) : undefined;
+  const secret = (name: string) => (folder === undefined ? undefined : loadOrCreateSecret(folder, name, 32));
+  const instanceKey = config.instanceKey ?? secret("instance-key");
+  if (instanceKey === undefined) throw new Error("there is no instance key");
+  const password = bootstrap?.password ?? (folder === undefined ? undefined : loadOrCreatePassword(folder, "bootstrap-password").password);
+  return {
+    instanceKey,
+    masterKey: config.masterKey ?? secret("master-key"),
+    bootstrap: bootstrap === undefined || password === undefined ? undefined : { org: bootstrap.org, email: bootstrap.email, password },
+  };
+}

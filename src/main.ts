@@ -1,0 +1,134 @@
+import type { App, Role } from "./platform/app.ts";
+import { systemClock } from "./platform/clock.ts";
+import { ConfigError, readConfig } from "./platform/config.ts";
+import type { Config } from "./platform/config.ts";
+import { DatabaseStartError, migrate } from "./platform/db/index.ts";
+import { StartError } from "./platform/embedded/start-error.ts";
+import { createLog } from "./platform/log.ts";
+import type { Log } from "./platform/log.ts";
+import { systemRandom } from "./platform/random.ts";
+import { readArguments, version } from "./launch/arguments.ts";
+import { firstSecrets, startServers } from "./launch/infrastructure.ts";
+import type { Servers } from "./launch/infrastructure.ts";
+import { listenForStop } from "./launch/stop-request.ts";
+import type { StopReason, StopRequest } from "./launch/stop-request.ts";
+import { migrations } from "./migrations/index.ts";
+
+/** What is in flight gets this long to finish, milliseconds; little after a failure. */
+const GRACE_MS = 10_000;
+const GRACE_AFTER_FAILURE_MS = 2_000;
+/** The whole shutdown; then the rest is cut off. */
+const SHUTDOWN_MS = 14_000;
+
+/** A process on its way: what has been started and is to be stopped again. */
+interface Running {
+  readonly config: Config;
+  readonly log: Log;
+  readonly say: (line: string) => void;
+  servers?: Servers;
+  app?: App;
+}
+
+async function main(): Promise<void> {
+  const command = readArguments(process.argv.slice(2));
+  if ("print" in command) return void process.stdout.write(command.print);
+  const config = readConfig(process.env, { databaseOnly: command.run === "migrate" });
+  const log = openLog(config);
+  const say = config.development ? (line: string) => void process.stdout.write(`${line}\n`) : (line: string) => log.info(line);
+  const running: Running = { config, log, say };
+  const stop = listenForStop(
+    (error) => log.fatal({ err: error }, "an error nobody caught"),
+    () => { running.servers?.abandon(); process.exit(1); },
+  );
+  const start = command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run);
+  const failed = start.then((done) => done, (error: unknown): StopReason => ({ exitCode: 1, error }));
+  await end(running, await Promise.race([stop.reason, failed]), stop);
+}
+
+/** Starts a process that serves or works; the promise ends only when that failed. */
+async function startAll(running: Running, stop: StopRequest, role: Role): Promise<never> {
+  const { config, log, say } = running;
+  // Loaded while the servers start.
+  const composing = import("./compose.ts");
+  composing.catch(() => undefined);
+  say(`Atrium ${version()}, ${config.profile} profile${config.development ? `, data in ${config.dataDir}` : ""}`);
+  const servers = openServers(running, stop, false);
+  const secrets = firstSecrets(config);
+  const { url } = await migrateDatabase(running, servers);
+  const temporal = await servers.temporal;
+  const { compose } = await composing;
+  stop.signal.throwIfAborted();
+  running.app = await compose(config, { role, databaseUrl: url, temporal, ...secrets, log, clock: systemClock, random: systemRandom });
+  stop.signal.throwIfAborted();
+  const { address, bootstrapped } = await running.app.start();
+  say(address === undefined ? "Working" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
+  if (bootstrapped && config.development && secrets.bootstrap !== undefined) {
+    const { org, email, password } = secrets.bootstrap;
+    say(`First login, shown this once: ${email} with password ${password} (organization ${org})`);
+  }
+  return new Promise<never>(() => {});
+}
+
+async function migrateOnly(running: Running, stop: StopRequest): Promise<StopReason> {
+  await migrateDatabase(running, openServers(running, stop, true));
+  return { exitCode: 0, error: undefined };
+}
+
+function openServers(running: Running, stop: StopRequest, databaseOnly: boolean): Servers {
+  const { config, say } = running;
+  const { PATH, XDG_CACHE_HOME } = process.env;
+  running.servers = startServers(config, { env: { PATH, XDG_CACHE_HOME }, say, signal: stop.signal, onFatal: stop.fail, databaseOnly });
+  return running.servers;
+}
+
+async function migrateDatabase({ log, say }: Running, servers: Servers): Promise<{ url: string }> {
+  const { url, migrationUrl } = await servers.database;
+  const ran = await migrate({ url: migrationUrl, appUrl: url === migrationUrl ? undefined : url, migrations, log });
+  say(ran.length === 0 ? "Database up to date" : `Database migrated: ${ran.join(", ")}`);
+  return { url };
+}
+
+/** Drains, stops the servers, says why if it was not wanted, and exits. */
+async function end(running: Running, { exitCode, error }: StopReason, stop: StopRequest): Promise<void> {
+  const { say, log } = running;
+  setTimeout(() => {
+    running.servers?.abandon();
+    process.exit(1);
+  }, SHUTDOWN_MS).unref();
+  if (error !== undefined && !stop.signal.aborted) complain(error);
+  else if (error instanceof StartError) complain(error);
+  else if (stop.signal.aborted) say("Stopping");
+  try {
+    await running.app?.stop(exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS);
+  } catch (failure) {
+    log.error({ err: failure }, "stopping the application failed");
+  }
+  await running.servers?.stop();
+  if (exitCode === 0 && stop.signal.aborted) say("Stopped");
+  process.exit(exitCode);
+}
+
+/** Development: lines for a person on standard output, and JSON on standard error from `warn` up. */
+function openLog(config: Config): Log {
+  if (!config.development) return createLog({ level: config.logLevel });
+  const level = process.env["SERVICE_LOG_LEVEL"] === undefined ? "warn" : config.logLevel;
+  return createLog({ level, destination: process.stderr });
+}
+
+/** One line for what a person can mend, everything for what they cannot. */
+function complain(error: unknown): void {
+  process.stderr.write(`atrium: ${reasonOf(error)}\n`);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof StartError || error instanceof DatabaseStartError || error instanceof ConfigError) return error.message;
+  const { code, syscall, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (syscall === "listen" && code === "EADDRINUSE") return `Port ${port ?? ""} on ${address ?? "this machine"} is in use; stop what uses it, or set PORT.`;
+  if (syscall === "listen") return `Cannot listen on ${address ?? ""}:${port ?? ""} (${code ?? "error"}); set SERVICE_HOST and PORT.`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+main().catch((error: unknown) => {
+  complain(error);
+  process.exit(1);
+});
