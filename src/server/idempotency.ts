@@ -2,31 +2,9 @@ import { createHash } from "node:crypto";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { errors } from "../platform/errors.ts";
+import type { IdempotencyScope } from "../platform/idempotency.ts";
 import type { Call } from "./call.ts";
 import type { Policy } from "./policy.ts";
-
-/** One key of one principal for one rpc. */
-export interface IdempotencyScope {
-  /** `user:…`, `api_key:…` */
-  principal: string;
-  orgUuid: string | null;
-  /** `/atrium.…/Method` */
-  rpc: string;
-  key: string;
-}
-
-/** Answers that were given, kept 24 hours and shared by all instances. */
-export interface IdempotencyStore {
-  /**
-   * Claims the key, or gives the stored answer. Throws `idempotency_mismatch`
-   * for another fingerprint and `conflict` while the first call still runs.
-   */
-  begin(scope: IdempotencyScope, fingerprint: Buffer): Promise<{ replay: Buffer | undefined }>;
-  /** Stores the answer of a claimed key. */
-  finish(scope: IdempotencyScope, answer: Buffer): Promise<void>;
-  /** Frees a claimed key after a refusal. */
-  abandon(scope: IdempotencyScope): Promise<void>;
-}
 
 /** The scope of a call that asks for idempotency, or undefined. Throws `bad_request` for a malformed key. */
 export function idempotencyScope(policy: Policy, call: Call): IdempotencyScope | undefined {

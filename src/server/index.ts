@@ -17,7 +17,7 @@ import type { CorsOrigins } from "./cors.ts";
 import { createGate } from "./gate.ts";
 import type { Authenticators } from "./gate.ts";
 import { healthService } from "./health.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
+import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { createListener, defaultLimits } from "./listener.ts";
 import type { TransportLimits } from "./listener.ts";
 import { createPipeline } from "./pipeline.ts";
@@ -33,7 +33,7 @@ import { createRoutes } from "./routes.ts";
 import type { PlainHandler } from "./routes.ts";
 
 export type { Authenticators } from "./gate.ts";
-export type { IdempotencyScope, IdempotencyStore } from "./idempotency.ts";
+export type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
 export type { Budget, RateLimiter } from "./rates.ts";
 export type { TransportLimits } from "./listener.ts";
 export type { CorsOrigins } from "./cors.ts";
@@ -50,7 +50,7 @@ export interface ServerOptions {
   /** Services of the contract with what is built of them. */
   services: readonly ServiceRegistration[];
   authenticators: Authenticators;
-  idempotency: IdempotencyStore;
+  idempotency: Pick<IdempotencyStore, "begin">;
   limiter: RateLimiter;
   /** `SERVICE_RATE_LIMITS`; off keeps only what interface.md states. */
   rateLimits: boolean;

@@ -2,12 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { ServiceError } from "../platform/errors.ts";
+import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import type { Gate, Params } from "./gate.ts";
 import { fingerprint, idempotencyScope, packAnswer, unpackAnswer } from "./idempotency.ts";
-import type { IdempotencyStore } from "./idempotency.ts";
 import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
@@ -24,7 +24,7 @@ export interface Pipeline {
 }
 
 /** Builds the pipeline: what is left of the gate, idempotency, field rules, budgets of valid tries, then the handler. */
-export function createPipeline(gate: Gate, rates: Rates, store: IdempotencyStore): Pipeline {
+export function createPipeline(gate: Gate, rates: Rates, store: Pick<IdempotencyStore, "begin">): Pipeline {
   /** Undefined when everything was settled at once. */
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
     call.decoded = true;
@@ -36,16 +36,19 @@ export function createPipeline(gate: Gate, rates: Rates, store: IdempotencyStore
     if (admitted !== undefined) await admitted;
     const scope = idempotencyScope(policy, call);
     if (scope === undefined) return valid(policy, call, implementation, message, context);
-    const { replay } = await store.begin(scope, fingerprint(policy.method.input, message));
-    if (replay !== undefined) return unpackAnswer(policy.method.output, replay, context.responseHeader);
+    const begun = await store.begin(scope, fingerprint(policy.method.input, message));
+    if (begun.replay !== undefined) return unpackAnswer(policy.method.output, begun.replay, context.responseHeader);
+    const { claim } = begun;
+    // The use case hands its caller to the transaction of the effect, which spends the key.
+    if (call.caller !== undefined) call.caller = { ...call.caller, effect: claim.effect };
     let answer: Message;
     try {
       answer = create(policy.method.output, await valid(policy, call, implementation, message, context));
     } catch (error) {
-      await store.abandon(scope).catch(() => undefined);
+      await claim.abandon();
       throw error;
     }
-    await store.finish(scope, packAnswer(policy.method.output, answer, context.responseHeader));
+    await claim.finish(packAnswer(policy.method.output, answer, context.responseHeader));
     return answer;
   }
 

@@ -83,23 +83,27 @@ const implementation = {
 };
 
 /** Keeps answers in memory, as the real store does in the database. */
-export function memoryStore(): IdempotencyStore {
+export function memoryStore(): Pick<IdempotencyStore, "begin"> {
   const kept = new Map<string, { print: string; answer: Buffer | undefined }>();
-  const keyOf = (scope: object): string => JSON.stringify(scope);
   return {
     async begin(scope, fingerprint) {
-      const found = kept.get(keyOf(scope));
-      if (found === undefined) kept.set(keyOf(scope), { print: fingerprint.toString("hex"), answer: undefined });
-      else if (found.print !== fingerprint.toString("hex")) throw errors.idempotencyMismatch();
-      else if (found.answer === undefined) throw errors.conflict();
-      return { replay: found?.answer };
-    },
-    async finish(scope, answer) {
-      const found = kept.get(keyOf(scope));
-      if (found !== undefined) found.answer = answer;
-    },
-    async abandon(scope) {
-      kept.delete(keyOf(scope));
+      const key = JSON.stringify(scope);
+      const found = kept.get(key);
+      if (found !== undefined && found.print !== fingerprint.toString("hex")) throw errors.idempotencyMismatch();
+      if (found?.answer !== undefined) return { replay: found.answer };
+      if (found !== undefined) throw errors.conflict();
+      const record: { print: string; answer: Buffer | undefined } = { print: fingerprint.toString("hex"), answer: undefined };
+      kept.set(key, record);
+      const claim = {
+        effect: { commit: () => Promise.resolve() },
+        async finish(answer: Buffer) {
+          record.answer = answer;
+        },
+        async abandon() {
+          kept.delete(key);
+        },
+      };
+      return { replay: undefined, claim };
     },
   };
 }
