@@ -1,0 +1,24 @@
+import { loadCore, startHelper } from "../processes.ts";
+import type { LoadJob, LoadResult } from "./job.ts";
+import { toolFor } from "./tools.ts";
+
+/** Makes load from the load core. */
+export interface Load {
+  /** Runs a job. Throws when a request failed, unless the row is about refusals. */
+  run(job: LoadJob): Promise<LoadResult>;
+  stop(): Promise<void>;
+}
+
+/** Starts our generator's process; wrk and h2load take over where they are there and the job is one for them. */
+export async function startLoad({ tools = true }: { tools?: boolean } = {}): Promise<Load> {
+  const generator = await startHelper(loadCore, "load/generator.ts");
+  return {
+    async run(job) {
+      const tool = tools && job.tools !== false ? toolFor(job) : undefined;
+      const result = tool === undefined ? await generator.ask<LoadResult>(job) : await tool(job);
+      if (result.failed > 0) throw new Error(`${result.failed} of ${result.completed + result.failed} requests failed (${job.protocol}, port ${job.port})`);
+      return result;
+    },
+    stop: () => generator.stop(),
+  };
+}

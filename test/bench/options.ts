@@ -1,0 +1,58 @@
+import { parseArgs } from "node:util";
+
+/** What was asked for on the command line. */
+export interface Options {
+  rows: string[] | undefined;
+  rounds: number;
+  seconds: number;
+  warmUp: number;
+  tools: boolean;
+  help: boolean;
+}
+
+/** Reads the command line. Throws with a sentence for a person. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rows: { type: "string" },
+      rounds: { type: "string", default: "5" },
+      seconds: { type: "string", default: "2" },
+      "warm-up": { type: "string", default: "3" },
+      "no-tools": { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  return {
+    rows: values.rows?.split(",").map((name) => name.trim()),
+    rounds: positive("rounds", values.rounds),
+    seconds: positive("seconds", values.seconds),
+    warmUp: positive("warm-up", values["warm-up"]),
+    tools: !values["no-tools"],
+    help: values.help,
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
+  return value;
+}
+
+/** The help text. */
+export function help(names: readonly string[]): string {
+  return `npm run bench -- [options]
+
+Measures the service against others in one run: both sides in turn, medians, a ratio.
+Prints a table and writes test/bench/results/latest.json.
+
+  --rows a,b      only these rows: ${names.join(", ")}
+  --rounds N      rounds of each row (5)
+  --seconds N     of each side in each round (2)
+  --warm-up N     seconds of each side before the first round (3)
+  --no-tools      our own load generator, even where wrk and h2load are installed
+  --help          this text
+
+BENCH_PROFILE=<folder> writes CPU profiles of the service there.
+Needs two cores to tell servers (core 0) and load with the database (core 1) apart.`;
+}

@@ -1,0 +1,80 @@
+import type { FigureRow, RatioRow, Row, Sample } from "./rows/row.ts";
+import type { Stage } from "./stage.ts";
+import { spread } from "./stats.ts";
+import type { Spread } from "./stats.ts";
+
+/** How a row is measured. */
+export interface Measure {
+  rounds: number;
+  /** Of each side in each round. */
+  seconds: number;
+  /** Before the first round, each side. */
+  warmUp: number;
+  log(line: string): void;
+}
+
+/** What a row reached. */
+export interface Outcome {
+  name: string;
+  title: string;
+  unit: string;
+  target: number;
+  at: "least" | "most";
+  ok: boolean;
+  ours: Spread;
+  other?: Spread & { name: string };
+  /** Ours divided by the other, round by round. */
+  ratio?: Spread;
+  /** The same by the servers' own processor time: tells how much of a shortfall is the neighbours'. */
+  perCpuRatio?: Spread;
+  samples: { ours: Sample; other?: Sample }[];
+}
+
+/** Measures a row. */
+export function play(row: Row, stage: Stage, measure: Measure): Promise<Outcome> {
+  return row.kind === "ratio" ? playRatio(row, stage, measure) : playFigure(row, stage, measure);
+}
+
+async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp, log }: Measure): Promise<Outcome> {
+  const [ours, other] = await row.sides(stage);
+  await ours.measure(warmUp);
+  await other.measure(warmUp);
+  const samples: { ours: Sample; other: Sample }[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const sample = { ours: await ours.measure(seconds), other: await other.measure(seconds) };
+    samples.push(sample);
+    log(`  ${row.name} ${round}/${rounds}: ${describe(sample.ours)} against ${describe(sample.other)}`);
+  }
+  const ratio = spread(samples.map((sample) => sample.ours.value / sample.other.value));
+  const perCpu = samples.flatMap(({ ours: { perCpuSecond: a }, other: { perCpuSecond: b } }) => (a === undefined || b === undefined ? [] : [a / b]));
+  return {
+    ...facts(row),
+    at: row.at,
+    ok: row.at === "least" ? ratio.median >= row.target : ratio.median <= row.target,
+    ours: spread(samples.map((sample) => sample.ours.value)),
+    other: { name: other.name, ...spread(samples.map((sample) => sample.other.value)) },
+    ratio,
+    ...(perCpu.length === 0 || row.unit !== "req/s" ? {} : { perCpuRatio: spread(perCpu) }),
+    samples,
+  };
+}
+
+async function playFigure(row: FigureRow, stage: Stage, { rounds, log }: Measure): Promise<Outcome> {
+  const values: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const value = await row.measure(stage);
+    values.push(value);
+    log(`  ${row.name} ${round}/${rounds}: ${value.toFixed(2)} ${row.unit}`);
+  }
+  const ours = spread(values);
+  return { ...facts(row), at: "most", ok: ours.median <= row.target, ours, samples: values.map((value) => ({ ours: { value } })) };
+}
+
+function facts({ name, title, unit, target }: Row) {
+  return { name, title, unit, target };
+}
+
+function describe({ value, serverCpu, tool }: Sample): string {
+  const more = [tool, serverCpu === undefined ? undefined : `server ${Math.round(serverCpu * 100)} % busy`].filter((word) => word !== undefined);
+  return `${value >= 100 ? Math.round(value) : value.toFixed(2)}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
+}

@@ -1,0 +1,99 @@
+import { execFileSync, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+
+/** Where things run: the measured servers on one core; load, and the database, on the other. */
+export const serverCore = 0;
+export const loadCore = 1;
+
+/** True where processes can be tied to cores and there are two of them. */
+export const canPin = process.platform === "linux" && availableParallelism() > 1 && has("taskset");
+
+/** True where a program is on the path. */
+export function has(program: string): boolean {
+  try {
+    execFileSync("sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A command tied to a core; as it is where that cannot be. */
+export function pinned(core: number, command: string, args: readonly string[]): [string, string[]] {
+  return canPin ? ["taskset", ["-c", String(core), command, ...args]] : [command, [...args]];
+}
+
+/** A script of the bench in a process of its own. */
+export interface Helper<Ready> {
+  pid: number;
+  /** What it said when it was ready. */
+  ready: Ready;
+  /** Sends a message and gives the answer's `result`. One at a time. */
+  ask<T>(message: object): Promise<T>;
+  stop(): Promise<void>;
+}
+
+const started = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of started) child.kill("SIGKILL");
+});
+
+/** Starts a script of this folder, which sends `{ready}` over IPC when it serves. */
+export async function startHelper<Ready extends object>(core: number, script: string, env: Record<string, string> = {}): Promise<Helper<Ready>> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const [command, args] = pinned(core, process.execPath, [path]);
+  const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production", ...env } });
+  started.add(child);
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  void ended.then(() => started.delete(child));
+  const hear = <T>(key: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const lost = (): void => reject(new Error(`${script} ended`));
+      child.once("exit", lost);
+      child.once("message", (message: Record<string, unknown>) => {
+        child.off("exit", lost);
+        if (key in message) resolve(message[key] as T);
+        else reject(new Error(`${script}: ${String(message["error"])}`));
+      });
+    });
+  const ready = await hear<Ready>("ready");
+  return {
+    pid: child.pid as number,
+    ready,
+    ask<T>(message: object) {
+      const answer = hear<T>("result");
+      child.send(message);
+      return answer;
+    },
+    async stop() {
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+      if (child.connected) child.disconnect();
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Seconds of processor time a process has used, its threads included; undefined where that cannot be read. */
+export function cpuSeconds(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resident memory of a process in MiB; undefined where that cannot be read. */
+export function residentMiB(pid: number): number | undefined {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"));
+    return found === null ? undefined : Number(found[1]) / 1024;
+  } catch {
+    return undefined;
+  }
+}

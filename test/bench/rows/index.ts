@@ -1,0 +1,10 @@
+import { logins, meDuringLogins } from "./logins.ts";
+import { meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, newTokens } from "./me.ts";
+import { transcoding } from "./post.ts";
+import type { Row } from "./row.ts";
+import { freshStart, idleMemory, laterStart } from "./start.ts";
+
+/** Every row, in the order of the table. */
+export const rows: readonly Row[] = [
+  meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins, freshStart, laterStart, idleMemory,
+];

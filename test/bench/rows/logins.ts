@@ -1,0 +1,76 @@
+import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
+import type { LoadJob } from "../load/job.ts";
+import type { Stage } from "../stage.ts";
+import type { RatioRow } from "./row.ts";
+
+/** Logins that are in flight at once: enough to keep argon2 busy, fewer than may wait. */
+const inFlight = 16;
+/** `/me` requests a second while the flood goes on: what an idle service answers easily. */
+const probesPerSecond = 500;
+
+/** Logins against argon2 alone, on the same core. */
+export const logins: RatioRow = {
+  kind: "ratio",
+  name: "logins",
+  title: "password logins, against bare argon2id verifies",
+  unit: "1/s",
+  target: 0.85,
+  at: "least",
+  async sides(stage) {
+    const service = await stage.service();
+    const job = await loginJob(stage);
+    // One thread on one core, as the service has there.
+    const bare = await stage.server<object>("baselines/argon2-verifies.ts", { UV_THREADPOOL_SIZE: "1", COST: JSON.stringify(defaultPasswordCost) });
+    return [
+      { name: "Atrium, logins", measure: (seconds) => stage.load({ ...job, connections: inFlight, seconds }, service.pid) },
+      {
+        name: "bare verifies",
+        async measure(seconds) {
+          const { perSecond } = await bare.ask<{ perSecond: number }>({ seconds });
+          return { value: perSecond };
+        },
+      },
+    ];
+  },
+};
+
+/** How much slower `/me` gets at its 99th percentile while everybody logs in. */
+export const meDuringLogins: RatioRow = {
+  kind: "ratio",
+  name: "flood",
+  title: "p99 of /me during a login flood, against its idle p99",
+  unit: "ms",
+  target: 3,
+  at: "most",
+  async sides(stage) {
+    const { port, pid, tokens } = await stage.service();
+    const flood = await loginJob(stage);
+    const background = await stage.background();
+    const file = stage.requests(tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })));
+    const probe = { protocol: "http1", port, connections: 32, file, rate: probesPerSecond } as const;
+    const p99 = async (seconds: number) => {
+      const sample = await stage.load({ ...probe, seconds }, pid);
+      return { ...sample, value: sample.p99 ?? Number.NaN };
+    };
+    return [
+      {
+        name: "during a flood",
+        async measure(seconds) {
+          // More than may wait: what is over is refused with 503, and asked again at once.
+          const flooded = background.run({ ...flood, connections: 64, rate: 200, refusal: 503, seconds: seconds + 0.6 });
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          const sample = await p99(seconds);
+          await flooded;
+          return sample;
+        },
+      },
+      { name: "idle", measure: p99 },
+    ];
+  },
+};
+
+async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | "connections">> {
+  const { port, people } = await stage.service();
+  const file = stage.requests(people.map((person) => ({ method: "POST", path: "/api/auth/login", headers: { "content-type": "application/json" }, body: JSON.stringify(person) })));
+  return { protocol: "http1", port, file, tools: false };
+}

@@ -1,0 +1,123 @@
+import { fromJsonString, toBinary } from "@bufbuild/protobuf";
+import { GetMeResponseSchema } from "../../../gen/atrium/access/v1/access_pb.ts";
+import type { Serving } from "../baselines/serve.ts";
+import type { GrpcCall, LoadJob } from "../load/job.ts";
+import type { Stage } from "../stage.ts";
+import type { RatioRow, Side } from "./row.ts";
+
+const connections = 64;
+const rest = "/api/auth/me";
+const procedure = "/atrium.access.v1.AccessService/GetMe";
+const json = { "content-type": "application/json" };
+
+/** Ours: `GET /api/auth/me` from as many sessions as there are connections. */
+async function meOverRest(stage: Stage): Promise<Side> {
+  const { port, pid, tokens } = await stage.service();
+  const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+  return side(stage, "Atrium, REST", { protocol: "http1", port, connections, file }, pid);
+}
+
+async function bareHttp(stage: Stage): Promise<Side> {
+  const { me, tokens } = await stage.service();
+  const { ready, pid } = await stage.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
+  const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+  return side(stage, "bare node:http", { protocol: "http1", port: ready.port, connections, file }, pid);
+}
+
+/** `GET /api/auth/me` against a bare server that answers the same bytes. */
+export const meAgainstBare: RatioRow = {
+  kind: "ratio",
+  name: "me-rest",
+  title: "GET /api/auth/me over REST, against bare node:http",
+  unit: "req/s",
+  target: 0.6,
+  at: "least",
+  sides: async (stage) => [await meOverRest(stage), await bareHttp(stage)],
+};
+
+/** The same against jose and an ORM behind Connect. */
+export const meAgainstPlain: RatioRow = {
+  kind: "ratio",
+  name: "me-plain",
+  title: "the same, against jose + one ORM read behind Connect JSON",
+  unit: "req/s",
+  target: 6,
+  at: "least",
+  async sides(stage) {
+    const { me } = await stage.service();
+    const { ready, pid } = await stage.server<Serving & { tokens: string[] }>("baselines/plain-way.ts", { ANSWER: me, DATABASE: await stage.baselineDatabase() });
+    const file = stage.requests(ready.tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })));
+    return [await meOverRest(stage), side(stage, "the plain way", { protocol: "http1", port: ready.port, connections, file }, pid)];
+  },
+};
+
+/** Over Connect JSON against a handler that does nothing. */
+export const meOverConnect: RatioRow = {
+  kind: "ratio",
+  name: "me-connect",
+  title: "the same over Connect JSON, against an empty connect-node handler",
+  unit: "req/s",
+  target: 0.9,
+  at: "least",
+  async sides(stage) {
+    const { port, pid, tokens, me } = await stage.service();
+    const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "http1" });
+    const file = stage.requests(tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })));
+    const job = { protocol: "http1", connections, file } as const;
+    return [side(stage, "Atrium, Connect", { ...job, port }, pid), side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+  },
+};
+
+/** Over gRPC against a handler that does nothing. */
+export const meOverGrpc: RatioRow = {
+  kind: "ratio",
+  name: "me-grpc",
+  title: "the same over gRPC, against an empty connect-node handler",
+  unit: "req/s",
+  target: 0.9,
+  at: "least",
+  async sides(stage) {
+    const { port, pid, tokens, me } = await stage.service();
+    const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "h2c" });
+    // Tokens of one person: their answers have one length, by which the generator tells good ones.
+    const own = tokens.filter((_, i) => i % 16 === 0);
+    const grpc: GrpcCall = { path: procedure, metadata: own.map(bearer), message: "", answerBytes: answerBytes(me), streams: 16 };
+    const job = { protocol: "grpc", connections: 4, grpc } as const;
+    return [side(stage, "Atrium, gRPC", { ...job, port }, pid), side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+  },
+};
+
+/** Tokens nobody has seen before: their signatures have to be checked. */
+export const newTokens: RatioRow = {
+  kind: "ratio",
+  name: "new-tokens",
+  title: "tokens never seen before, against bare node:http",
+  unit: "req/s",
+  target: 0.13,
+  at: "least",
+  async sides(stage) {
+    const service = await stage.service();
+    const ours: Side = {
+      name: "Atrium, new tokens",
+      async measure(seconds) {
+        const tokens = await service.fresh(Math.ceil(seconds * 15_000));
+        const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+        return stage.load({ protocol: "http1", port: service.port, connections, file, once: true, seconds }, service.pid);
+      },
+    };
+    return [ours, await bareHttp(stage)];
+  },
+};
+
+function bearer(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
+
+function side(stage: Stage, name: string, job: Omit<LoadJob, "seconds">, pid: number): Side {
+  return { name, measure: (seconds) => stage.load({ ...job, seconds }, pid) };
+}
+
+/** Length of the gRPC answer that says the same as this JSON. */
+function answerBytes(me: string): number {
+  return toBinary(GetMeResponseSchema, fromJsonString(GetMeResponseSchema, me)).length + 5;
+}

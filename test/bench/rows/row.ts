@@ -1,0 +1,50 @@
+import type { Stage } from "../stage.ts";
+
+/** What one side of a row reached in one round. */
+export interface Sample {
+  /** In the row's unit. */
+  value: number;
+  /** Which load generator made the load. */
+  tool?: string;
+  /** Milliseconds. */
+  p50?: number;
+  p99?: number;
+  /** Share of its core that the server's process used: near 1 means that the server, not the load, was the limit. */
+  serverCpu?: number;
+  /** Requests for each second of the server's processor time: what is left of `value` when neighbours take turns on the core. */
+  perCpuSecond?: number;
+}
+
+/** One of the two sides that are measured in turn. */
+export interface Side {
+  name: string;
+  measure(seconds: number): Promise<Sample>;
+}
+
+/** A comparison: our side, the other side, and what their ratio should be. */
+export interface RatioRow {
+  kind: "ratio";
+  name: string;
+  title: string;
+  unit: string;
+  /** Of ours divided by the other. */
+  target: number;
+  /** Whether `target` is the least or the most. */
+  at: "least" | "most";
+  /** Starts what is needed; it ends with the row. */
+  sides(stage: Stage): Promise<[ours: Side, other: Side]>;
+}
+
+/** A figure of our own that has to stay below a bound. */
+export interface FigureRow {
+  kind: "figure";
+  name: string;
+  title: string;
+  unit: string;
+  /** The most it may be. */
+  target: number;
+  measure(stage: Stage): Promise<number>;
+}
+
+/** A row of the table. */
+export type Row = RatioRow | FigureRow;

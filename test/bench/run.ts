@@ -1,0 +1,56 @@
+/** `npm run bench`: see `--help`. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { machine } from "./machine.ts";
+import { help, readOptions } from "./options.ts";
+import { play } from "./play.ts";
+import type { Outcome } from "./play.ts";
+import { canPin } from "./processes.ts";
+import { rows } from "./rows/index.ts";
+import { setStage } from "./stage.ts";
+import { table } from "./table.ts";
+
+const results = new URL("results/", import.meta.url);
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const names = rows.map((row) => row.name);
+  if (options.help) return console.log(help(names));
+  const unknown = options.rows?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no row ${unknown}; there are: ${names.join(", ")}`);
+  const chosen = rows.filter((row) => options.rows?.includes(row.name) ?? true);
+  const log = (line: string): void => console.log(line);
+  const facts = machine();
+  log(`${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${canPin ? "" : "; processes are NOT tied to cores, so ratios are rough"}`);
+
+  const stage = await setStage({ tools: options.tools, log });
+  const outcomes: Outcome[] = [];
+  const failures: string[] = [];
+  try {
+    for (const row of chosen) {
+      log(`${row.title} [${row.name}]`);
+      try {
+        outcomes.push(await play(row, stage, { ...options, log }));
+      } catch (cause) {
+        failures.push(`${row.name}: ${cause instanceof Error ? cause.message : String(cause)}`);
+        log(`  ${failures.at(-1)}`);
+      } finally {
+        await stage.endRow();
+      }
+    }
+  } finally {
+    await stage.stop();
+  }
+  mkdirSync(results, { recursive: true });
+  const report = { at: new Date().toISOString(), machine: facts, options, outcomes, failures };
+  writeFileSync(new URL("latest.json", results), `${JSON.stringify(report, null, 2)}\n`);
+  log(`\n${table(outcomes)}`);
+  for (const failure of failures) log(`not measured: ${failure}`);
+  if (failures.length > 0) process.exitCode = 1;
+}
+
+try {
+  await main();
+} catch (cause) {
+  console.error(cause instanceof Error ? cause.message : cause);
+  process.exitCode = 1;
+}

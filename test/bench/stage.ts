@@ -1,0 +1,95 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeRequests } from "./load/requests.ts";
+import type { RequestSpec } from "./load/requests.ts";
+import { startLoad } from "./load/load.ts";
+import type { Load } from "./load/load.ts";
+import { cpuSeconds, loadCore, serverCore, startHelper } from "./processes.ts";
+import type { Helper } from "./processes.ts";
+import type { LoadJob } from "./load/job.ts";
+import type { Sample } from "./rows/row.ts";
+import { startService } from "./service.ts";
+import type { Service } from "./service.ts";
+
+/** What rows are played on: the service, its database, helpers, load. */
+export interface Stage {
+  /** The service under test with people signed in; started when it is first asked for. */
+  service(): Promise<Service>;
+  /** Address of a database of its own on the same server as the service's, for a baseline. */
+  baselineDatabase(): Promise<string>;
+  /** Starts a server of this folder on the server's core; it ends with the row. */
+  server<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
+  /** A second generator beside the first, for a load in the background. */
+  background(): Promise<Load>;
+  /** Writes requests for the generators. */
+  requests(specs: readonly RequestSpec[]): string;
+  /** A free folder for a row. */
+  folder(name: string): string;
+  /** Makes load and tells what the server with this process id reached under it. */
+  load(job: LoadJob, serverPid: number): Promise<Sample>;
+  /** Ends what the row started. */
+  endRow(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Postgres {
+  url: string;
+  baselineUrl: string;
+}
+
+/** Sets the stage; `tools` allows wrk and h2load. */
+export async function setStage(options: { tools: boolean; log: (line: string) => void }): Promise<Stage> {
+  const root = mkdtempSync(join(tmpdir(), "atrium-bench-"));
+  chmodSync(root, 0o755); // PostgreSQL may run as another user
+  const databaseFolder = join(root, "database");
+  mkdirSync(databaseFolder);
+  const load = await startLoad(options);
+  let files = 0;
+  let postgres: Promise<Helper<Postgres>> | undefined;
+  let service: Promise<Service> | undefined;
+  const ofRow: { stop(): Promise<void> }[] = [];
+
+  const database = (): Promise<Helper<Postgres>> => (postgres ??= startHelper<Postgres>(loadCore, "postgres-process.ts", { FOLDER: databaseFolder }));
+  const play = async (job: LoadJob, serverPid: number): Promise<Sample> => {
+    const before = cpuSeconds(serverPid);
+    const began = performance.now();
+    const { perSecond, completed, tool, p50, p99 } = await load.run(job);
+    const took = (performance.now() - began) / 1000;
+    const after = cpuSeconds(serverPid);
+    const sample: Sample = { value: perSecond, tool, ...(p50 === undefined ? {} : { p50 }), ...(p99 === undefined ? {} : { p99 }) };
+    if (before === undefined || after === undefined || after === before) return sample;
+    return { ...sample, serverCpu: (after - before) / took, perCpuSecond: completed / (after - before) };
+  };
+
+  return {
+    service: () =>
+      (service ??= database().then(({ ready }) => {
+        options.log("starting the service and signing people in");
+        return startService({ databaseUrl: ready.url, folder: join(root, "service") });
+      })),
+    baselineDatabase: async () => (await database()).ready.baselineUrl,
+    async server<Ready extends object>(script: string, env?: Record<string, string>) {
+      const helper = await startHelper<Ready>(serverCore, script, env);
+      ofRow.push(helper);
+      return helper;
+    },
+    async background() {
+      const second = await startLoad({ tools: false });
+      ofRow.push(second);
+      return second;
+    },
+    requests: (specs) => writeRequests(join(root, `requests-${++files}`), specs),
+    folder: (name) => join(root, name),
+    load: play,
+    async endRow() {
+      await Promise.all(ofRow.splice(0).map((one) => one.stop()));
+    },
+    async stop() {
+      await load.stop();
+      await service?.then((started) => started.stop(), () => undefined);
+      await postgres?.then((started) => started.stop(), () => undefined);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
