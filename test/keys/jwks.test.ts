@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLocalJWKSet, jwtVerify } from "jose";
-import type { JWK } from "jose";
 import { info, openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
@@ -17,9 +16,10 @@ describe("key sets", () => {
     const { accessToken } = await identity.loginOwner();
     const { orgUuid } = await identity.me(accessToken);
     const { keys, headers } = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
-    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys: keys as unknown as JWK[] }), { audience: "Acme", issuer: "http://localhost:8080", typ: "at+jwt", currentDate: new Date(identity.clock.now()) });
+    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys }), { audience: "Acme", issuer: "http://localhost:8080", typ: "at+jwt", currentDate: new Date(identity.clock.now()) });
     expect(payload["org"]).toBe(orgUuid);
-    expect(headers).toEqual({ etag: expect.stringMatching(/^"[\w-]{22}"$/u), "cache-control": "public, max-age=300" });
+    expect(headers.etag).toMatch(/^"[\w-]{22}"$/u);
+    expect(headers["cache-control"]).toBe("public, max-age=300");
     expect(JSON.stringify(keys)).not.toContain('"d"');
   });
 
@@ -29,7 +29,7 @@ describe("key sets", () => {
     expect(keys).toHaveLength(1);
     const { devToken } = await identity.signin.magicLink.send({ email: "free@nowhere.test" });
     const { accessToken } = await identity.signin.magicLink.verify(devToken ?? "", info);
-    await jwtVerify(accessToken, createLocalJWKSet({ keys: keys as unknown as JWK[] }), { currentDate: new Date(identity.clock.now()) });
+    await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 
   it("lose a key when its overlap ends, and their ETag changes", async () => {

@@ -12,7 +12,7 @@ import type { MembershipRow, NamedRow, Standing } from "./store.ts";
 
 export type { Decision } from "./rules.ts";
 export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts";
-export { accessRpc, organizationsRpc } from "./rpc.ts";
+export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
 
 /** What access needs of the marketplace, which stands below it; given by compose.ts. */
 export interface AppLookups {

@@ -2,9 +2,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
+import { RbacService } from "../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { caller } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
-import type { Access } from "./index.ts";
+import { pageOf } from "../../platform/db/paging.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import { registration } from "../../platform/rpc.ts";
+import type { ServiceRegistration } from "../../platform/rpc.ts";
+import type { Access, MembershipRow } from "./index.ts";
 import type { Decision } from "./rules.ts";
 
 /** Introspection and entitlement checks; `/me` is a mapping of the verified caller and asks nobody. */
@@ -30,18 +35,32 @@ export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessServ
 /** Organizations of the caller: what of the users area access answers. */
 export function organizationsRpc(access: Access): Partial<ServiceImpl<typeof UsersService>> {
   return {
-    listOrganizations: async ({ limit = 50, offset = 0 }, context) => {
-      const all = await access.organizations(caller(context));
-      const page = all.slice(offset, offset + limit);
-      return { data: page.map(({ created_at, org_uuid, role_id, is_owner, name, role }) => ({
-        orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status: "active", createdAt: timestampFromDate(created_at),
-      })), total: all.length, limit, offset };
-    },
+    listOrganizations: async (request, context) => window((await access.organizations(caller(context))).map(printMembership), pageOf(request)),
     getOrganization: async (_request, context) => {
       const { created_at, uuid, jit_domains, name, plan, sandbox, entitlements } = await access.organization(caller(context));
       return { orgUuid: uuid, name, plan, entitlements, jitDomains: jit_domains, sandbox, createdAt: timestampFromDate(created_at) };
     },
   };
+}
+
+/** Roles and permissions, the native routes and those of version 2 over the same use cases. */
+export function rolesRpc(access: Access): ServiceRegistration {
+  return registration(RbacService, {
+    listRoles: async (request, context) => window(await access.roles(caller(context)), pageOf(request)),
+    listPermissions: async () => ({ data: await access.permissions() }),
+    listRolePermissions: async ({ roleId }, context) => ({ data: await access.rolePermissions(caller(context), roleId) }),
+    listProductPermissions: async () => ({ data: await access.permissions() }),
+    listProductRoles: async (request, context) => window(await access.roles(caller(context)), pageOf(request)),
+  });
+}
+
+/** One page of a list that is short as a whole. */
+function window<T>(all: readonly T[], page: Page) {
+  return { data: all.slice(page.offset, page.offset + page.limit), total: all.length, ...page };
+}
+
+function printMembership({ created_at, org_uuid, role_id, is_owner, name, role }: MembershipRow) {
+  return { orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status: "active", createdAt: timestampFromDate(created_at) };
 }
 
 function printCaller(who: Caller) {

@@ -104,7 +104,7 @@ export async function permissionsOf(database: Database, orgUuid: string, roleId:
     select p.id, p.name from roles r
     left join role_permissions rp on rp.role_id = r.id
     left join permissions p on p.id = rp.permission_id
-    where r.id = $2 and (r.org_uuid is null or r.org_uuid = $1) order by p.id`;
+    where r.id = $2::bigint and (r.org_uuid is null or r.org_uuid = $1) order by p.id`;
   const rows = await database.prepared<{ id: number | null; name: string }>("access_role_permissions", sql, [orgUuid, roleId]);
   if (rows.length === 0) return undefined;
   return rows.filter((row): row is NamedRow => row.id !== null);

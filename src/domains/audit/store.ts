@@ -19,7 +19,7 @@ export async function appendEvent(tx: Tx, eventId: string, at: Date, event: Audi
     event.info.address,
     event.info.userAgent,
     JSON.stringify(event.metadata ?? {}),
-    event.actor == null ? null : JSON.stringify(event.actor),
+    event.actor ? JSON.stringify(event.actor) : null,
     event.resource?.type ?? null,
     event.resource?.id ?? null,
     at,

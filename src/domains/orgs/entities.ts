@@ -20,7 +20,7 @@ const OrganizationSchema = defineEntity({
 export class Organization extends OrganizationSchema.class {
   /** Deleted organizations keep their row, so that their names and events stay. */
   isLive(): boolean {
-    return this.deletedAt == null;
+    return !this.deletedAt;
   }
 
   /** Takes another name; the old one stays reserved. */

@@ -22,7 +22,7 @@ export interface BearerDeps {
   liveness: Liveness;
   lastSeen: LastSeen;
   /** Which of these apps had their signing key rotated after `issuedAt` (seconds): claims on them are void. */
-  voidedApps(appIds: readonly string[], issuedAt: number): Promise<ReadonlySet<string>>;
+  voidedApps: (appIds: readonly string[], issuedAt: number) => Promise<ReadonlySet<string>>;
 }
 
 /** A token whose signature has been checked; what may change since is asked each time. */

@@ -48,14 +48,14 @@ export function createSessions(deps: SessionsDeps) {
   const opening = { ...deps, tokens, ttls: config.ttls };
   const lastSeen = createLastSeen(deps);
   const own = createOwnSessions(deps);
-  const { refresh } = createRefresh(opening);
+  const refreshing = createRefresh(opening);
   return {
     /** Access tokens, for step-up. */
     tokens,
     /** Sessions for people who have proven who they are. */
     open: createOpen(opening),
     own,
-    refresh,
+    ...refreshing,
     /** The caller behind an access token; for the gate. */
     authenticate: createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen }),
     lastSeen,

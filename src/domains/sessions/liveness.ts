@@ -10,7 +10,7 @@ const atOnce = 2;
 interface Question {
   sid: string;
   kid: string;
-  settle: { resolve(row: LiveRow | undefined): void; reject(cause: unknown): void }[];
+  settle: { resolve: (row: LiveRow | undefined) => void; reject: (cause: unknown) => void }[];
 }
 
 /** What is known of a session and its key at the moment of asking; undefined when a token of it must be refused. */

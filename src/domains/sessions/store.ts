@@ -106,16 +106,24 @@ export interface LiveRow {
   is_operator: boolean;
 }
 
+// Every step is a look-up by primary key, and `limit 1` keeps the planner from making anything else of it: statistics
+// of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
 const livenessSql = `
   select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
     p.is_superuser, p.is_operator
   from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
-  join sessions s on s.uuid = q.sid and s.revoked_at is null and s.expires_at > $3
-  join signing_keys k on k.kid = q.kid and k.org_uuid is not distinct from s.org_uuid and (k.valid_until is null or k.valid_until > $3)
-  join people p on p.uuid = s.user_uuid
-  left join memberships m on m.org_uuid = s.org_uuid and m.user_uuid = s.user_uuid and m.status = 'active'
-  left join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
-  where s.org_uuid is null or o.uuid is not null`;
+  cross join lateral (
+    select user_uuid, org_uuid from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
+  cross join lateral (
+    select 1 from signing_keys where kid = q.kid and org_uuid is not distinct from s.org_uuid
+      and (valid_until is null or valid_until > $3) limit 1) k
+  cross join lateral (
+    select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
+  left join lateral (
+    select is_owner, version from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid and status = 'active' limit 1) m on true
+  left join lateral (
+    select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
+  where s.org_uuid is null or (m.version is not null and o.name is not null)`;
 
 /**
  * Which of these sessions are live, and their keys valid: the session is neither revoked nor over, the key that

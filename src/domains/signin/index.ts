@@ -6,6 +6,7 @@ import { createPasswordLogin } from "./password.ts";
 import { createSignUp } from "./sign-up.ts";
 
 export type { SigninConfig, SigninDeps } from "./deps.ts";
+export { encodeInviteRegistration, FLATBUFFERS } from "./invite-registration.ts";
 export { signinLoginRpc, signUpRpc } from "./rpc.ts";
 
 /** The doors: password, magic link, sign-up, and the first start. */

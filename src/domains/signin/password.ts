@@ -26,7 +26,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
     const nameKey = foldName(orgName);
     const parsed = parseEmail(email) ?? { address: email, key: foldName(email), domain: "" };
     const row = await users.people.findForLogin(parsed, nameKey);
-    const org = row?.org_name != null && foldName(row.org_name) === nameKey ? row.org_uuid : null;
+    const org = row?.org_name && foldName(row.org_name) === nameKey ? row.org_uuid : null;
     return { row, org, member: org !== null && row?.member === true };
   }
 

@@ -31,7 +31,7 @@ export class Person extends PersonSchema.class {
    * the password set before it; true then, and the caller ends the sessions.
    */
   proveMailbox(at: Date, bySignUpLink: boolean): boolean {
-    if (this.emailConfirmedAt != null) return false;
+    if (this.emailConfirmedAt) return false;
     this.emailConfirmedAt = at;
     this.updatedAt = at;
     if (bySignUpLink) return false;

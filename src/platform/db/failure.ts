@@ -10,6 +10,8 @@ const away = new Set([
 const awayText =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after)/;
 const again = new Set(["40001", "40P01"]);
+/** A text holds a NUL, which PostgreSQL cannot store; JSON never brings one this far, binary messages can. */
+const unstorable = new Set(["22021", "22P05"]);
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
@@ -29,10 +31,11 @@ export function isRetryable(error: unknown): boolean {
   return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError;
 }
 
-/** What a caller gets: `unavailable` for a database that is away, everything else as it is. */
+/** What a caller gets: `unavailable` for a database that is away, `bad_request` for text it cannot hold, everything else as it is. */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   if (isUnavailable(error) || isRetryable(error)) return errors.unavailable({ retryAfter: 1, cause: error });
+  if (unstorable.has(codeOf(error) ?? "")) return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
   return error;
 }
 
