@@ -47,7 +47,7 @@ function binding(method: DescMethod, rule: RestRule, one: HttpRule): Binding {
   const httpMethod = pattern.case === "custom" ? pattern.value.kind : pattern.case.toUpperCase();
   const path = pattern.case === "custom" ? pattern.value.path : pattern.value;
   const template = parseTemplate(path);
-  if ((httpMethod === "GET" || httpMethod === "DELETE") && one.body === "*") throw new Error(`${httpMethod} ${path} has a body`);
+  if (httpMethod === "GET" && one.body !== "") throw new Error(`${httpMethod} ${path} has a body`);
   const pathFields = template.variables.map((variable) => pathField(method.input, variable.path));
   const bodyField = one.body === "" || one.body === "*" ? undefined : topField(method.input, one.body);
   const responseField = one.responseBody === "" ? undefined : topField(method.output, one.responseBody);

@@ -125,7 +125,16 @@ export class Call {
   /** Sends an answer that needs no more work. */
   answer(answer: Answer): void {
     this.finish(undefined);
-    send(this.request, this.response, answer, this.limits.drainBytes);
+    this.send(answer);
+  }
+
+  /** What node refuses to send (a header with a line break, say) ends the connection, not the program. */
+  private send(answer: Answer): void {
+    try {
+      send(this.request, this.response, answer, this.limits.drainBytes);
+    } catch {
+      this.response.destroy();
+    }
   }
 
   /** Answers with an error; does nothing when an answer is on its way. */
@@ -136,7 +145,7 @@ export class Call {
     this.finish(error);
     const headers = Object.entries(printed.headers).flat();
     const { status } = printed;
-    send(this.request, this.response, { status, headers, body: printed.body }, this.limits.drainBytes);
+    this.send({ status, headers, body: printed.body });
   }
 
   /** The program's own error for a refusal of the library. */

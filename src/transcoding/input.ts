@@ -126,7 +126,7 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, regis
         message = create(input);
         state.path[0] = step;
         state.depth = 1;
-        readField?.(message as unknown as Record<string, unknown>, node, state);
+        readField?.(message, node, state);
       }
     } catch (error) {
       if (error instanceof JsonError) throw new Refusal("malformed_body", error.message);

@@ -56,7 +56,7 @@ class Request {
 /** An interceptor may pass on a copy made with `{...req}`, which lacks the getter. */
 function withSignal(request: AnyRequest, context: RestContext): AnyRequest {
   if ("signal" in request) return request;
-  return Object.defineProperty(request as AnyRequest, "signal", { get: () => context.signal, enumerable: true });
+  return Object.defineProperty(request, "signal", { get: () => context.signal, enumerable: true });
 }
 
 function chain(last: Next, interceptors: readonly Interceptor[], context: RestContext): Next {

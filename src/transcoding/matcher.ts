@@ -39,8 +39,8 @@ export class Matcher<T> {
       if (step === "**") leaves = node.rest;
       else leaves = (node = child(node, step)).ends;
     }
-    let targets = leaves.get(template.verb);
-    if (targets === undefined) leaves.set(template.verb, (targets = new Map()));
+    let targets: Map<string, Entry<T>> | undefined = leaves.get(template.verb);
+    if (targets === undefined) leaves.set(template.verb, (targets = new Map<string, Entry<T>>()));
     const other = targets.get(method);
     if (other !== undefined) return other.target;
     targets.set(method, { template, target });

@@ -23,6 +23,11 @@ export class Refusal extends ConnectError implements RefusalFacts {
   readonly violations: readonly Violation[];
   readonly headers: Readonly<Record<string, string>>;
 
+  /** ConnectError takes every error of its name for an instance, and subclasses inherit that. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && Refusal.prototype.isPrototypeOf(value);
+  }
+
   constructor(
     kind: RefusalKind,
     message: string,

@@ -62,7 +62,7 @@ export function targetOf(
   }
   const whole = writers.message(method.output);
   const part = responseField === undefined ? undefined : writers.field(responseField);
-  const printJson = part === undefined ? whole : (message: Message) => part(message as never) ?? "null";
+  const printJson = part === undefined ? whole : (message: Message) => part(message) ?? "null";
   return {
     route,
     template: binding.template,

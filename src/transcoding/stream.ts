@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import type { Http2ServerResponse } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import type { RestContext } from "./context.ts";
@@ -72,8 +71,8 @@ function breakOff(call: Call, target: Target, thrown: unknown): void {
   const { response } = call;
   call.finish(error);
   if (target.raw({} as Message) !== undefined) {
-    if ("stream" in response) (response as Http2ServerResponse).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    else (response as ServerResponse).destroy();
+    if ("stream" in response) (response).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else (response).destroy();
     return;
   }
   const { body } = call.printed(error);

@@ -91,7 +91,7 @@ function readMembers(message: Message, node: JsonObject, members: Map<string, Me
       if (bit === 0) (more ??= new Set()).add(member.twin);
       else seen |= bit;
     }
-    member.read(message as unknown as Record<string, unknown>, values[i] as JsonNode, state);
+    member.read(message, values[i] as JsonNode, state);
   }
   state.depth = depth;
   return message;

@@ -1,4 +1,3 @@
-import { ScalarType } from "@bufbuild/protobuf";
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { printedName } from "./names.ts";
@@ -129,6 +128,6 @@ function mapWriter(localName: string, write: WriteValue, omit: boolean): WriteFi
 
 function wrapperWriter(desc: DescMessage): WriteValue | undefined {
   if (!isWrapperDesc(desc)) return undefined;
-  const write = scalarWriter(desc.fields[0].scalar as ScalarType);
+  const write = scalarWriter(desc.fields[0].scalar);
   return (message) => write((message as { value: unknown }).value);
 }
