@@ -1,3 +1,5 @@
+import { defineMigration } from "../platform/db/migrator.ts";
+
 const apps = `
   -- Every slug an app ever had. Rows are never deleted, so no slug is issued twice.
   create table app_slugs (
@@ -20,7 +22,7 @@ const apps = `
     status text not null check (status in ('draft', 'published', 'rejected', 'archived')),
     created_by uuid not null references people (uuid),
     key_id uuid not null,
-    key_rotated_at timestamptz(3) not null,
+    key_rotated_at timestamptz(3),
     published_at timestamptz(3),
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
@@ -89,4 +91,4 @@ const grants = `
 `;
 
 /** Apps, who administers them, installs and their timelines. */
-export const marketplace = { name: "0003-marketplace", sql: [apps, installs, grants] };
+export const marketplace = defineMigration("0003-marketplace", [apps, installs, grants]);

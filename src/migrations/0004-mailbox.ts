@@ -1,3 +1,5 @@
+import { defineMigration } from "../platform/db/migrator.ts";
+
 const mailbox = `
   -- Mails of the development profile; empty where mail goes out over SMTP.
   create table development_mails (
@@ -12,4 +14,4 @@ const mailbox = `
 `;
 
 /** The mailbox of the development profile. */
-export const developmentMailbox = { name: "0004-development-mailbox", sql: [mailbox] };
+export const developmentMailbox = defineMigration("0004-development-mailbox", [mailbox]);

@@ -1,4 +1,6 @@
+import type { ServerResponse } from "node:http";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
+import type { PlainHandler } from "./routes.ts";
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
@@ -37,4 +39,26 @@ ${list}</main></body></html>`;
 /** The answer of `/dev/mailbox.json`: `to, subject, text, html, at`, newest first. */
 export function mailboxJson(mails: readonly KeptMail[]): string {
   return JSON.stringify(mails.map(({ to, subject, text, html, at }) => ({ to, subject, text, html, at: at.toISOString() })));
+}
+
+/** `GET /dev/mailbox` and `/dev/mailbox.json` of the development profile. */
+export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
+  return (request, rawResponse) => {
+    // HTTP/2's response has the same two methods.
+    const response = rawResponse as ServerResponse;
+    const path = request.url?.split("?")[0];
+    if ((path !== "/dev/mailbox" && path !== "/dev/mailbox.json") || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    const page = path === "/dev/mailbox";
+    list().then(
+      (mails) => {
+        response.writeHead(200, { "content-type": page ? "text/html; charset=utf-8" : "application/json", "cache-control": "no-store" });
+        response.end(request.method === "HEAD" ? undefined : page ? mailboxPage(mails) : mailboxJson(mails));
+      },
+      () => {
+        response.writeHead(503, { "content-type": "text/plain; charset=utf-8", "retry-after": "1" });
+        response.end("The mailbox cannot be read: the database is away.\n");
+      },
+    );
+    return true;
+  };
 }

@@ -73,7 +73,7 @@ export function createApps(deps: MarketplaceDeps) {
           status: "draft",
           createdBy: maker,
           keyId: random.uuid(),
-          keyRotatedAt: at,
+          keyRotatedAt: null,
           publishedAt: null,
           createdAt: at,
           updatedAt: at,
@@ -82,7 +82,7 @@ export function createApps(deps: MarketplaceDeps) {
         await store.insertGrant(tx, { grantId: random.uuid(), appId, userUuid: maker, grantedBy: maker, at });
         await audited(tx, "app.created", app, caller, info);
         return { app, secret };
-      });
+      }, caller);
     },
 
     /** Changes what is said of an app; its slug stays. Errors: 404 app_not_found, 400 validation_error. */

@@ -22,7 +22,7 @@ const AppSchema = defineEntity({
     status: p.text().$type<AppStatus>(),
     createdBy: p.uuid(),
     keyId: p.uuid(),
-    keyRotatedAt: p.datetime(),
+    keyRotatedAt: p.datetime().nullable(),
     publishedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),

@@ -4,7 +4,7 @@ import { createBrowse } from "./browse.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { createInstalls } from "./installs.ts";
 import { createProvisioning } from "./provisioning.ts";
-import { activeAppSlugs, grantedApps, publishedBy, slugsOf } from "./store.ts";
+import { activeAppSlugs, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
@@ -27,6 +27,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     grantedApps,
     /** Apps an organization publishes: its owners administer them without a grant. */
     publishedBy,
+    /** Apps whose admin claims issued at a time are void by a later key rotation. */
+    voidedApps: (appIds: readonly string[], issuedAt: number) => voidedApps(deps.database, appIds, issuedAt),
     /** Slugs of apps. */
     slugsOf: (appIds: readonly string[]) => slugsOf(deps.database, appIds),
   };

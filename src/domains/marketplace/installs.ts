@@ -115,7 +115,7 @@ export function createInstalls(deps: MarketplaceDeps) {
           await audited(tx, "install.requested", install, caller, info);
           await emitChanged(tx, install.installId);
           return { install, app };
-        });
+        }, caller);
       } catch (error) {
         if (isUniqueViolation(error)) throw marketplaceErrors.alreadyInstalled({ cause: error });
         throw error;

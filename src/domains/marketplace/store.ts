@@ -92,6 +92,14 @@ export async function slugsOf(database: Pick<Database, "prepared">, appIds: read
   return rows.map((row) => row.slug);
 }
 
+/** Which of these apps had their signing key rotated after `issuedAt`, seconds since the epoch (decisions 6.5). */
+export async function voidedApps(database: Pick<Database, "prepared">, appIds: readonly string[], issuedAt: number): Promise<ReadonlySet<string>> {
+  const rows = await database.prepared<{ app_id: string }>(
+    "voided-apps", "select app_id from apps where app_id = any($1::uuid[]) and key_rotated_at >= to_timestamp($2)", [appIds, issuedAt],
+  );
+  return new Set(rows.map((row) => row.app_id));
+}
+
 /** Records who may administer an app. */
 export async function insertGrant(tx: Tx, grant: { grantId: string; appId: string; userUuid: string; grantedBy: string; at: Date }): Promise<void> {
   await tx.query("insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at) values ($1, $2, $3, $4, $5)", [

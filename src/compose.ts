@@ -1,0 +1,112 @@
+import { isIPv6 } from "node:net";
+import { INSTALL_CHANGED, marketplaceEntities } from "./domains/marketplace/index.ts";
+import type { InstallChanged } from "./domains/marketplace/index.ts";
+import { SigningKeyRecord } from "./domains/keys/index.ts";
+import { Organization } from "./domains/orgs/index.ts";
+import { Person } from "./domains/users/index.ts";
+import { composeDomains } from "./compose/domains.ts";
+import type { Domains } from "./compose/domains.ts";
+import { composeServer } from "./compose/server.ts";
+import { migrations } from "./migrations/index.ts";
+import type { App, Infrastructure } from "./platform/app.ts";
+import type { Config } from "./platform/config.ts";
+import { createPasswordHasher } from "./platform/crypto/password.ts";
+import { createSealer } from "./platform/crypto/sealed.ts";
+import { createOutbox, openDatabase } from "./platform/db/index.ts";
+import type { OpenDatabase } from "./platform/db/index.ts";
+import { createMetrics } from "./platform/metrics.ts";
+import { createGuardedClient } from "./platform/outgoing/client.ts";
+import { createMailer } from "./platform/outgoing/mail.ts";
+import { createMailbox } from "./platform/outgoing/mailbox.ts";
+import { createMailHandler, mailRetry, MAIL_SEND } from "./platform/outgoing/post.ts";
+import { createTemporalClient } from "./platform/temporal/client.ts";
+import type { TemporalClient } from "./platform/temporal/client.ts";
+import { tlsOptions } from "./platform/temporal/connection.ts";
+import type { Server } from "./server/index.ts";
+import { createDispatcher } from "./worker/dispatcher.ts";
+import type { TopicHandler } from "./worker/dispatcher.ts";
+import { createTemporalWorker } from "./worker/worker.ts";
+
+/** The queue on which this program's workflows ask for work. */
+const TASK_QUEUE = "atrium";
+
+const EMPTY = "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
+
+/** Entities of every domain. */
+export const entities = [Organization, Person, SigningKeyRecord, ...marketplaceEntities];
+
+/** Topics of the outbox and who takes them. */
+function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: Record<string, unknown>) => Promise<void>): Record<string, TopicHandler> {
+  return {
+    [MAIL_SEND]: { handle: sendMail, retry: mailRetry, concurrency: 4 },
+    [INSTALL_CHANGED]: {
+      handle: async (payload) => {
+        const { install_id: installId } = payload as unknown as InstallChanged;
+        await temporal.signalWithStart({ workflowType: "driveInstall", workflowId: `install/${installId}`, taskQueue: TASK_QUEUE, args: [installId] }, "install-changed");
+      },
+      retry: [200, 500, 1_000, 2_000, 5_000],
+      concurrency: 16,
+    },
+  };
+}
+
+/** Wires the whole program by hand: ground floor, domains, server, worker. Nothing runs before `start`. */
+export async function compose(config: Config, infrastructure: Infrastructure): Promise<App> {
+  const { role, log, clock, random, bootstrap } = infrastructure;
+  const database: OpenDatabase = await openDatabase({ url: infrastructure.databaseUrl, entities, migrations, clock, log });
+  const sealer = createSealer(infrastructure.instanceKey);
+  const hasher = createPasswordHasher({ random });
+  const outgoing = createGuardedClient(config.outgoing);
+  const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing });
+  const temporal = createTemporalClient(infrastructure.temporal);
+  const outbox = createOutbox({ database, clock });
+  const metrics = createMetrics({ defaults: true });
+  const mailbox = config.mail.smtpUrl === undefined ? createMailbox(database, clock) : undefined;
+  const mailer = config.mail.smtpUrl === undefined ? undefined : createMailer({ smtpUrl: config.mail.smtpUrl, from: config.mail.from });
+  const sink = mailer ?? mailbox;
+  if (sink === undefined) throw new Error("mails have nowhere to go");
+
+  const serves = role !== "worker";
+  const works = role !== "serve";
+  const dispatcher = createDispatcher({ outbox, clock, log, topics: topics(domains, temporal, createMailHandler(sealer, sink)) });
+  const { address, tls: _tls, ...target } = infrastructure.temporal;
+  const worker = createTemporalWorker({
+    connection: { address, tls: tlsOptions(infrastructure.temporal), ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }) },
+    namespace: target.namespace,
+    taskQueue: TASK_QUEUE,
+    activities: domains.marketplace.activities,
+    log,
+    graceMs: 5_000,
+  });
+  const server: Server | undefined = serves ? composeServer({ config, clock, random, log, database, outbox, domains, temporal, metrics, mailbox, sealer }) : undefined;
+  let unlisten = (): void => undefined;
+
+  return {
+    async start() {
+      await domains.keys.signing.ensureInstanceKey();
+      const bootstrapped = bootstrap !== undefined && (await domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password }));
+      if (bootstrap === undefined && (await domains.signin.isEmpty())) log.warn(EMPTY);
+      if (works) {
+        unlisten = database.onOutbox(() => dispatcher.nudge());
+        dispatcher.start();
+        worker.start();
+      }
+      await server?.listen();
+      return { address: server === undefined ? undefined : urlOf(server, config), bootstrapped };
+    },
+    async stop(graceMs) {
+      const until = performance.now() + graceMs;
+      await server?.close(graceMs);
+      unlisten();
+      if (works) await Promise.all([dispatcher.stop(Math.max(1_000, until - performance.now())), worker.stop()]);
+      await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
+      mailer?.close();
+      await database.close();
+    },
+  };
+}
+
+function urlOf(server: Server, config: Config): string {
+  const { address, port } = server.address();
+  return `${config.tls === undefined ? "http" : "https"}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,110 @@
+import type { RequestInfo } from "../platform/caller.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { PasswordHasher } from "../platform/crypto/password.ts";
+import type { Sealer } from "../platform/crypto/sealed.ts";
+import type { Database, Tx } from "../platform/db/types.ts";
+import type { Log } from "../platform/log.ts";
+import type { GuardedClient } from "../platform/outgoing/client.ts";
+import { createPost } from "../platform/outgoing/post.ts";
+import type { Random } from "../platform/random.ts";
+import { createAccess } from "../domains/access/index.ts";
+import { actorOf, createAudit } from "../domains/audit/index.ts";
+import { createKeys } from "../domains/keys/index.ts";
+import { createMarketplace } from "../domains/marketplace/index.ts";
+import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
+import { createOrgs } from "../domains/orgs/index.ts";
+import { createSessions } from "../domains/sessions/index.ts";
+import { createSignin } from "../domains/signin/index.ts";
+import { createUsers } from "../domains/users/index.ts";
+
+/** What every domain is built on. */
+export interface Ground {
+  config: Config;
+  database: Database;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  sealer: Sealer;
+  hasher: PasswordHasher;
+  outgoing: GuardedClient;
+}
+
+/** Origin of what the service does by itself. */
+const itself: Pick<RequestInfo, "address" | "userAgent"> = { address: "", userAgent: "atrium" };
+
+/** Builds the domains in floor order and ties the few that need each other. */
+export function composeDomains(ground: Ground) {
+  const { config, database, clock, random, log, sealer, hasher, outgoing } = ground;
+  const { baseUrl, ttl, patience } = config;
+
+  const orgs = createOrgs({ database, clock, random });
+  const users = createUsers({ database, clock, random });
+  const audit = createAudit({ database, clock, random, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
+
+  // The marketplace stands below access, which asks it for apps: the functions are bound when both are there.
+  const late: { marketplace?: Marketplace } = {};
+  const market = (): Marketplace => {
+    if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
+    return late.marketplace;
+  };
+  const access = createAccess({
+    database,
+    orgs,
+    apps: {
+      activeAppSlugs: (tx, orgUuid) => market().activeAppSlugs(tx, orgUuid),
+      grantedApps: (tx, userUuid) => market().grantedApps(tx, userUuid),
+      publishedBy: (tx, orgUuid) => market().publishedBy(tx, orgUuid),
+      slugsOf: (appIds) => market().slugsOf(appIds),
+    },
+  });
+  const keys = createKeys({ database, clock, sealer, orgs });
+  const sessions = createSessions({
+    database, clock, random, log, sealer, audit, access, keys,
+    voidedApps: (appIds, issuedAt) => market().voidedApps(appIds, issuedAt),
+    config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
+  });
+  const signin = createSignin({
+    database, clock, random, hasher, audit, orgs, users, access, keys, sessions,
+    post: createPost(sealer),
+    config: {
+      baseUrl,
+      openSignup: config.openSignup,
+      magicLinkDevEcho: config.magicLinkDevEcho,
+      accessMs: ttl.accessMs,
+      magicLinkMs: ttl.magicLinkMs,
+      magicAccessMs: ttl.magicAccessMs,
+    },
+  });
+
+  async function auditMarketplace(tx: Tx, { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit): Promise<void> {
+    await audit.record(tx, {
+      type, outcome: "success", orgUuid, metadata,
+      userUuid: caller?.userUuid ?? null,
+      info: info ?? itself,
+      actor: caller === null ? null : actorOf(caller),
+      resource: { type: resourceType, id: resourceId },
+    });
+  }
+  const marketplace = (late.marketplace = createMarketplace({
+    database, clock, random, sealer, outgoing,
+    vetUrl: (url) => outgoing.vetUrl(url),
+    audit: auditMarketplace,
+    orgName: async (tx, orgUuid) => {
+      const [row] = await tx.query<{ name: string }>("select name from organizations where uuid = $1", [orgUuid]);
+      return row?.name ?? "";
+    },
+    config: {
+      baseUrl,
+      provisionDeadlineMs: patience.provisionDeadlineMs,
+      deprovisionDeadlineMs: patience.deprovisionDeadlineMs,
+      webhookTimeoutMs: patience.webhookTimeoutMs,
+      schedule: patience.webhookScheduleMs,
+    },
+  }));
+
+  return { orgs, users, audit, access, keys, sessions, signin, marketplace };
+}
+
+/** Every domain, built. */
+export type Domains = ReturnType<typeof composeDomains>;

@@ -1,0 +1,98 @@
+import type { Domains } from "./domains.ts";
+import { composeServices } from "./services.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { Sealer } from "../platform/crypto/sealed.ts";
+import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
+import { errors } from "../platform/errors.ts";
+import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
+import { FLATBUFFERS, encodeInviteRegistration } from "../domains/signin/index.ts";
+import { createIdempotencyStore } from "../platform/idempotency.ts";
+import { createLimiter } from "../platform/limits/index.ts";
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { clientAddress, parseTrustedProxies } from "../platform/outgoing/address.ts";
+import type { KeptMail } from "../platform/outgoing/mailbox.ts";
+import type { Random } from "../platform/random.ts";
+import type { TemporalClient } from "../platform/temporal/client.ts";
+import { createServer } from "../server/index.ts";
+import type { PlainHandler, Server } from "../server/index.ts";
+import { mailboxPages } from "../server/mailbox.ts";
+import { isReady, readyzPage } from "../server/operator.ts";
+import type { ReadinessReport } from "../server/operator.ts";
+
+/** What the server is made of. */
+export interface ServerParts {
+  config: Config;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  database: OpenDatabase;
+  outbox: Outbox;
+  domains: Domains;
+  temporal: TemporalClient;
+  metrics: Metrics;
+  /** The development mailbox; undefined where mail goes out over SMTP. */
+  mailbox: { list(): Promise<KeptMail[]> } | undefined;
+  sealer: Sealer;
+}
+
+/** Asks database and Temporal how they are, at most once a second however many ask. */
+function createReadiness({ database, temporal, clock }: Pick<ServerParts, "database" | "temporal" | "clock">): () => Promise<ReadinessReport> {
+  let last: { at: number; report: Promise<ReadinessReport> } | undefined;
+  async function ask(): Promise<ReadinessReport> {
+    const [{ database: db, migrations }, workflows] = await Promise.all([database.ready(), temporal.health()]);
+    return { status: db === "ok" && migrations === "ok" ? "ok" : "unavailable", database: db, migrations, temporal: workflows, vault: "ok" };
+  }
+  return () => {
+    if (last === undefined || clock.now() - last.at >= 1_000) last = { at: clock.now(), report: ask() };
+    return last.report;
+  };
+}
+
+function gauges({ metrics, database, outbox }: Pick<ServerParts, "metrics" | "database" | "outbox">): void {
+  metrics.gauge("atrium_outbox_oldest_age_seconds", "How long the oldest due message of the outbox has been waiting.", async () => (await outbox.oldestAge()) / 1_000);
+  metrics.gauge("atrium_database_connections", "Connections to PostgreSQL.", () => Object.values(database.pools()).reduce((sum, pool) => sum + pool.total, 0));
+  metrics.gauge("atrium_database_waiting", "Calls that wait for a connection to PostgreSQL.", () => Object.values(database.pools()).reduce((sum, pool) => sum + pool.waiting, 0));
+}
+
+/** The server over the composed domains. */
+export function composeServer(parts: ServerParts): Server {
+  const { config, clock, random, database, sealer, domains, log, metrics, mailbox } = parts;
+  const readiness = createReadiness(parts);
+  gauges(parts);
+  const pages: PlainHandler[] = [readyzPage(readiness), ...(mailbox === undefined || !config.development ? [] : [mailboxPages(mailbox.list)])];
+  const proxies = parseTrustedProxies(config.trustedProxies);
+  return createServer({
+    host: config.host,
+    port: config.port,
+    tls: config.tls,
+    services: composeServices(domains, { readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
+    authenticators: {
+      bearer: domains.sessions.authenticate,
+      scim: () => Promise.reject(errors.unauthorized()),
+      appAdmin: domains.marketplace.apps.isAppAdmin,
+    },
+    idempotency: createIdempotencyStore({ database, clock, random, sealer, log }),
+    limiter: createLimiter({ database, clock }),
+    rateLimits: config.rateLimits,
+    corsOrigins: config.cors.anyLoopback ? "loopback" : config.cors.origins,
+    reflection: config.reflection,
+    ready: async () => isReady(await readiness()),
+    addressOf: (request) => clientAddress(request.socket.remoteAddress ?? "", forwarded(request.headers["x-forwarded-for"]), proxies),
+    metrics,
+    log,
+    encoders: {
+      [FLATBUFFERS]: (message) => {
+        const { data } = message as AcceptInviteResponse;
+        if (data === undefined) throw new Error("an accepted invitation has no answer");
+        return encodeInviteRegistration(data);
+      },
+    },
+    extra: (request, response) => pages.some((page) => page(request, response)),
+  });
+}
+
+function forwarded(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(",") : header;
+}

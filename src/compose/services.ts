@@ -1,0 +1,41 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { services } from "../../gen/services.ts";
+import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
+import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
+import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
+import { accessRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
+import { auditRpc } from "../domains/audit/index.ts";
+import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
+import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
+import { orgsLoginRpc } from "../domains/orgs/index.ts";
+import { sessionsLoginRpc } from "../domains/sessions/index.ts";
+import { signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
+import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
+import { registration } from "../platform/rpc.ts";
+import type { ServiceRegistration } from "../platform/rpc.ts";
+import { operatorRpc } from "../server/operator.ts";
+import type { OperatorDeps } from "../server/operator.ts";
+import type { Domains } from "./domains.ts";
+
+/** What is built of the contract, area by area. */
+function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+  const { access, audit, keys, marketplace, orgs, sessions, signin, users } = domains;
+  return [
+    registration(LoginService, { ...signinLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
+    registration(AccessService, accessRpc(access)),
+    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin) }),
+    rolesRpc(access),
+    auditRpc(audit),
+    signingKeysRpc(keys),
+    publisherRpc(marketplace),
+    buyerRpc(marketplace),
+    registration(OperatorService, operatorRpc(operator)),
+  ];
+}
+
+/** Every service of the contract; rpcs that are not built answer `unimplemented`. */
+export function composeServices(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+  const byService = new Map<DescService, ServiceRegistration>(built(domains, operator).map((entry) => [entry.service, entry]));
+  return services.map((service) => byService.get(service) ?? { service, implementation: {} });
+}
