@@ -1,6 +1,6 @@
 import { createAccess } from "../../src/domains/access/index.ts";
 import { createAudit } from "../../src/domains/audit/index.ts";
-import { createKeys, SigningKeyRecord } from "../../src/domains/keys/index.ts";
+import { createKeys } from "../../src/domains/keys/index.ts";
 import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createSignin } from "../../src/domains/signin/index.ts";
@@ -29,7 +29,7 @@ const owner = { orgName: "Acme", email: "owner@acme.test", password: "correct ho
 /** Opens a database and builds the identity domains on it; the marketplace is what `apps` says. */
 export async function openIdentity(options: { openSignup?: boolean } = {}) {
   const clock = testClock();
-  const database = await openTestDatabase({ entities: [Organization, Person, SigningKeyRecord], clock });
+  const database = await openTestDatabase({ entities: [Organization, Person], clock });
   const hasher = createPasswordHasher({ concurrency: 2, cost: { memoryCost: 1024, timeCost: 1, parallelism: 1 } });
   const first = build(database, clock, hasher, options);
   await first.keys.signing.ensureInstanceKey();

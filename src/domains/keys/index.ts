@@ -3,7 +3,6 @@ import type { JwksDeps } from "./jwks.ts";
 import { createSigning } from "./signing.ts";
 import type { KeysDeps as SigningDeps } from "./signing.ts";
 
-export { SigningKeyRecord } from "./entities.ts";
 export type { KeySet } from "./jwks.ts";
 export { keysLoginRpc, signingKeysRpc } from "./rpc.ts";
 

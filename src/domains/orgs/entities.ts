@@ -16,17 +16,6 @@ const OrganizationSchema = defineEntity({
   },
 });
 
-/** A tenant. */
-export class Organization extends OrganizationSchema.class {
-  /** Deleted organizations keep their row, so that their names and events stay. */
-  isLive(): boolean {
-    return !this.deletedAt;
-  }
-
-  /** Takes another name; the old one stays reserved. */
-  rename(name: string, at: Date): void {
-    this.name = name;
-    this.updatedAt = at;
-  }
-}
+/** A tenant. Deleted ones keep their row, so that their names stay taken and their events readable. */
+export class Organization extends OrganizationSchema.class {}
 OrganizationSchema.setClass(Organization);
