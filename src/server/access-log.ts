@@ -6,7 +6,7 @@ import type { Call } from "./call.ts";
 export function createDone(log: Log, metrics: Metrics): (call: Call, status: number) => void {
   return (call, status) => {
     const ms = performance.now() - call.started;
-    const rpc = call.policy === undefined ? "none" : call.policy.path.slice(1);
+    const rpc = call.policy?.rpc ?? "none";
     metrics.observe(rpc, call.protocol, ms / 1000, call.errorCode);
     if (!log.isLevelEnabled("info")) return;
     log.info(

@@ -27,6 +27,8 @@ export type Params = Readonly<Record<string, string>>;
 export interface Gate {
   /** Credential and general rate limit; sets `call.caller`. Needs headers only. */
   authenticate(policy: Policy, call: Call): void | Promise<void>;
+  /** Both of these two, for protocols that know the path before the body. */
+  enter(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /** Path ids, tenant, powers, elevation. `params` holds what is known before the body, or the fields of the message. */
   admit(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /** Tenant and app that only the body names. */
@@ -42,11 +44,20 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     return rates.general(policy, call);
   }
 
-  async function verify(policy: Policy, call: Call): Promise<void> {
-    const token = bearerToken(call.header("authorization"));
-    call.caller = policy.credential === Credential.SCIM ? await authenticators.scim(token, call.info) : await authenticators.bearer(token, call.info);
+  async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
+    const token = bearerToken(call.request.headers.authorization);
+    call.caller = await (policy.credential === Credential.SCIM ? authenticators.scim(token, call.info) : authenticators.bearer(token, call.info));
     const counted = rates.general(policy, call);
     if (counted !== undefined) await counted;
+    if (params === undefined) return;
+    const admitted = admit(policy, call, params);
+    if (admitted !== undefined) await admitted;
+  }
+
+  function enter(policy: Policy, call: Call, params: Params): void | Promise<void> {
+    if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call, params);
+    const counted = rates.general(policy, call);
+    return counted === undefined ? admit(policy, call, params) : counted.then(() => admit(policy, call, params));
   }
 
   function admit(policy: Policy, call: Call, params: Params): void | Promise<void> {
@@ -73,6 +84,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
 
   return {
     authenticate,
+    enter,
     admit,
     admitTenant,
     refusal: (policy, call) => {
@@ -86,11 +98,12 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
   };
 }
 
-/** The credential of `Authorization: Bearer`; anything else is 401. */
+/** The credential of `Authorization: Bearer`; anything else is 401. What the token may look like is for those who verify it. */
 function bearerToken(header: string | undefined): string {
-  const found = header === undefined ? null : /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header);
-  if (found === null) throw errors.unauthorized();
-  return found[1] as string;
+  if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== "bearer ") throw errors.unauthorized();
+  const token = header.slice(7).trim();
+  if (token === "" || token.includes(" ")) throw errors.unauthorized();
+  return token;
 }
 
 function checkPath(policy: Policy, params: Params): void {

@@ -6,10 +6,9 @@ import { errors } from "../platform/errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
-import type { Encoder, NodeRequest } from "../transcoding/index.ts";
+import type { Encoder } from "../transcoding/index.ts";
 import { createDone } from "./access-log.ts";
-import { Call } from "./call.ts";
-import type { AddressOf } from "./call.ts";
+import type { AddressOf, Call } from "./call.ts";
 import { connectHandlers } from "./connect.ts";
 import type { CompiledRpc } from "./connect.ts";
 import { createCors } from "./cors.ts";
@@ -30,7 +29,7 @@ import { reflectionServices } from "./reflection.ts";
 import { createReporter } from "./reporter.ts";
 import { restTranscoder } from "./rest.ts";
 import { createRoutes } from "./routes.ts";
-import type { PlainHandler } from "./routes.ts";
+import type { Handover, PlainHandler } from "./routes.ts";
 
 export type { Authenticators } from "./gate.ts";
 export type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
@@ -89,7 +88,7 @@ export function createServer(options: ServerOptions): Server {
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline));
   const fail = createReporter(log);
   const done = createDone(log, options.metrics);
-  const calls = new WeakMap<NodeRequest, Call>();
+  const handover: Handover = { call: undefined };
 
   const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal);
   for (const [path, handler] of infrastructure(options, shutdown.signal)) procedures.set(path, handler);
@@ -101,7 +100,7 @@ export function createServer(options: ServerOptions): Server {
     fail,
     shutdownSignal: shutdown.signal,
     encoders: options.encoders ?? {},
-    callOfRequest: (request) => calls.get(request) ?? new Call(request, options.addressOf),
+    currentCall: () => handover.call as Call,
     done,
   });
   const handler = createRoutes(
@@ -117,7 +116,7 @@ export function createServer(options: ServerOptions): Server {
       bodyMs: limits.bodyMs,
       done,
     },
-    calls,
+    handover,
   );
   const listener = createListener({ host: options.host, port: options.port, tls: options.tls, limits, handler });
   return {

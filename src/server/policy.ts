@@ -25,6 +25,8 @@ export interface Policy {
   readonly method: DescMethod;
   /** `/atrium.signin.v1.SigninService/Login` */
   readonly path: string;
+  /** `path` without the slash, for logs and metrics. */
+  readonly rpc: string;
   readonly credential: Credential;
   readonly powers: readonly Power[];
   readonly elevated: boolean;
@@ -80,6 +82,7 @@ function compilePolicy(method: DescMethod): Policy {
   return {
     method,
     path: `/${method.parent.typeName}/${method.name}`,
+    rpc: `${method.parent.typeName}/${method.name}`,
     credential: access.credential,
     powers: access.powers,
     elevated: access.elevated,

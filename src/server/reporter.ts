@@ -13,7 +13,7 @@ export function createReporter(log: Log): Fail {
     call.errorCode = error.code;
     call.status = error.status;
     if (error.status >= 500 && error.status !== 501 && error.status !== 504) {
-      const facts = { request_id: call.info.requestId, rpc: call.policy?.path, code: error.code, err: error.cause ?? error };
+      const facts = { request_id: call.info.requestId, rpc: call.policy?.rpc, code: error.code, err: error.cause ?? error };
       if (error.status === 500) log.error(facts, "request failed");
       else log.warn(facts, "request refused: something it needs is away");
     }

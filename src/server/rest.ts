@@ -20,8 +20,8 @@ export interface RestOptions {
   fail: Fail;
   shutdownSignal: AbortSignal;
   encoders: Readonly<Record<string, Encoder>>;
-  /** The call of a request, made before the transcoder saw it. */
-  callOfRequest: (request: Call["request"]) => Call;
+  /** The call that is being handed to the transcoder. */
+  currentCall: () => Call;
   done: (call: Call, status: number) => void;
 }
 
@@ -35,13 +35,15 @@ export function restTranscoder(options: RestOptions): Transcoder {
     omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
     encoders: options.encoders,
     shutdownSignal: options.shutdownSignal,
-    contextValues: options.callOfRequest,
+    contextValues: options.currentCall,
     gate(context, params, route) {
       const call = callOf(context.values);
       const policy = (call.policy = policies.get(route.method) as Policy);
-      const verified = gate.authenticate(policy, call);
-      if (verified === undefined) return admit(gate, policy, call, params);
-      return verified.then(() => admit(gate, policy, call, params));
+      const entered = gate.enter(policy, call, params);
+      if (!policy.idempotent) return entered;
+      // A malformed key is refused before the body is read.
+      if (entered !== undefined) return entered.then(() => void idempotencyScope(policy, call));
+      void idempotencyScope(policy, call);
     },
     printError(reason, about) {
       const call = callOf(about.values);
@@ -56,14 +58,6 @@ export function restTranscoder(options: RestOptions): Transcoder {
       options.done(call, call.errorCode === "" ? (success === 0 ? 200 : success) : call.status);
     },
   });
-}
-
-function admit(gate: Gate, policy: Policy, call: Call, params: Readonly<Record<string, string>>): void | Promise<void> {
-  const admitted = gate.admit(policy, call, params);
-  if (!policy.idempotent) return admitted;
-  // A malformed key is refused before the body is read.
-  if (admitted === undefined) void idempotencyScope(policy, call);
-  else return admitted.then(() => void idempotencyScope(policy, call));
 }
 
 function entries(rpcs: readonly CompiledRpc[]): ServiceEntry[] {

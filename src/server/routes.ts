@@ -31,34 +31,40 @@ export interface RouteTable {
   done: (call: Call, status: number) => void;
 }
 
+/** The call that is being handed over: the transcoder asks for it at once, so one place is enough. */
+export interface Handover {
+  call: Call | undefined;
+}
+
 /** Sends every request where its path belongs (decisions 15). */
-export function createRoutes(table: RouteTable, calls: WeakMap<NodeRequest, Call>): (request: NodeRequest, response: NodeResponse) => void {
+export function createRoutes(table: RouteTable, handover: Handover): (request: NodeRequest, response: NodeResponse) => void {
   return (request, response) => {
     const call = new Call(request, table.addressOf);
-    calls.set(request, call);
     const broken = brokenHead(request, table.headerBytes);
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);
     const url = pathOf(request);
     if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
-    cors(request, response, table, () => table.rest.allowed(url)?.join(", "), (done) => {
-      if (done) return;
-      response.setHeader("x-request-id", call.info.requestId);
-      if (table.extra?.(request, response) === true) return;
-      if (!table.rest.handle(request, response)) refuse(errors.noRoute(), call, response, table);
-    });
+    if (request.headers.origin !== undefined && answersCors(url, request, response, table)) return;
+    response.setHeader("x-request-id", call.info.requestId);
+    if (table.extra?.(request, response) === true) return;
+    handover.call = call;
+    if (!table.rest.handle(request, response)) refuse(errors.noRoute(), call, response, table);
+    handover.call = undefined;
   };
 }
 
-function cors(request: NodeRequest, response: NodeResponse, table: RouteTable, methods: () => string | undefined, then: (done: boolean) => void): void {
-  if (request.headers.origin === undefined) return then(false);
-  const headers = table.cors.preflight(request, methods() ?? "GET, POST, PUT, PATCH, DELETE");
-  if (headers === undefined) {
-    for (const [name, value] of Object.entries(table.cors.headers(request) ?? {})) response.setHeader(name, value);
-    return then(false);
+/** True for a preflight request, which is answered; otherwise the answer that follows gets its CORS headers. */
+function answersCors(url: string, request: NodeRequest, response: NodeResponse, table: RouteTable): boolean {
+  if (request.method === "OPTIONS") {
+    const preflight = table.cors.preflight(request, table.rest.allowed(url)?.join(", ") ?? "GET, POST, PUT, PATCH, DELETE");
+    if (preflight !== undefined) {
+      (response as ServerResponse).writeHead(204, preflight).end();
+      return true;
+    }
   }
-  (response as ServerResponse).writeHead(204, headers).end();
-  then(true);
+  for (const [name, value] of Object.entries(table.cors.headers(request) ?? {})) response.setHeader(name, value);
+  return false;
 }
 
 function procedure(path: string, call: Call, request: NodeRequest, response: NodeResponse, table: RouteTable): void {
