@@ -1,0 +1,121 @@
+import { compose } from "../../src/compose.ts";
+import type { App, Role } from "../../src/platform/app.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { readConfig } from "../../src/platform/config.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import type { Log } from "../../src/platform/log.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { testClock } from "./clock.ts";
+import type { TestClock } from "./clock.ts";
+import { testDatabase } from "./database.ts";
+
+/** An answer over REST, its body parsed when it is JSON. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // A test looks into answers of every shape.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+  text: string;
+}
+
+/** What {@link startApp} can be told. */
+export interface AppOptions {
+  /** Further settings, as environment variables. */
+  env?: Record<string, string>;
+  /** Default `serve`: no worker, no Temporal. */
+  role?: Role;
+  /** Database of another app, to run a second instance on it. */
+  databaseUrl?: string;
+  /** Where workflows run; needed for the roles that work. */
+  temporal?: { address: string; namespace: string };
+  /** Default: a clock that stands still until the test moves it. */
+  clock?: Clock;
+  log?: Log;
+}
+
+/** The whole program in this process, on a port and a database of its own. */
+export interface TestApp {
+  /** `http://127.0.0.1:port`. */
+  url: string;
+  databaseUrl: string;
+  /** Moves only where no clock was given. */
+  clock: TestClock;
+  owner: { email: string; password: string; org: string };
+  /** One call over REST. */
+  call(method: string, path: string, options?: { token?: string | undefined; body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
+  /** Access token of a password login. */
+  login(email?: string, password?: string, orgName?: string): Promise<string>;
+  /** Newest mail to an address; waits for the dispatcher. Needs a role that works. */
+  mailTo(email: string): Promise<{ subject: string; text: string; html: string }>;
+  close(): Promise<void>;
+}
+
+/** Key of every instance of a test: instances of one database must share it. */
+const INSTANCE_KEY = Buffer.alloc(32, 7);
+const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
+
+/** One call over REST to `url`. */
+export async function callRest(url: string, method: string, path: string, options: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {}): Promise<Answer> {
+  const { token, body, headers } = options;
+  const response = await fetch(`${url}${path}`, {
+    method,
+    redirect: "manual",
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = /^application\/([a-z.]+\+)?json/.test(response.headers.get("content-type") ?? "");
+  return { status: response.status, headers: response.headers, text, body: json && text !== "" ? JSON.parse(text) : undefined };
+}
+
+/** Starts the program with an owner of Acme in its database. */
+export async function startApp(options: AppOptions = {}): Promise<TestApp> {
+  const clock = testClock();
+  const database = options.databaseUrl === undefined ? await testDatabase() : undefined;
+  const databaseUrl = options.databaseUrl ?? database?.url ?? "";
+  const config = readConfig({ PORT: "0", SERVICE_BASE_URL: "http://atrium.test", SERVICE_LOG_LEVEL: "silent", ...options.env });
+  const app: App = await compose(config, {
+    role: options.role ?? "serve",
+    databaseUrl,
+    temporal: options.temporal ?? { address: "127.0.0.1:1", namespace: "none" },
+    instanceKey: INSTANCE_KEY,
+    masterKey: Buffer.alloc(32, 9),
+    bootstrap: owner,
+    log: options.log ?? silentLog,
+    clock: options.clock ?? clock,
+    random: systemRandom,
+  });
+  const { address: url = "" } = await app.start();
+  const call: TestApp["call"] = (method, path, rest) => callRest(url, method, path, rest);
+
+  return {
+    url,
+    databaseUrl,
+    clock,
+    owner,
+    call,
+    async login(email = owner.email, password = owner.password, orgName = owner.org) {
+      const answer = await call("POST", "/api/auth/login", { body: { email, password, org_name: orgName } });
+      if (answer.status !== 200) throw new Error(`login of ${email} answered ${answer.status}: ${answer.text}`);
+      return answer.body.access_token as string;
+    },
+    async mailTo(email) {
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const { body } = await call("GET", "/dev/mailbox.json");
+        const mail = (body as { to: string; subject: string; text: string; html: string }[]).find(({ to }) => to === email);
+        if (mail !== undefined) return mail;
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+      throw new Error(`no mail to ${email}`);
+    },
+    async close() {
+      await app.stop(2_000);
+      await database?.close();
+    },
+  };
+}
