@@ -1,7 +1,6 @@
 import { isIPv6 } from "node:net";
 import { INSTALL_CHANGED, marketplaceEntities } from "./domains/marketplace/index.ts";
 import type { InstallChanged } from "./domains/marketplace/index.ts";
-import { SigningKeyRecord } from "./domains/keys/index.ts";
 import { Organization } from "./domains/orgs/index.ts";
 import { Person } from "./domains/users/index.ts";
 import { composeDomains } from "./compose/domains.ts";
@@ -33,7 +32,7 @@ const TASK_QUEUE = "atrium";
 const EMPTY = "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
 
 /** Entities of every domain. */
-export const entities = [Organization, Person, SigningKeyRecord, ...marketplaceEntities];
+export const entities = [Organization, Person, ...marketplaceEntities];
 
 /** Topics of the outbox and who takes them. */
 function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: Record<string, unknown>) => Promise<void>): Record<string, TopicHandler> {
