@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { freePort } from "./postgres.ts";
+
+/** A Temporal development server for tests, starting. */
+export interface TestTemporal {
+  /** `127.0.0.1:port`; answers soon. */
+  address: string;
+  stop(): Promise<void>;
+}
+
+/** Uses `TEST_TEMPORAL_ADDRESS`, else begins to start a server of our own that keeps everything in memory; nobody waits for it here. */
+export async function startTemporal(): Promise<TestTemporal> {
+  const given = process.env["TEST_TEMPORAL_ADDRESS"];
+  if (given !== undefined) return { address: given, stop: () => Promise.resolve() };
+  const port = await freePort();
+  const giveUp = new AbortController();
+  const started = start(port, giveUp.signal);
+  started.catch((error: unknown) => {
+    if (!giveUp.signal.aborted) console.error("Temporal for the tests did not start:", error);
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    async stop() {
+      giveUp.abort();
+      const server = await started.catch(() => undefined);
+      if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+      const ended = once(server, "exit");
+      server.kill();
+      const timer = setTimeout(() => server.kill("SIGKILL"), 3_000);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function start(port: number, signal: AbortSignal): Promise<ChildProcess> {
+  const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(`atrium: ${line}`), signal });
+  signal.throwIfAborted();
+  const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port), "--log-level", "error"];
+  return spawn(program, args, { stdio: "ignore", env: { HOME: "/nonexistent" } });
+}
