@@ -17,6 +17,7 @@ import type { Random } from "../platform/random.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import { createServer } from "../server/index.ts";
 import type { PlainHandler, Server } from "../server/index.ts";
+import { landingPages } from "../server/landing.ts";
 import { mailboxPages } from "../server/mailbox.ts";
 import { isReady, readyzPage } from "../server/operator.ts";
 import type { ReadinessReport } from "../server/operator.ts";
@@ -61,7 +62,7 @@ export function composeServer(parts: ServerParts): Server {
   const { config, clock, random, database, sealer, domains, log, metrics, mailbox } = parts;
   const readiness = createReadiness(parts);
   gauges(parts);
-  const pages: PlainHandler[] = [readyzPage(readiness), ...(mailbox === undefined || !config.development ? [] : [mailboxPages(mailbox.list)])];
+  const pages: PlainHandler[] = [readyzPage(readiness), landingPages, ...(mailbox === undefined || !config.development ? [] : [mailboxPages(mailbox.list)])];
   const proxies = parseTrustedProxies(config.trustedProxies);
   return createServer({
     host: config.host,

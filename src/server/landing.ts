@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { PlainHandler } from "./routes.ts";
+
+/** A page a mailed link leads to. Opening it changes nothing: mail scanners open links too, so a person presses the button. */
+interface Landing {
+  title: string;
+  text: string;
+  button: string;
+  /** Route the token is posted to. */
+  action: string;
+  done: string;
+}
+
+const LANDINGS: Readonly<Record<string, Landing>> = {
+  "/magic-link": {
+    title: "Sign in",
+    text: "Press the button to sign in. The link works once.",
+    button: "Sign in",
+    action: "/api/auth/magic-link/verify",
+    done: "You are signed in.",
+  },
+  "/confirm-email": {
+    title: "Confirm your address",
+    text: "Press the button to confirm that this mailbox is yours.",
+    button: "Confirm",
+    action: "/api/auth/email/confirm",
+    done: "Your address is confirmed. You can close this page.",
+  },
+};
+
+const SCRIPT = `
+const token = new URLSearchParams(location.search).get("token");
+const button = document.querySelector("button"), note = document.querySelector("output");
+history.replaceState(null, "", location.pathname);
+if (!token) { button.disabled = true; note.textContent = "The address is incomplete: open the link in the mail again."; }
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  try {
+    const response = await fetch(button.dataset.action, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) });
+    const answer = response.status === 204 ? {} : await response.json();
+    if (!response.ok) { note.textContent = response.status === 401 ? "The link has expired or was used before. Ask for a new one." : answer.message; return; }
+    note.textContent = answer.mfa_required ? "One more step: your second factor is asked for where you signed in." : button.dataset.done + (answer.user ? " " + answer.user.email : "");
+    if (answer.redirect_to && !answer.mfa_required) location.assign(answer.redirect_to);
+  } catch { button.disabled = false; note.textContent = "The service did not answer. Try again."; }
+});`;
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --paper: #1b2130; --ground: #131824; } }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+main { width: min(92vw, 420px); box-sizing: border-box; padding: 32px; border-radius: 14px; background: var(--paper); }
+h1 { margin: 0 0 8px; font-size: 22px; } p { margin: 0 0 20px; color: var(--soft); }
+button { padding: 10px 20px; border: 0; border-radius: 8px; background: var(--accent); color: #fff; font: 600 16px system-ui, sans-serif; cursor: pointer; }
+button:disabled { opacity: .5; cursor: default; } output { display: block; margin-top: 16px; overflow-wrap: anywhere; }`;
+
+const scriptHash = createHash("sha256").update(SCRIPT).digest("base64");
+const styleHash = createHash("sha256").update(STYLE).digest("base64");
+const HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "content-security-policy": `default-src 'none'; script-src 'sha256-${scriptHash}'; style-src 'sha256-${styleHash}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+};
+
+function pageOf({ title, text, button, action, done }: Landing): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} · Atrium</title><style>${STYLE}</style></head>
+<body><main><h1>${title}</h1><p>${text}</p><button data-action="${action}" data-done="${done}">${button}</button><output aria-live="polite"></output></main><script>${SCRIPT}</script></body></html>`;
+}
+
+/** The pages that mailed links lead to. */
+export const landingPages: PlainHandler = (request, rawResponse) => {
+  const landing = LANDINGS[request.url?.split("?")[0] ?? ""];
+  if (landing === undefined || (request.method !== "GET" && request.method !== "HEAD")) return false;
+  // HTTP/2's response has the same two methods.
+  const response = rawResponse as ServerResponse;
+  response.writeHead(200, HEADERS);
+  response.end(request.method === "HEAD" ? undefined : pageOf(landing));
+  return true;
+};
