@@ -76,6 +76,11 @@ export function appPool(url: string, max: number, log: Log): pg.Pool {
   // Without listeners a dropped connection would end the process; the pool has replaced it already.
   const note = (error: Error): void => log.warn({ err: error }, "database connection lost");
   pool.on("error", note);
+  // A connection that comes back inside a transaction is not given to anybody else.
+  pool.on("release", (_error, client) => {
+    const status = client.getTransactionStatus();
+    if (status === "T" || status === "E") void client.end().catch(() => undefined);
+  });
   pool.on("connect", (client) => client.on("error", (error) => log.debug({ err: error }, "database connection error")));
   return pool;
 }

@@ -1,10 +1,10 @@
-import { PostgresDialect } from "kysely";
 import { MikroORM } from "@mikro-orm/postgresql";
 import type { EntitySchema } from "@mikro-orm/core";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { appPool } from "./connection.ts";
+import { PoolDialect } from "./dialect.ts";
 import { mapFailure } from "./failure.ts";
 import { migrationTable } from "./migrator.ts";
 import type { MigrationObject } from "./migrator.ts";
@@ -60,7 +60,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   const listeners = new Set<() => void>();
   const orm = await MikroORM.init({
     dbName: parseIntoClientConfig(options.url).database ?? "postgres",
-    driverOptions: new PostgresDialect({ pool: main }),
+    driverOptions: new PoolDialect(main),
     entities: [...options.entities],
     discovery: { warnWhenNoEntities: false },
     ensureDatabase: false,

@@ -1,4 +1,3 @@
-import { PostgresDialect } from "kysely";
 import { MikroORM } from "@mikro-orm/postgresql";
 import type { MigrationObject } from "@mikro-orm/core";
 import { Migration, Migrator } from "@mikro-orm/migrations";
@@ -6,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import { describeDatabase, ownerConfig } from "./connection.ts";
+import { PoolDialect } from "./dialect.ts";
 import { isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { ensureAppRole } from "./role.ts";
@@ -66,7 +66,7 @@ async function runPending(options: MigrateOptions): Promise<string[]> {
   pool.on("error", () => undefined);
   const orm = await MikroORM.init({
     dbName: parseIntoClientConfig(options.url).database ?? "postgres",
-    driverOptions: new PostgresDialect({ pool }),
+    driverOptions: new PoolDialect(pool),
     entities: [],
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],

@@ -76,7 +76,7 @@ function createTx(em: EntityManager, gathered: Gathered): Tx {
     async query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
       const connection = em.getTransactionContext<ControlledTransaction<unknown>>();
       if (connection === undefined) throw new Error("this transaction is over");
-      const answer = await connection.executeQuery<R>(CompiledQuery.raw(sql, [...params]) as CompiledQuery<R>);
+      const answer = await connection.executeQuery<R>(CompiledQuery.raw(sql, [...params]));
       return answer.rows;
     },
     async emit(message): Promise<void> {

@@ -1,0 +1,37 @@
+import { PostgresDialect, PostgresDriver } from "kysely";
+import type { DatabaseConnection, Driver, TransactionSettings } from "kysely";
+import type { Pool } from "pg";
+
+/**
+ * Kysely's controlled transactions, which MikroORM runs on, keep their connection for ever when BEGIN or ROLLBACK fails
+ * (kysely issue 1990): every outage would cost the pool some of its places.
+ */
+class ReleasingDriver extends PostgresDriver {
+  override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    try {
+      await super.beginTransaction(connection, settings);
+    } catch (error) {
+      await this.releaseConnection(connection as Parameters<PostgresDriver["releaseConnection"]>[0]);
+      throw error;
+    }
+  }
+
+  /** What cannot be rolled back has lost its connection, and the server has done it already; see also `appPool`. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => undefined);
+  }
+}
+
+/** MikroORM's way into a pool of ours. */
+export class PoolDialect extends PostgresDialect {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    super({ pool });
+    this.#pool = pool;
+  }
+
+  override createDriver(): Driver {
+    return new ReleasingDriver({ pool: this.#pool });
+  }
+}

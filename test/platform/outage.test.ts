@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { migrations } from "../../src/migrations/index.ts";
+import { DatabaseStartError, migrate, openDatabase } from "../../src/platform/db/index.ts";
+import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { testClock } from "../support/clock.ts";
+import { testDatabase } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { flakyLink } from "../support/flaky-link.ts";
+import type { FlakyLink } from "../support/flaky-link.ts";
+import { freePort, runSql } from "../support/postgres.ts";
+
+let home: TestDatabase;
+let link: FlakyLink;
+let url: string;
+let database: OpenDatabase;
+beforeAll(async () => {
+  home = await testDatabase();
+  const direct = new URL(home.url);
+  link = await flakyLink({ host: direct.hostname, port: Number(direct.port) });
+  direct.port = String(link.port);
+  url = direct.href;
+  database = await openDatabase({ url, entities: [], migrations, clock: testClock(), log: silentLog });
+});
+afterAll(async () => {
+  await database.close();
+  await link.close();
+  await home.close();
+});
+
+const uses: Record<string, () => Promise<unknown>> = {
+  transaction: () => database.transaction((tx) => tx.query("select 1 as one")),
+  read: () => database.read((em) => em.execute("select 1 as one")),
+  prepared: () => database.prepared("one", "select 1 as one", []),
+};
+
+/** Every way to use the database, how each ended and how long it took. */
+function everyUse() {
+  return Promise.all(Object.entries(uses).map(async ([name, use]) => {
+    const started = performance.now();
+    const error = await use().then(() => undefined, (cause: unknown) => cause as { status?: number; retryAfter?: number });
+    return { name, status: error === undefined ? 200 : error.status, retryAfter: error?.retryAfter, ms: performance.now() - started };
+  }));
+}
+const statuses = async () => (await everyUse()).map((one) => one.status);
+afterEach(() => {
+  const { transactions, prepared } = database.pools();
+  expect([transactions.total - transactions.idle, prepared.total - prepared.idle], "connections that leaked").toEqual([0, 0]);
+});
+
+describe("a database that is away", () => {
+  test("refusing: 503 at once, and back as soon as it is", async () => {
+    expect(await statuses()).toEqual([200, 200, 200]);
+    await link.cut();
+    for (const { name, status, retryAfter, ms } of [...(await everyUse()), ...(await everyUse())]) {
+      expect([status, retryAfter], name).toEqual([503, 1]);
+      expect(ms, name).toBeLessThan(1_000);
+    }
+    expect(await database.ready()).toEqual({ database: "unreachable", migrations: "unknown" });
+    await link.restore();
+    expect(await statuses()).toEqual([200, 200, 200]);
+    expect(await database.ready()).toEqual({ database: "ok", migrations: "ok" });
+  });
+
+  test("silent: 503 within 10 s for a statement, at once thereafter at most 2 s, and back without a restart", async () => {
+    expect(await statuses()).toEqual([200, 200, 200]);
+    link.deafen();
+    const asked = performance.now();
+    const [first, readiness] = await Promise.all([everyUse(), database.ready()]);
+    expect(readiness.database).toBe("unreachable");
+    for (const { name, status, ms } of first) {
+      expect(status, name).toBe(503);
+      expect(ms, name).toBeLessThan(9_000);
+    }
+    for (const { name, status, ms } of await everyUse()) {
+      expect(status, name).toBe(503);
+      expect(ms, name).toBeLessThan(9_000);
+    }
+    expect(performance.now() - asked).toBeLessThan(18_000);
+    await link.restore();
+    await expect.poll(statuses, { timeout: 5_000 }).toEqual([200, 200, 200]);
+  }, 40_000);
+
+  test("connections ended by the server: back at once", async () => {
+    await statuses();
+    const started = performance.now();
+    await runSql(home.url, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+    await expect.poll(statuses, { timeout: 2_000 }).toEqual([200, 200, 200]);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test("full: nobody waits longer than 2 s for a connection, and hot reads go on", async () => {
+    const held = Array.from({ length: 10 }, () => database.transaction((tx) => tx.query("select pg_sleep(3.5)")));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const started = performance.now();
+    const waiting = uses["transaction"]!();
+    expect(await uses["prepared"]!()).toEqual([{ one: 1 }]);
+    await expect(waiting).rejects.toMatchObject({ status: 503 });
+    expect(performance.now() - started).toBeLessThan(2_500);
+    await Promise.all(held);
+  });
+
+  test("a statement that takes too long is ended by the server", async () => {
+    const started = performance.now();
+    await expect(database.transaction((tx) => tx.query("select pg_sleep(30)"))).rejects.toMatchObject({ status: 503 });
+    expect(performance.now() - started).toBeLessThan(6_500);
+    expect(await statuses()).toEqual([200, 200, 200]);
+  });
+});
+
+test("a migration waits for a database, and its error names no password", async () => {
+  const port = await freePort();
+  const failure = await migrate({ url: `postgres://me:geheim@127.0.0.1:${port}/none`, migrations, log: silentLog, waitMs: 400 }).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(DatabaseStartError);
+  expect((failure as Error).message).toMatch(/^The database none at 127\.0\.0\.1:\d+ cannot be reached \(waited 0 s\): .*ECONNREFUSED/);
+  const wrong = new URL(home.url);
+  wrong.password = "geheim";
+  const refused = await migrate({ url: wrong.href, migrations, log: silentLog }).catch((error: unknown) => error);
+  expect((refused as Error).message).toMatch(/refuses the connection: password authentication failed/);
+  expect((refused as Error).message).not.toContain("geheim");
+});

@@ -1,0 +1,66 @@
+import { createServer, connect } from "node:net";
+import type { Server, Socket } from "node:net";
+
+/** A TCP link to a server that a test can cut or make deaf. */
+export interface FlakyLink {
+  port: number;
+  /** Connections are closed and new ones refused. */
+  cut(): Promise<void>;
+  /** Connections stay, new ones are taken, and nothing passes. */
+  deafen(): void;
+  /** Everything passes again; what was held back is delivered. */
+  restore(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a link on a free port of 127.0.0.1 to `target`. */
+export async function flakyLink(target: { host: string; port: number }): Promise<FlakyLink> {
+  const sockets = new Set<Socket>();
+  let deaf = false;
+  let server: Server | undefined;
+
+  function take(near: Socket): void {
+    const far = connect(target.port, target.host);
+    for (const [from, to] of [[near, far], [far, near]] as const) {
+      sockets.add(from);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.on("data", (bytes) => to.write(bytes));
+      if (deaf) from.pause();
+    }
+  }
+
+  async function listen(port: number): Promise<number> {
+    const opened = createServer(take);
+    await new Promise<void>((resolve, reject) => opened.once("error", reject).listen(port, "127.0.0.1", resolve));
+    server = opened;
+    return (opened.address() as { port: number }).port;
+  }
+
+  async function cut(): Promise<void> {
+    const closing = server;
+    server = undefined;
+    const closed = new Promise((resolve) => (closing === undefined ? resolve(undefined) : closing.close(resolve)));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  const port = await listen(0);
+  return {
+    port,
+    cut,
+    deafen() {
+      deaf = true;
+      for (const socket of sockets) socket.pause();
+    },
+    async restore() {
+      deaf = false;
+      for (const socket of sockets) socket.resume();
+      if (server === undefined) await listen(port);
+    },
+    close: cut,
+  };
+}
