@@ -41,7 +41,18 @@ export interface Gate {
 export function createGate(authenticators: Authenticators, rates: Rates): Gate {
   function authenticate(policy: Policy, call: Call): void | Promise<void> {
     if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call);
+    if (policy.bearerOptional && call.header("authorization") !== undefined) return verifyIfValid(policy, call);
     return rates.general(policy, call);
+  }
+
+  /** A bearer that is not right counts as none. */
+  async function verifyIfValid(policy: Policy, call: Call): Promise<void> {
+    try {
+      call.caller = await authenticators.bearer(bearerToken(call.header("authorization")), call.info);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.status !== 401) throw error;
+    }
+    await rates.general(policy, call);
   }
 
   async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
@@ -56,7 +67,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
 
   function enter(policy: Policy, call: Call, params: Params): void | Promise<void> {
     if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call, params);
-    const counted = rates.general(policy, call);
+    const counted = authenticate(policy, call);
     return counted === undefined ? admit(policy, call, params) : counted.then(() => admit(policy, call, params));
   }
 
@@ -126,6 +137,7 @@ const wide: ReadonlySet<Power> = new Set([Power.PLATFORM_ADMIN, Power.SUPERUSER,
 
 function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): void {
   if (sent === undefined || sent === "" || policy.powers.some((power) => wide.has(power))) return;
+  if (policy.foreignTenant !== undefined && holds(caller, policy.foreignTenant)) return;
   if (caller.orgUuid === null || sent.toLowerCase() !== caller.orgUuid.toLowerCase()) throw new ServiceError(policy.tenantRow);
 }
 

@@ -32,6 +32,8 @@ export interface Policy {
   readonly elevated: boolean;
   readonly personOnly: boolean;
   readonly withoutOrg: boolean;
+  /** A public rpc that takes a valid bearer for its caller. */
+  readonly bearerOptional: boolean;
   readonly idempotent: boolean;
   readonly noStore: boolean;
   /** `read:users` or `write:users`; empty when no scope is needed. */
@@ -40,6 +42,8 @@ export interface Policy {
   readonly tenant: DescField | undefined;
   /** Error for an organization that is not the caller's. */
   readonly tenantRow: ErrorRow;
+  /** Power whose holders may name any organization; undefined: nobody. */
+  readonly foreignTenant: Power | undefined;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
   readonly rate: RateClass;
@@ -88,11 +92,13 @@ function compilePolicy(method: DescMethod): Policy {
     elevated: access.elevated,
     personOnly: access.personOnly,
     withoutOrg: access.withoutOrg,
+    bearerOptional: access.bearerOptional,
     idempotent: access.idempotent,
     noStore: rest?.noStore === true,
     scope: access.resource === "" ? "" : `${safe ? "read" : "write"}:${access.resource}`,
     tenant: access.tenant === "" ? undefined : fieldOf(method, access.tenant),
     tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
+    foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,
     invalidRow: [400, access.invalidCode === "" ? "validation_error" : access.invalidCode, "The request has fields that are missing or wrong; see errors."],

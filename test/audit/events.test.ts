@@ -11,7 +11,7 @@ beforeAll(async () => {
   identity = await openIdentity();
   await identity.signin.bootstrap(identity.owner);
   admin = await identity.me((await identity.loginOwner()).accessToken);
-  const made = await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "a long enough one" }, info);
+  const made = await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "a long enough one", firstName: "Ann" }, info);
   stranger = await identity.me(made.accessToken);
   identity.clock.advance(1_000);
   const wrong = identity.signin.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);

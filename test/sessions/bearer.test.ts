@@ -41,7 +41,7 @@ describe("an access token", () => {
     ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
   ])("is refused when %s", async (what, change) => {
     const name = `Stop ${what}`;
-    const made = await identity.signin.signUp.signUp(undefined, { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one" }, info);
+    const made = await identity.signin.signUp.signUp(undefined, { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one", firstName: "Ann" }, info);
     await expect(identity.me(made.accessToken)).resolves.toBeDefined();
     const column = change.includes("organizations") ? "uuid" : "org_uuid";
     await identity.sql(`${change} where ${column} = $1`, [made.org.uuid]);
@@ -55,7 +55,7 @@ describe("an access token", () => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const kid = (JSON.parse(Buffer.from(head, "base64url").toString()) as { kid: string }).kid;
     const forged = (header: object, key = privateKey): Promise<string> => new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
-    const stranger = await identity.signin.signUp.signUp(undefined, { name: "Strangers", email: "s@strangers.test", password: "a long enough one" }, info);
+    const stranger = await identity.signin.signUp.signUp(undefined, { name: "Strangers", email: "s@strangers.test", password: "a long enough one", firstName: "Ann" }, info);
     const bad = [
       "", "x", "a.b.c", `${head}.${body}.`, `${head}.${body}.${signature.slice(2)}AA`, `${accessToken}.`,
       new UnsecuredJWT(claims).encode(),
@@ -92,7 +92,7 @@ describe("an access token", () => {
 
 describe("a person's sessions", () => {
   it("are listed with the present one marked, and without those that ended", async () => {
-    const made = await identity.signin.signUp.signUp(undefined, { name: "Lists", email: "l@lists.test", password: "a long enough one" }, info);
+    const made = await identity.signin.signUp.signUp(undefined, { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" }, info);
     const login = () => identity.signin.password.login({ email: "l@lists.test", password: "a long enough one", orgName: "Lists" }, info);
     const [second, third] = [await login(), await login()];
     await identity.sessions.own.logout(await identity.me(third.accessToken), info);

@@ -81,7 +81,7 @@ describe("refresh", () => {
   });
 
   it("refuses when the membership has ended", async () => {
-    const made = await identity.signin.signUp.signUp(undefined, { name: "Ended", email: "e@ended.test", password: "a long enough one" }, info);
+    const made = await identity.signin.signUp.signUp(undefined, { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" }, info);
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [made.userUuid]);
     await expect(refresh(made.refreshToken)).rejects.toMatchObject(unauthorized);
   });

@@ -76,7 +76,7 @@ describe("magic link", () => {
   });
 
   it("uses a confirmation token for nothing", async () => {
-    await identity.signin.signUp.signUp(undefined, { name: "Purpose", email: "p@purpose.test", password: "correct horse 2" }, info);
+    await identity.signin.signUp.signUp(undefined, { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" }, info);
     const token = /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "";
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
     await expect(identity.signin.signUp.confirmEmail(token)).resolves.toBeUndefined();
@@ -113,7 +113,7 @@ describe("joining by magic link", () => {
 });
 
 describe("a mailbox proven for the first time", () => {
-  const request = { name: "Squatted", email: "victim@mail.test", password: "set by a stranger" };
+  const request = { name: "Squatted", email: "victim@mail.test", password: "set by a stranger", firstName: "Ann" };
 
   it("ends the password and the sessions of whoever signed up with it unproven", async () => {
     const stranger = await identity.signin.signUp.signUp(undefined, request, info);
@@ -126,7 +126,7 @@ describe("a mailbox proven for the first time", () => {
   });
 
   it("leaves a confirmed account as it is", async () => {
-    const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves" };
+    const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
     const { accessToken } = await identity.signin.signUp.signUp(undefined, person, info);
     await identity.signin.signUp.confirmEmail(/token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "");
     await verify(await link({ email: person.email }));

@@ -60,7 +60,7 @@ describe("password login", () => {
   });
 
   it("refuses a person who is no member of the organization", async () => {
-    await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "correct horse 2" }, info);
+    await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "correct horse 2", firstName: "Ann" }, info);
     const request = { email: "o@other.test", password: "correct horse 2", orgName: "Acme" };
     await expect(identity.signin.password.login(request, info)).rejects.toMatchObject({ status: 401 });
   });

@@ -31,12 +31,12 @@ describe("sign-up", () => {
     ["another case", "gLOBEX"],
     ["a compatibility form", "Ｇｌｏｂｅｘ"],
   ])("refuses %s as conflict", async (_what, name) => {
-    await expect(signUp({ name, email: "other@globex.test", password })).rejects.toMatchObject({ status: 409, code: "conflict" });
+    await expect(signUp({ name, email: "other@globex.test", password, firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "conflict" });
     expect(await identity.orgs.isNameAvailable(name)).toBe(false);
   });
 
   it("refuses a known address whatever the password, and keeps nothing of the try", async () => {
-    await expect(signUp({ name: "Initech", email: "ANN@globex.test", password: "something else" })).rejects.toMatchObject({ status: 409, code: "email_taken" });
+    await expect(signUp({ name: "Initech", email: "ANN@globex.test", password: "something else", firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "email_taken" });
     expect(await identity.orgs.isNameAvailable("Initech")).toBe(true);
   });
 
@@ -46,22 +46,22 @@ describe("sign-up", () => {
     ["the address", "hooli@hooli.test", "equals_email"],
     ["the name", "Hooli Incorporated", "equals_organization"],
   ])("refuses a password that is %s", async (_what, bad, code) => {
-    const refused = signUp({ name: "Hooli Incorporated", email: "hooli@hooli.test", password: bad });
+    const refused = signUp({ name: "Hooli Incorporated", email: "hooli@hooli.test", password: bad, firstName: "Ann" });
     await expect(refused).rejects.toMatchObject({ status: 400, code: "validation_error", fields: [{ field: "password", code }] });
   });
 
   it("names what is missing", async () => {
-    await expect(signUp({ name: "Empty" })).rejects.toMatchObject({ status: 400, fields: [{ field: "email" }, { field: "password" }] });
+    await expect(signUp({ name: "Empty" })).rejects.toMatchObject({ status: 400, fields: [{ field: "email" }, { field: "password" }, { field: "first_name" }] });
   });
 
   it("lets one of many who want a name at once have it", async () => {
-    const wanted = Array.from({ length: 8 }, (_, at) => signUp({ name: "Race", email: `r${at}@race.test`, password }));
+    const wanted = Array.from({ length: 8 }, (_, at) => signUp({ name: "Race", email: `r${at}@race.test`, password, firstName: "Ann" }));
     const settled = await Promise.allSettled(wanted);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
   it("makes a further organization for a signed-in person, who is asked for no password", async () => {
-    const first = await signUp({ name: "First", email: "two@orgs.test", password });
+    const first = await signUp({ name: "First", email: "two@orgs.test", password, firstName: "Ann" });
     const second = await signUp({ name: "Second" }, await identity.me(first.accessToken));
     expect(second.userUuid).toBe(first.userUuid);
     const caller = await identity.me(second.accessToken);
@@ -73,8 +73,8 @@ describe("sign-up", () => {
 
 describe("closed sign-up", () => {
   it("is for platform admins, for themselves or for somebody new", async () => {
-    const request = { name: "Closed", email: "c@closed.test", password };
-    await expect(signUp(request, undefined, closed)).rejects.toMatchObject({ status: 401 });
+    const request = { name: "Closed", email: "c@closed.test", password, firstName: "Ann" };
+    await expect(signUp(request, undefined, closed)).rejects.toMatchObject({ status: 403, code: "forbidden" });
     const admin = await closed.me((await closed.loginOwner()).accessToken);
     const own = await signUp({ name: "Own" }, admin, closed);
     expect(own.userUuid).toBe(admin.userUuid);

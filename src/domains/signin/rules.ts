@@ -2,11 +2,10 @@ import type { Caller } from "../../platform/caller.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 
-/** Refuses who may not make an organization: where sign-up is closed, everybody but platform admins. */
+/** Refuses who may not make an organization: where sign-up is closed, everybody but platform admins. Throws `forbidden`. */
 export function maySignUp(caller: Pick<Caller, "isPlatformAdmin" | "userUuid"> | undefined, openSignup: boolean): void {
   if (caller !== undefined && caller.userUuid === null) throw errors.forbidden();
   if (openSignup || caller?.isPlatformAdmin === true) return;
-  if (caller === undefined) throw errors.unauthorized({ message: "Sign-up is closed; a platform administrator makes organizations." });
   throw errors.forbidden({ message: "Sign-up is closed; a platform administrator makes organizations." });
 }
 

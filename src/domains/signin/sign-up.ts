@@ -39,7 +39,7 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   async function newPerson(request: SignUpRequest): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password, firstName, lastName } = request;
-    if (email === undefined || password === undefined) throw errors.validation({ fields: missing(email === undefined, password === undefined) });
+    if (email === undefined || !password || !firstName) throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
     await users.people.demandGoodPassword(password, { email: email.address, orgName: request.name });
     return { email, firstName, lastName, passwordHash: await hasher.hash(password), confirmed: false };
   }
@@ -64,8 +64,8 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   return {
     /**
      * Makes an organization. Without a caller a new person signs up; a signed-in person makes a further one of
-     * their own; a platform admin may name another owner, a new person. Throws `unauthorized` or `forbidden` where
-     * sign-up is closed, 400 `validation_error`, 409 `conflict` for the name, 409 `email_taken`.
+     * their own; a platform admin may name another owner, a new person. Throws `forbidden` where sign-up
+     * is closed, 400 `validation_error`, 409 `conflict` for the name, 409 `email_taken`.
      */
     async signUp(caller: Caller | undefined, request: SignUpRequest, info: RequestInfo): Promise<SignedUp> {
       maySignUp(caller, config.openSignup);
@@ -98,7 +98,7 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   };
 }
 
-function missing(email: boolean, password: boolean): FieldViolation[] {
-  const names = [...(email ? ["email"] : []), ...(password ? ["password"] : [])];
+function missing(fields: Readonly<Record<string, unknown>>): FieldViolation[] {
+  const names = Object.keys(fields).filter((name) => !fields[name]);
   return names.map((field) => ({ field, code: "required", message: "is required" }));
 }
