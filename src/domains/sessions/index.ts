@@ -14,6 +14,7 @@ import { createOpen } from "./open.ts";
 import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
+import { markSecondFactor, secondFactorAt } from "./store.ts";
 import { createTokens } from "./tokens.ts";
 
 export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
@@ -55,6 +56,8 @@ export function createSessions(deps: SessionsDeps) {
     /** Sessions for people who have proven who they are. */
     open: createOpen(opening),
     own,
+    /** Proof of the second factor in a session: noting it, and when it was last given. */
+    secondFactor: { mark: markSecondFactor, provenAt: secondFactorAt },
     ...refreshing,
     /** The caller behind an access token; for the gate. */
     authenticate: createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen }),

@@ -38,6 +38,8 @@ export interface OpenRequest {
   /** When; default now. */
   authTime?: Date | undefined;
   info: RequestInfo;
+  /** The second factor was among it. */
+  secondFactor?: boolean;
   /** Lifetime of the access token, milliseconds; default that of a pair. */
   accessTtlMs?: number | undefined;
 }
@@ -79,6 +81,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       userAgent: info.userAgent,
       expiresAt,
       refreshUntil,
+      secondFactorAt: request.secondFactor === true ? now : null,
     });
     if (standing.org !== null) await markUsed(tx, standing.org.uuid, standing.userUuid, now);
     const { accessToken, expiresIn } = await tokens.mint(tx, { standing, sessionId, amr, authTime, ttlMs });

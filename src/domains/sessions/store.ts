@@ -15,14 +15,16 @@ export interface NewSession {
   expiresAt: Date;
   /** No refresh goes beyond this; null for a session that cannot be refreshed. */
   refreshUntil: Date | null;
+  /** When the second factor was proven, where it was. */
+  secondFactorAt: Date | null;
 }
 
 /** Stores a session. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at, refresh_until)
-     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11)`,
+       expires_at, refresh_until, second_factor_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12)`,
     [
       session.uuid,
       session.userUuid,
@@ -35,6 +37,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
       session.userAgent,
       session.expiresAt,
       session.refreshUntil,
+      session.secondFactorAt,
     ],
   );
 }
@@ -42,6 +45,17 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 /** Notes which of their organizations somebody used last. */
 export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
   await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
+}
+
+/** Notes that the second factor was proven in a session. */
+export async function markSecondFactor(tx: Tx, uuid: string, at: Date): Promise<void> {
+  await tx.query("update sessions set second_factor_at = $2 where uuid = $1", [uuid, at]);
+}
+
+/** When the second factor was last proven in a session; null where it never was. */
+export async function secondFactorAt(tx: Tx, uuid: string): Promise<Date | null> {
+  const rows = await tx.query<{ second_factor_at: Date | null }>("select second_factor_at from sessions where uuid = $1", [uuid]);
+  return rows[0]?.second_factor_at ?? null;
 }
 
 /** Ends a session; false when it was not live. */

@@ -114,6 +114,13 @@ export function createPeople({ database, clock, random }: UsersDeps) {
       if (fault !== undefined) throw errors.validation({ fields: [fault] });
     },
 
+    /** Locks the row of somebody until the transaction ends, against every change of their credentials and factors. */
+    async lock(tx: Tx, userUuid: string): Promise<void> {
+      await store.lockPerson(tx, userUuid);
+    },
+
+    /** What the password of somebody is judged by. */
+    findPassword: (userUuid: string) => store.findPassword(database, userUuid),
     /** What a password login is judged by. */
     findForLogin: (email: Email, nameKey: string) => store.findForLogin(database, email.key, nameKey),
     /** Stores a stronger hash of the same password. */

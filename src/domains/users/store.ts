@@ -105,6 +105,12 @@ export interface PasswordRow {
   credentials_version: number;
 }
 
+/** What is known of somebody's password. */
+export async function findPassword(database: Database, userUuid: string): Promise<PasswordRow | undefined> {
+  const sql = "select id, uuid, email, password_hash, credentials_version from people where uuid = $1";
+  return (await database.prepared<PasswordRow>("users_password", sql, [userUuid]))[0];
+}
+
 /** What a password login is judged by: the person, if they are an active member of the organization of that name. */
 export interface LoginRow extends PasswordRow {
   org_uuid: string | null;
