@@ -1,0 +1,49 @@
+import type { RequestInfo } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { PasswordHasher } from "../../platform/crypto/password.ts";
+import type { Sealer } from "../../platform/crypto/sealed.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Post } from "../../platform/outgoing/post.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Access } from "../access/index.ts";
+import type { Audit } from "../audit/index.ts";
+import type { Sessions } from "../sessions/index.ts";
+import type { Users } from "../users/index.ts";
+
+/** What second factors and step-up are made of. */
+export interface MfaDeps {
+  database: Database;
+  clock: Clock;
+  random: Pick<Random, "bytes" | "uuid">;
+  /** Seals with the instance key. */
+  sealer: Sealer;
+  hasher: Pick<PasswordHasher, "verify">;
+  post: Post;
+  audit: Pick<Audit, "record" | "recordFailure">;
+  users: { people: Pick<Users["people"], "lock" | "findPassword"> };
+  access: Pick<Access, "standing">;
+  sessions: Pick<Sessions, "open" | "tokens" | "secondFactor">;
+  /** What doors do once the second factor is proven, by name; they stand below and are filled in by compose.ts. */
+  continuations: Readonly<Record<string, Continuation>>;
+  config: MfaConfig;
+}
+
+/**
+ * What a door still had to do when it asked for the second factor, in the transaction that opens the session.
+ * Answers the organization the session acts in. What it throws undoes the challenge: no code is used up.
+ */
+export type Continuation = (tx: Tx, pending: { userUuid: string; payload: Readonly<Record<string, unknown>> }, info: RequestInfo) => Promise<string | null>;
+
+/** Settings; times in milliseconds. */
+export interface MfaConfig {
+  /** Public URL of the service, no trailing slash. */
+  baseUrl: string;
+  /** Elevated tokens, and the age a proof of the second factor may have. */
+  elevatedMs: number;
+  mfaTokenMs: number;
+  /** Step-up challenges. */
+  stepUpMs: number;
+  /** Step-up challenges by mail. */
+  magicLinkMs: number;
+  stepUpLockMs: number;
+}

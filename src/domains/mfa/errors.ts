@@ -1,0 +1,21 @@
+import { defineErrors } from "../../platform/errors.ts";
+
+/** Errors of second factors and step-up. */
+export const mfaErrors = defineErrors({
+  wrongCode: [401, "unauthorized", "The code is wrong, expired or used; take the one the authenticator shows now."],
+  badToken: [401, "unauthorized", "The mfa_token is not valid, has expired or is used up; sign in again."],
+  noFactor: [404, "not_found", "No such factor of yours."],
+  notPending: [404, "not_found", "No such factor of yours that waits for its first code."],
+  tooManyFactors: [422, "unprocessable", "You have as many factors as one may have; delete one first."],
+  noActiveFactor: [409, "conflict", "Recovery codes need an active factor; verify one first."],
+  proofRequired: [403, "step_up_required", "Changing factors needs a recent proof of the second factor; step up with a code of it and try again."],
+  tooManyAttempts: [429, "too_many_attempts", "Too many wrong answers; wait and try again."],
+});
+
+/** Errors of step-up alone. */
+export const stepUpErrors = defineErrors({
+  invalidCode: [400, "invalid_code", "The answer to the challenge is wrong."],
+  expired: [400, "expired_challenge", "The challenge has expired; ask for another."],
+  notFound: [404, "not_found", "No such challenge of this session."],
+  gone: [410, "challenge_gone", "The challenge has been answered already; ask for another."],
+});

@@ -1,0 +1,109 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import { generateTotpSecret, otpauthUri } from "../../platform/crypto/totp.ts";
+import { ServiceError } from "../../platform/errors.ts";
+import { actorOf } from "../audit/index.ts";
+import { settled } from "./budget.ts";
+import type { Budgets } from "./budget.ts";
+import type { MfaDeps } from "./deps.ts";
+import { mfaErrors } from "./errors.ts";
+import { secretContext } from "./judge.ts";
+import type { Judge } from "./judge.ts";
+import { personOf } from "./proof.ts";
+import type { RecentProof } from "./proof.ts";
+import { mostFactors } from "./rules.ts";
+import * as store from "./store.ts";
+import type { FactorRow } from "./store.ts";
+
+/** Name authenticator apps show. */
+const issuer = "Atrium";
+
+/** A factor that has just been made; the only time its secret is shown. */
+export interface NewFactor {
+  id: number;
+  userId: number;
+  label: string | null;
+  /** base32. */
+  secret: string;
+  otpauthUri: string;
+  createdAt: Date;
+}
+
+/** A person's own factors (decisions 4.1). All throw 403 `step_up_required` as `RecentProof.demand` does. */
+export function createFactors({ database, clock, random, sealer, audit, users, access, sessions }: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
+  function event(caller: Caller, info: RequestInfo, type: "mfa.enrolled" | "mfa.disabled", id: number) {
+    const { userUuid, orgUuid } = caller;
+    return { type, userUuid, orgUuid, info, actor: actorOf(caller), resource: { type: "mfa_factor", id: String(id) } };
+  }
+
+  return {
+    /** The caller's factors, pending and active. */
+    list: (caller: Caller): Promise<FactorRow[]> => store.factorsOf(database, personOf(caller)),
+
+    /** Whether the caller has an active factor and unused recovery codes. */
+    async status(caller: Caller): Promise<{ hasActiveTotp: boolean; hasRecoveryCodes: boolean }> {
+      const { active, codes } = await store.factorStatus(database, personOf(caller));
+      return { hasActiveTotp: active, hasRecoveryCodes: codes };
+    },
+
+    /** Makes a pending factor. Throws 422 `unprocessable` beyond ten. */
+    async create(caller: Caller, label: string | undefined): Promise<NewFactor> {
+      const userUuid = personOf(caller);
+      const secret = generateTotpSecret(random);
+      const name = label === undefined || label.trim() === "" ? null : label.trim();
+      const createdAt = dateOf(clock);
+      return database.transaction(async (tx) => {
+        await users.people.lock(tx, userUuid);
+        await proof.demand(tx, caller);
+        const person = await access.standing(tx, userUuid, null);
+        if (person === undefined) throw new Error("a caller's person is gone");
+        if ((await store.countFactors(tx, userUuid)) >= mostFactors) throw mfaErrors.tooManyFactors();
+        const id = await store.insertFactor(tx, userUuid, name, sealer.seal(secret, secretContext(userUuid)), createdAt);
+        const uri = otpauthUri({ issuer, account: person.email, secret, label: name ?? undefined });
+        return { id, userId: person.id, label: name, secret, otpauthUri: uri, createdAt };
+      }, caller);
+    },
+
+    /**
+     * Activates a pending factor with a code of it, which is a proof of the second factor too. Throws 404 `not_found`
+     * for any other factor, 429 `too_many_attempts`, 401 `unauthorized` for a wrong code.
+     */
+    async verify(caller: Caller, id: number, code: string, info: RequestInfo): Promise<{ id: number; activatedAt: Date }> {
+      const userUuid = personOf(caller);
+      const at = dateOf(clock);
+      const outcome = await database.transaction(async (tx): Promise<ServiceError | Date> => {
+        await users.people.lock(tx, userUuid);
+        await proof.demand(tx, caller);
+        const factor = await store.findFactor(tx, userUuid, id);
+        if (factor?.status !== "pending") throw mfaErrors.notPending();
+        const attempt = await budgets.begin(tx, userUuid, "second_factor");
+        const refusal = attempt.refusal ?? ((await judge.activation(tx, userUuid, factor, code)) ? undefined : mfaErrors.wrongCode());
+        if (refusal !== undefined) {
+          if (attempt.refusal === undefined) await attempt.failed();
+          await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "failure", metadata: { code: refusal.code, factor_id: id } });
+          return refusal;
+        }
+        await attempt.passed();
+        await sessions.secondFactor.mark(tx, caller.sessionId ?? "", at);
+        await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "success", metadata: { factor_id: id, factor_type: "totp" } });
+        return at;
+      });
+      return { id, activatedAt: settled(outcome) };
+    },
+
+    /** Disables a factor; with the last active one the recovery codes are void. Throws 404 `not_found`. */
+    async remove(caller: Caller, id: number, info: RequestInfo): Promise<void> {
+      const userUuid = personOf(caller);
+      await database.transaction(async (tx) => {
+        await users.people.lock(tx, userUuid);
+        await proof.demand(tx, caller);
+        const factor = await store.findFactor(tx, userUuid, id);
+        if (factor === undefined || !(await store.disableFactor(tx, id, dateOf(clock)))) throw mfaErrors.noFactor();
+        const last = !(await store.hasActiveFactor(tx, userUuid));
+        if (last) await store.dropRecoveryCodes(tx, userUuid);
+        const metadata = { factor_id: id, factor_type: "totp", was: factor.status, last };
+        await audit.record(tx, { ...event(caller, info, "mfa.disabled", id), outcome: "success", metadata });
+      }, caller);
+    },
+  };
+}

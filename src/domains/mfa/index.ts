@@ -1,0 +1,34 @@
+import { createBudgets } from "./budget.ts";
+import { createChallenge } from "./challenge.ts";
+import type { MfaDeps } from "./deps.ts";
+import { createFactors } from "./factors.ts";
+import { createGatekeeper } from "./gatekeeper.ts";
+import { createJudge } from "./judge.ts";
+import { createRecentProof } from "./proof.ts";
+import { createRecoveryCodes } from "./recovery-codes.ts";
+import { createStepUp } from "./step-up.ts";
+
+export type { Continuation, MfaConfig, MfaDeps } from "./deps.ts";
+export type { FirstStep, Gatekeeper, SecondFactorNeeded } from "./gatekeeper.ts";
+export type { SecondStep } from "./challenge.ts";
+export type { StepUpAnswer } from "./step-up-rules.ts";
+export { mfaRpc, stepUpRpc } from "./rpc.ts";
+
+/** Second factors, recovery codes, step-up. */
+export function createMfa(deps: MfaDeps) {
+  const judge = createJudge(deps);
+  const budgets = createBudgets(deps);
+  const proof = createRecentProof(deps);
+  return {
+    /** The second factor at the doors. */
+    gatekeeper: createGatekeeper(deps),
+    /** The challenge that completes a sign-in. */
+    challenge: createChallenge(deps, judge, budgets),
+    factors: createFactors(deps, judge, budgets, proof),
+    recoveryCodes: createRecoveryCodes(deps, proof),
+    stepUp: createStepUp(deps, judge, budgets),
+  };
+}
+
+/** Second factors as other domains see them. */
+export type Mfa = ReturnType<typeof createMfa>;

@@ -1,0 +1,66 @@
+import type { Tx } from "../../platform/db/types.ts";
+import { triesPerToken } from "./rules.ts";
+
+/** A sign-in that waits for the second factor. */
+export interface PendingRow {
+  user_uuid: string;
+  org_uuid: string | null;
+  credentials_version: number;
+  device_uuid: string | null;
+  amr: string[];
+  continuation: { name: string; payload: Record<string, unknown> } | null;
+  /** Neither used, nor expired, nor worn out by failures. */
+  live: boolean;
+}
+
+/** A sign-in to store; only the token's hash is. */
+export interface PendingSignIn {
+  hash: Buffer;
+  userUuid: string;
+  orgUuid: string | null;
+  credentialsVersion: number;
+  deviceUuid: string | null;
+  amr: readonly string[];
+  continuation: { name: string; payload: Readonly<Record<string, unknown>> } | null;
+  at: Date;
+  expiresAt: Date;
+}
+
+/** Stores a sign-in that waits, and forgets those of the person that waited in vain. */
+export async function insertPending(tx: Tx, pending: PendingSignIn): Promise<void> {
+  await tx.query("delete from mfa_tokens where user_uuid = $1 and expires_at <= $2", [pending.userUuid, pending.at]);
+  await tx.query(
+    `insert into mfa_tokens (hash, user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9)`,
+    [
+      pending.hash,
+      pending.userUuid,
+      pending.orgUuid,
+      pending.credentialsVersion,
+      pending.deviceUuid,
+      pending.amr,
+      pending.continuation === null ? null : JSON.stringify(pending.continuation),
+      pending.at,
+      pending.expiresAt,
+    ],
+  );
+}
+
+/** The sign-in behind a token, dead or live. */
+export async function findPending(tx: Tx, hash: Buffer, at: Date): Promise<PendingRow | undefined> {
+  const sql = `select user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation,
+      (used_at is null and expires_at > $2 and failures < $3) as live
+    from mfa_tokens where hash = $1`;
+  return (await tx.query<PendingRow>(sql, [hash, at, triesPerToken]))[0];
+}
+
+/** Counts a wrong code against the token it came with. */
+export async function countTokenFailure(tx: Tx, hash: Buffer): Promise<void> {
+  await tx.query("update mfa_tokens set failures = failures + 1 where hash = $1", [hash]);
+}
+
+/** Uses a token up: one winner however many try. False when it is dead. */
+export async function usePending(tx: Tx, hash: Buffer, at: Date): Promise<boolean> {
+  const sql = "update mfa_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 and failures < $3 returning hash";
+  return (await tx.query(sql, [hash, at, triesPerToken])).length === 1;
+}
