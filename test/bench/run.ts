@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const report = { at: new Date().toISOString(), machine: facts, options, outcomes, failures };
   writeFileSync(new URL("latest.json", results), `${JSON.stringify(report, null, 2)}\n`);
   log(`\n${table(outcomes)}`);
-  for (const failure of failures) log(`not measured: ${failure}`);
+  for (const failure of failures) log(`not measured: ${failure.split("\n", 1)[0] ?? ""}`);
   if (failures.length > 0) process.exitCode = 1;
 }
 
