@@ -23,5 +23,14 @@ export default defineConfig(
   },
   // Scripts and test helpers that speak to a person.
   { files: ["src/main.ts", "src/launch/**", "test/**"], rules: { "no-console": "off" } },
+  // Tests look into answers of the wire as they come; a wrong guess fails the test.
+  {
+    files: ["test/**"],
+    rules: {
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+    },
+  },
   { files: ["**/*.{js,mjs}"], extends: [tseslint.configs.base] },
 );
