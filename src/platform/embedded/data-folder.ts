@@ -1,5 +1,5 @@
 import { accessSync, chmodSync, constants, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Random } from "../random.ts";
 import { systemRandom } from "../random.ts";
 import { StartError } from "./start-error.ts";
@@ -14,7 +14,7 @@ export function openDataFolder(path: string): string {
   const folder = resolve(path);
   try {
     if (!existsSync(folder)) {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
     }
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -22,6 +22,12 @@ export function openDataFolder(path: string): string {
     throw new StartError(`The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions or set SERVICE_DATA_DIR to another folder.`, error);
   }
   return realpathSync(folder);
+}
+
+/** As `mkdir -p`. Node's own recursion never ends where the system refuses a new folder with ENOENT, as in /proc. */
+function makeFolder(folder: string): void {
+  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+  if (!existsSync(folder)) mkdirSync(folder);
 }
 
 /**
