@@ -156,6 +156,26 @@ describe("migrations", () => {
     await Promise.all(homes.map((one) => one.close()));
   });
 
+  test("run as an ordinary owner, for a service that connects as somebody else", async () => {
+    const empty = await testDatabase({ empty: true });
+    const [owner, app] = [`owner_${process.pid}`, `app_${process.pid}`];
+    const as = (user: string) => Object.assign(new URL(empty.url), { username: user, password: "p" }).href;
+    const name = new URL(empty.url).pathname.slice(1);
+    try {
+      await runSql(empty.url, `create role ${owner} login password 'p'; create role ${app} login password 'p'; alter database ${name} owner to ${owner}`);
+      await expect(migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog })).rejects.toThrow(/let an administrator run/);
+      await runSql(empty.url, `grant atrium_app to ${owner} with admin option`);
+      await migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog });
+      const opened = await openDatabase({ url: as(app), entities: [], migrations: all, clock, log: silentLog });
+      expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
+      expect(await opened.prepared("who", "select current_user as who, session_user as login", [])).toEqual([{ who: "atrium_app", login: app }]);
+      await opened.close();
+    } finally {
+      await empty.close();
+      await runSql(home.url, `drop role if exists ${app}; drop role if exists ${owner}`);
+    }
+  });
+
   test("that fail leave nothing behind, and readiness says what is missing", async () => {
     const broken = defineMigration("9998-broken", ["create table half (id int)", "select nonsense"]);
     const list = [...all, broken];

@@ -1,6 +1,9 @@
 import { OptimisticLockError } from "@mikro-orm/core";
 import { errors, ServiceError } from "../errors.ts";
 
+/** The database could not be reached or prepared; the message is one line and free of secrets. */
+export class DatabaseStartError extends Error {}
+
 /** Network and SQLSTATE codes that mean "the database is away", not "the statement is wrong". */
 const away = new Set([
   "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT",

@@ -12,8 +12,8 @@ import { createTransaction } from "./transaction.ts";
 import type { Database } from "./types.ts";
 
 export type * from "./types.ts";
-export { violatedConstraint } from "./failure.ts";
-export { DatabaseStartError, defineMigration, migrate } from "./migrator.ts";
+export { DatabaseStartError, violatedConstraint } from "./failure.ts";
+export { defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
 export { grantApp, grantAppendOnly, grantRead, grantSequence } from "./grants.ts";
 export { createOutbox } from "./outbox.ts";

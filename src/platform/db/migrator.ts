@@ -6,7 +6,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import { describeDatabase, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { isUnavailable } from "./failure.ts";
+import { DatabaseStartError, isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
@@ -26,9 +26,6 @@ export function defineMigration(name: string, statements: readonly string[]): Mi
   };
   return { name, class: migration };
 }
-
-/** The database could not be reached or prepared; the message is one line and free of secrets. */
-export class DatabaseStartError extends Error {}
 
 export interface MigrateOptions {
   /** The role that owns the schema. */

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { setTimeout as sleep } from "node:timers/promises";
 import { appRole } from "./connection.ts";
+import { DatabaseStartError } from "./failure.ts";
 
 /**
  * Makes the restricted role when the cluster has none, and lets the connecting user and `appUser` take it. Roles belong to the
@@ -40,7 +41,7 @@ async function mayTakeRole(client: pg.Client, user: string): Promise<boolean> {
 
 function explain(error: Error): Error {
   if ((error as { code?: string }).code !== "42501") return error;
-  return new Error(
+  return new DatabaseStartError(
     `The migrating role may not make or grant the role ${appRole}; let an administrator run: ` +
       `create role ${appRole} nologin; grant ${appRole} to <the service's user>;`,
     { cause: error },
