@@ -13,6 +13,8 @@ import { actorOf, createAudit } from "../domains/audit/index.ts";
 import { createKeys } from "../domains/keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
 import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
+import { createMfa } from "../domains/mfa/index.ts";
+import type { Continuation } from "../domains/mfa/index.ts";
 import { createOrgs } from "../domains/orgs/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
 import { createSignin } from "../domains/signin/index.ts";
@@ -64,9 +66,22 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAt) => market().voidedApps(appIds, issuedAt),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
+  const post = createPost(sealer);
+  // What doors do after the second factor; the doors stand below, so they are entered here by name.
+  const continuations: Record<string, Continuation> = {};
+  const mfa = createMfa({
+    database, clock, random, sealer, hasher, post, audit, users, access, sessions, continuations,
+    config: {
+      baseUrl,
+      elevatedMs: ttl.elevatedMs,
+      mfaTokenMs: ttl.mfaTokenMs,
+      stepUpMs: ttl.stepUpMs,
+      magicLinkMs: ttl.magicLinkMs,
+      stepUpLockMs: patience.stepUpLockMs,
+    },
+  });
   const signin = createSignin({
-    database, clock, random, hasher, audit, orgs, users, access, keys, sessions,
-    post: createPost(sealer),
+    database, clock, random, hasher, post, audit, orgs, users, access, keys, sessions, mfa,
     config: {
       baseUrl,
       openSignup: config.openSignup,
@@ -103,7 +118,7 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, access, keys, sessions, signin, marketplace };
+  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace };
 }
 
 /** Every domain, built. */

@@ -8,6 +8,7 @@ import { accessRpc, organizationsRpc, rolesRpc } from "../domains/access/index.t
 import { auditRpc } from "../domains/audit/index.ts";
 import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
 import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
+import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc } from "../domains/sessions/index.ts";
 import { signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
@@ -20,12 +21,14 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, audit, keys, marketplace, orgs, sessions, signin, users } = domains;
+  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, accessRpc(access)),
     registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin) }),
     rolesRpc(access),
+    mfaRpc(mfa),
+    stepUpRpc(mfa),
     auditRpc(audit),
     signingKeysRpc(keys),
     publisherRpc(marketplace),

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLocalJWKSet, jwtVerify } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { info, openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -28,7 +28,7 @@ describe("key sets", () => {
     const { keys } = await identity.keys.jwks.ofInstance();
     expect(keys).toHaveLength(1);
     const { devToken } = await identity.signin.magicLink.send({ email: "free@nowhere.test" });
-    const { accessToken } = await identity.signin.magicLink.verify(devToken ?? "", info);
+    const { accessToken } = opened(await identity.signin.magicLink.verify(devToken ?? "", info));
     await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 

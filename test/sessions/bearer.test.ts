@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt, SignJWT, UnsecuredJWT } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { info, openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -93,7 +93,7 @@ describe("an access token", () => {
 describe("a person's sessions", () => {
   it("are listed with the present one marked, and without those that ended", async () => {
     const made = await identity.signin.signUp.signUp(undefined, { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" }, info);
-    const login = () => identity.signin.password.login({ email: "l@lists.test", password: "a long enough one", orgName: "Lists" }, info);
+    const login = async () => opened(await identity.signin.password.login({ email: "l@lists.test", password: "a long enough one", orgName: "Lists" }, info));
     const [second, third] = [await login(), await login()];
     await identity.sessions.own.logout(await identity.me(third.accessToken), info);
     const caller = await identity.me(second.accessToken);

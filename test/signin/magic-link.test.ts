@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { info, openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -20,7 +20,7 @@ async function link(request: { email: string; orgUuid?: string; redirectTo?: str
   return devToken ?? "";
 }
 
-const verify = (token: string) => identity.signin.magicLink.verify(token, info);
+const verify = async (token: string) => opened(await identity.signin.magicLink.verify(token, info));
 const unauthorized = { status: 401, code: "unauthorized" };
 
 describe("magic link", () => {

@@ -1,6 +1,8 @@
 import { createAccess } from "../../src/domains/access/index.ts";
 import { createAudit } from "../../src/domains/audit/index.ts";
 import { createKeys } from "../../src/domains/keys/index.ts";
+import { createMfa } from "../../src/domains/mfa/index.ts";
+import type { Continuation, SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createSignin } from "../../src/domains/signin/index.ts";
@@ -80,12 +82,22 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({ ...shared, audit, access, keys, voidedApps: async (ids) => new Set(ids.filter((id) => apps.voided.has(id))), config: { baseUrl, ttls } });
   const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000 };
-  const signin = createSignin({ ...shared, hasher, post: createPost(sealer), audit, orgs, users, access, keys, sessions, config });
+  const post = createPost(sealer);
+  const continuations: Record<string, Continuation> = {};
+  const mfaConfig = { baseUrl, elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpMs: 300_000, magicLinkMs: 900_000, stepUpLockMs: 300_000 };
+  const mfa = createMfa({ ...shared, hasher, post, audit, users, access, sessions, continuations, config: mfaConfig });
+  const signin = createSignin({ ...shared, hasher, post, audit, orgs, users, access, keys, sessions, mfa, config });
   return {
-    apps, orgs, users, audit, access, keys, sessions, signin,
+    apps, orgs, users, audit, access, keys, sessions, mfa, continuations, signin,
     /** The caller behind a token. */
     me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
-    /** The bootstrapped owner signs in. */
-    loginOwner: () => signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
+    /** The bootstrapped owner signs in, who has no second factor. */
+    loginOwner: async () => opened(await signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info)),
   };
+}
+
+/** What a door answered somebody without a second factor. */
+export function opened<T extends object>(answer: T): Exclude<T, SecondFactorNeeded> {
+  if ("mfaRequired" in answer) throw new Error("the second factor is asked for");
+  return answer as Exclude<T, SecondFactorNeeded>;
 }

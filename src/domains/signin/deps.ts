@@ -6,6 +6,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { Keys } from "../keys/index.ts";
+import type { Mfa } from "../mfa/index.ts";
 import type { Orgs } from "../orgs/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import type { Users } from "../users/index.ts";
@@ -23,6 +24,7 @@ export interface SigninDeps {
   access: Access;
   keys: Keys;
   sessions: Sessions;
+  mfa: Pick<Mfa, "gatekeeper">;
   config: SigninConfig;
 }
 

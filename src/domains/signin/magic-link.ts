@@ -5,6 +5,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
+import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession } from "../sessions/index.ts";
 import type { SigninDeps } from "./deps.ts";
 import { magicLinkMail } from "./mails.ts";
@@ -26,8 +27,13 @@ export interface MagicSignIn extends OpenedSession {
   redirectTo: string | undefined;
 }
 
+/** The call for the second factor of somebody who opened a link. */
+export interface MagicSecondFactor extends SecondFactorNeeded {
+  redirectTo: string | undefined;
+}
+
 /** The door for mailed links (decisions 3.6). */
-export function createMagicLink({ database, clock, random, post, audit, orgs, users, access, sessions, config }: SigninDeps) {
+export function createMagicLink({ database, clock, random, post, audit, orgs, users, access, sessions, mfa, config }: SigninDeps) {
   /** The organization a link signs in to: the one asked for where it admits the person, else the one last used. */
   async function organizationFor(tx: Tx, link: MailTokenRow, email: Email, userUuid: string, info: RequestInfo): Promise<string | null> {
     const asked = link.org_uuid === null ? undefined : await orgs.findIn(tx, link.org_uuid);
@@ -43,7 +49,7 @@ export function createMagicLink({ database, clock, random, post, audit, orgs, us
     return active;
   }
 
-  async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn> {
+  async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
     const email = parseEmail(link.email);
     if (email === undefined) throw new Error("a stored address cannot be read");
     const { person, lostCredentials } = await users.people.proven(tx, email);
@@ -52,10 +58,16 @@ export function createMagicLink({ database, clock, random, post, audit, orgs, us
     await tx.em.flush();
     const standing = await access.standing(tx, person.uuid, org);
     if (standing === undefined) throw new Error("a person or membership vanished under a lock");
+    const redirectTo = link.redirect_to ?? undefined;
+    const event = { type: "login.magic_link" as const, outcome: "success" as const, userUuid: person.uuid, orgUuid: org, info };
+    const needed = await mfa.gatekeeper.begin(tx, { standing, amr: ["mail"], info });
+    if (needed !== undefined) {
+      await audit.record(tx, { ...event, metadata: { method: "magic_link", mfa_required: true } });
+      return { ...needed, redirectTo };
+    }
     const opened = await sessions.open.alone(tx, { standing, amr: ["mail"], info, accessTtlMs: config.magicAccessMs });
-    const metadata = { method: "magic_link", session_id: opened.sessionId };
-    await audit.record(tx, { type: "login.magic_link", outcome: "success", userUuid: person.uuid, orgUuid: org, info, metadata });
-    return { ...opened, user: { userUuid: person.uuid, email: standing.email }, redirectTo: link.redirect_to ?? undefined };
+    await audit.record(tx, { ...event, metadata: { method: "magic_link", session_id: opened.sessionId } });
+    return { ...opened, user: { userUuid: person.uuid, email: standing.email }, redirectTo };
   }
 
   return {
@@ -76,8 +88,11 @@ export function createMagicLink({ database, clock, random, post, audit, orgs, us
       return { devToken: config.magicLinkDevEcho ? token : undefined, expiresInSeconds: Math.floor(config.magicLinkMs / 1000) };
     },
 
-    /** Signs in with the token of a link, once; makes the person if need be. Throws `unauthorized` for any other token. */
-    async verify(token: string, info: RequestInfo): Promise<MagicSignIn> {
+    /**
+     * Signs in with the token of a link, once, or asks for the second factor; makes the person if need be. Throws
+     * `unauthorized` for any other token.
+     */
+    async verify(token: string, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
       const hash = hashToken(token);
       const signedIn = await database.transaction(async (tx) => {
         const link = await useMailToken(tx, hash, "magic_link", dateOf(clock));

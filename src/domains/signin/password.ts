@@ -3,6 +3,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { foldName } from "../../platform/names.ts";
+import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginRow } from "../users/index.ts";
 import type { SigninDeps } from "./deps.ts";
@@ -20,7 +21,7 @@ export interface SignedIn extends OpenedPair {
 }
 
 /** The door for passwords. */
-export function createPasswordLogin({ database, hasher, audit, users, access, sessions, config }: SigninDeps) {
+export function createPasswordLogin({ database, hasher, audit, users, access, sessions, mfa, config }: SigninDeps) {
   /** The person, if this login could be theirs: an active member of the organization that has that name now. */
   async function candidate({ email, orgName }: PasswordLogin): Promise<{ row: LoginRow | undefined; org: string | null; member: boolean }> {
     const nameKey = foldName(orgName);
@@ -30,21 +31,27 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
     return { row, org, member: org !== null && row?.member === true };
   }
 
-  async function open(tx: Tx, row: LoginRow, org: string, info: RequestInfo): Promise<SignedIn | undefined> {
+  async function open(tx: Tx, row: LoginRow, org: string, info: RequestInfo): Promise<SignedIn | SecondFactorNeeded | undefined> {
     const standing = await access.standing(tx, row.uuid, org);
     if (standing === undefined || standing.credentialsVersion !== row.credentials_version) return undefined;
+    const event = { type: "login.password" as const, outcome: "success" as const, userUuid: row.uuid, orgUuid: org, info };
+    const needed = await mfa.gatekeeper.begin(tx, { standing, amr: ["pwd"], info });
+    if (needed !== undefined) {
+      await audit.record(tx, { ...event, metadata: { mfa_required: true } });
+      return needed;
+    }
     const opened = await sessions.open.pair(tx, { standing, amr: ["pwd"], info, accessTtlMs: config.accessMs });
-    const metadata = { session_id: opened.sessionId };
-    await audit.record(tx, { type: "login.password", outcome: "success", userUuid: row.uuid, orgUuid: org, info, metadata });
+    await audit.record(tx, { ...event, metadata: { session_id: opened.sessionId } });
     return { ...opened, user: { id: standing.id, email: standing.email } };
   }
 
   return {
     /**
-     * Signs in with a password into a named organization. Throws `unauthorized` for any wrong combination; whether
-     * the person, the organization or the membership exists shows neither in the answer nor in its cost.
+     * Signs in with a password into a named organization, or asks for the second factor. Throws `unauthorized` for
+     * any wrong combination; whether the person, the organization or the membership exists shows neither in the
+     * answer nor in its cost.
      */
-    async login(request: PasswordLogin, info: RequestInfo): Promise<SignedIn> {
+    async login(request: PasswordLogin, info: RequestInfo): Promise<SignedIn | SecondFactorNeeded> {
       const { row, org, member } = await candidate(request);
       const hash = member ? (row?.password_hash ?? null) : null;
       const { ok, rehash } = await hasher.verify(hash, request.password);
