@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { codeOf, filesBelow, importsOf, textOf } from "./sources.ts";
+
+/** Domains from the ground up: one imports only those before it, and of these only `index.ts`. */
+const domains = [
+  "audit", "orgs", "users", "access", "keys", "sessions", "mfa", "credentials", "vault", "pki", "webhooks", "signin", "scim", "marketplace", "billing", "templates", "gateway",
+];
+
+/** What each floor may stand on; a floor always may import itself. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  transcoding: ["google"],
+  platform: ["transcoding", "gen", "google"],
+  domains: ["platform", "transcoding", "gen"],
+  migrations: ["platform"],
+  server: ["platform", "transcoding", "domains", "gen", "google"],
+  worker: ["platform", "domains"],
+  launch: ["platform"],
+  compose: ["platform", "transcoding", "domains", "migrations", "server", "worker", "gen"],
+  console: ["gen"],
+  main: ["platform", "migrations", "launch", "compose"],
+};
+
+const files = filesBelow("src");
+
+/** `compose` for `src/compose.ts` and `src/compose/…`; `google` for the published annotations, which know nothing of Atrium. */
+function floorOf(file: string): string {
+  if (file.startsWith("gen/google/")) return "google";
+  if (file.startsWith("gen/")) return "gen";
+  return /^src\/([a-z]+)(?:\.ts$|\/)/u.exec(file)?.[1] ?? file;
+}
+
+const domainOf = (file: string): string | undefined => /^src\/domains\/([a-z]+)\//u.exec(file)?.[1];
+
+function faultOf(file: string, to: string): string | undefined {
+  if (!/^(?:src|gen|test|fbs|proto)\//u.test(to)) return to.startsWith(".") ? `leaves the repository` : undefined;
+  const [from, target] = [floorOf(file), floorOf(to)];
+  const [own, other] = [domainOf(file), domainOf(to)];
+  if (other !== undefined && own !== other) {
+    const allowed = own === undefined ? floors[from]?.includes("domains") : domains.indexOf(other) < domains.indexOf(own);
+    if (allowed !== true) return `${own ?? from} stands below ${other}`;
+    const workflow = file === "src/worker/workflows.ts" && /^src\/domains\/[a-z]+\/workflows\/[a-z-]+\.ts$/u.test(to);
+    return to.endsWith("/index.ts") || workflow ? undefined : "imports a domain past its index.ts";
+  }
+  return from === target || floors[from]?.includes(target) === true ? undefined : `${from} may not import ${target}`;
+}
+
+describe("imports", () => {
+  it("go downward only", () => {
+    const faults = files.flatMap((file) => importsOf(file).flatMap(({ to }) => faultOf(file, to) ?? []).map((fault) => `${file}: ${fault}`));
+    expect(faults).toEqual([]);
+  });
+
+  it("of a domain that the list does not know do not exist", () => {
+    const known = new Set(domains);
+    expect(files.map(domainOf).filter((name) => name !== undefined && !known.has(name))).toEqual([]);
+  });
+
+  it("of every file lie on a floor", () => {
+    expect(files.filter((file) => !(floorOf(file) in floors))).toEqual([]);
+  });
+
+  it("are told apart", () => {
+    expect(faultOf("src/platform/x.ts", "src/domains/orgs/index.ts")).toBeDefined();
+    expect(faultOf("src/domains/orgs/x.ts", "src/domains/users/index.ts")).toBeDefined();
+    expect(faultOf("src/domains/users/x.ts", "src/domains/orgs/store.ts")).toBeDefined();
+    expect(faultOf("src/transcoding/x.ts", "src/platform/errors.ts")).toBeDefined();
+    expect(faultOf("src/domains/users/x.ts", "src/domains/orgs/index.ts")).toBeUndefined();
+  });
+});
+
+describe("a workflow", () => {
+  it.each(files.filter((file) => file.includes("/workflows/")))("imports types and the Temporal SDK alone: %s", (file) => {
+    expect(importsOf(file).filter(({ to, typeOnly }) => !typeOnly && to !== "@temporalio/workflow" && !to.includes("/workflows/"))).toEqual([]);
+  });
+});
+
+describe("the environment", () => {
+  it("is read by the program's entry alone", () => {
+    const entries = ["src/main.ts", "src/launch/prepare-tests.ts", "src/launch/install.mjs"];
+    expect(files.filter((file) => /process\.env\b/u.test(codeOf(file)) && !entries.includes(file))).toEqual([]);
+  });
+});
+
+describe("time and chance", () => {
+  it("come in by the door", () => {
+    const doors = ["src/platform/clock.ts", "src/platform/random.ts"];
+    const ground = (file: string): boolean => file.startsWith("src/domains/") && !file.includes("/workflows/") && !doors.includes(file);
+    expect(files.filter((file) => ground(file) && /\bDate\.now\(|\bnew Date\(\)|Math\.random\(|\brandomUUID\(|\brandomBytes\(/u.test(textOf(file)))).toEqual([]);
+  });
+});
+
+describe("rpc.ts", () => {
+  it.each(files.filter((file) => file.endsWith("/rpc.ts") && file.startsWith("src/domains/")))("maps and asks no database: %s", (file) => {
+    expect(textOf(file)).not.toMatch(/\.query\(|\.prepared\(/u);
+  });
+});

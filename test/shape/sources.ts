@@ -1,0 +1,41 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The repository's folder. */
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Hand-written files below a folder of the repository, as `src/…`; what is generated is left out. */
+export function filesBelow(folder: string, endings: readonly string[] = [".ts", ".mjs", ".js", ".sh", ".lua"]): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((file) => path.posix.join(folder, file.split(path.sep).join("/")))
+    .filter((file) => endings.some((ending) => file.endsWith(ending)) && !file.includes("/gen/") && !file.includes("/node_modules/"))
+    .sort();
+}
+
+/** Text of a file of the repository. */
+export function textOf(file: string): string {
+  return readFileSync(path.join(root, file), "utf8");
+}
+
+/** Text of a file without whole-line comments. */
+export function codeOf(file: string): string {
+  return textOf(file).replaceAll(/^\s*(?:\/\/|\/?\*).*$/gmu, "");
+}
+
+/** One import of a file. */
+export interface Import {
+  /** A path of the repository, or a package. */
+  to: string;
+  typeOnly: boolean;
+}
+
+const statement = /^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gmu;
+
+/** Everything a file imports or exports again. */
+export function importsOf(file: string): Import[] {
+  return [...textOf(file).matchAll(statement)].map(([, type, from, dynamic]) => {
+    const to = from ?? dynamic ?? "";
+    return { to: to.startsWith(".") ? path.posix.join(path.posix.dirname(file), to) : to, typeOnly: type !== undefined };
+  });
+}
