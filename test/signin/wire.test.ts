@@ -113,7 +113,7 @@ describe("sessions", () => {
     expect(refreshed).toMatchObject({ status: 200, body: { token_type: "Bearer", expires_in: 420, device_uuid: login.device_uuid } });
     const bearer = refreshed.body.access_token as string;
     const { body: list } = await second.call("GET", "/api/auth/sessions", { token: bearer });
-    expect(list.data.filter((session: { current: boolean }) => session.current)).toHaveLength(1);
+    expect((list.data as { current: boolean }[]).filter((session) => session.current)).toHaveLength(1);
     expect(Object.keys(list.data[0]).sort()).toEqual(["created_at", "current", "device_uuid", "last_seen_at", "session_id"]);
     expect((await post("/api/auth/logout", undefined, bearer)).status).toBe(204);
     for (const instance of [app, second]) {
@@ -158,7 +158,7 @@ describe("organizations", () => {
     const made = await post("/api/organizations", { name: "Second of Acme" }, token);
     expect(made.status).toBe(201);
     const { body } = await app.call("GET", "/api/organizations", { token });
-    expect(body.data.map(({ name }: { name: string }) => name)).toEqual(["Acme", "Second of Acme"]);
+    expect((body.data as { name: string }[]).map(({ name }) => name)).toEqual(["Acme", "Second of Acme"]);
     expect(body).toMatchObject({ total: 2, limit: 50, offset: 0 });
   });
 

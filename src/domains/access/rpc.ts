@@ -1,6 +1,8 @@
+import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
+import { GetMeResponseSchema } from "../../../gen/atrium/access/v1/access_pb.ts";
+import type { AccessService, GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { RbacService } from "../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { caller } from "../../platform/caller.ts";
@@ -15,7 +17,7 @@ import type { Decision } from "./rules.ts";
 /** Introspection and entitlement checks; `/me` is a mapping of the verified caller and asks nobody. */
 export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessService>> {
   return {
-    getMe: (_request, context) => printCaller(caller(context)),
+    getMe: (_request, context) => describeCaller(caller(context)),
     checkEntitlement: async ({ feature, orgUuid }, context) => {
       const { granted, reason } = await access.check(caller(context), feature, orgUuid);
       return { granted, reason };
@@ -61,6 +63,15 @@ function window<T>(all: readonly T[], page: Page) {
 
 function printMembership({ created_at, org_uuid, role_id, is_owner, name, role }: MembershipRow) {
   return { orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status: "active", createdAt: timestampFromDate(created_at) };
+}
+
+// A caller object stays the same from request to request while nothing about the caller changes.
+const described = new WeakMap<Caller, GetMeResponse>();
+
+function describeCaller(who: Caller): GetMeResponse {
+  let message = described.get(who);
+  if (message === undefined) described.set(who, (message = create(GetMeResponseSchema, printCaller(who))));
+  return message;
 }
 
 function printCaller(who: Caller) {

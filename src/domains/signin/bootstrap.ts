@@ -12,20 +12,20 @@ export interface BootstrapRequest {
 }
 
 /** The first start on an empty database (decisions 2.1). */
-export function createBootstrap({ database, hasher, orgs, users, audit }: SigninDeps, founding: Founding) {
+export function createBootstrap({ database, hasher, orgs, audit }: SigninDeps, founding: Founding) {
   return {
     /** Whether the database has no organization yet. */
     isEmpty: async (): Promise<boolean> => !(await database.transaction((tx) => orgs.any(tx))),
 
     /**
      * On an empty database, makes the organization and its owner, who is also platform admin, operator and superuser.
-     * Answers whether it did: several instances may start at once, one of them makes it. Throws 400 `validation_error`.
+     * Answers whether it did: several instances may start at once, one of them makes it. The operator's choice of
+     * password is taken as it is. Throws 400 `validation_error`.
      */
     async bootstrap({ orgName, email: address, password }: BootstrapRequest): Promise<boolean> {
       if (await database.transaction((tx) => orgs.any(tx))) return false;
       const email = parseEmail(address);
       if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
-      await users.people.demandGoodPassword(password, { email: email.address, orgName });
       const [passwordHash, key] = await Promise.all([hasher.hash(password), founding.prepare()]);
       return database.transaction(async (tx) => {
         await lockBootstrap(tx);
