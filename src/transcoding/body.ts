@@ -58,27 +58,25 @@ function collect(request: NodeRequest, limit: number): Promise<Buffer> {
     let first: Buffer | undefined;
     let more: Buffer[] | undefined;
     let size = 0;
-    const done = (): void => {
-      request.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
-    };
+    let over = false;
     const onData = (chunk: Buffer): void => {
+      if (over) return;
       size += chunk.length;
       if (size > limit) {
-        done();
+        over = true;
         request.pause();
+        first = more = undefined;
         reject(tooLarge(limit));
       } else if (first === undefined) first = chunk;
       else (more ??= [first]).push(chunk);
     };
     const onEnd = (): void => {
-      done();
+      over = true;
       resolve(more === undefined ? (first ?? nothing) : Buffer.concat(more, size));
     };
+    // Listeners stay: taking four off costs more than calling them once in vain.
     const onClose = (): void => {
-      done();
-      // A late error must not end the process.
-      request.on("error", () => undefined);
-      reject(new Refusal("canceled", "the client went away"));
+      if (!over) reject(new Refusal("canceled", "the client went away"));
     };
     request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
   });

@@ -14,7 +14,6 @@ import type { Answer } from "./send.ts";
 import { streamAnswer } from "./stream.ts";
 import type { Limits, NodeRequest, NodeResponse, PrintedError, TranscoderOptions } from "./types.ts";
 
-const noParams: Readonly<Record<string, string>> = Object.freeze({});
 const noText: readonly PathText[] = [];
 
 /** One request on its way through the library. */
@@ -53,14 +52,15 @@ export class Call {
     try {
       const { variables, steps } = target.template;
       let path = noText;
-      let params = noParams;
       if (variables.length > 0) {
         const open = steps[steps.length - 1] === "**";
         path = variables.map((variable) => captured(segments, variable, open && variable.to === steps.length));
-        params = Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
       }
-      const gated = this.options.gate?.(context, params, target.route);
-      if (gated !== undefined) await gated;
+      if (this.options.gate !== undefined) {
+        const params = Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
+        const gated = this.options.gate(context, params, target.route);
+        if (gated !== undefined) await gated;
+      }
       if (timeout !== undefined && timeoutMs === undefined) {
         throw new Refusal("malformed_header", "Connect-Timeout-Ms must be a whole number of milliseconds of at most 10 digits");
       }

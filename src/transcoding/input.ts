@@ -46,30 +46,26 @@ export function inputOf(binding: Binding, limits: Limits, registry: Registry | u
   if (binding.bodyField !== undefined) taken.add(binding.bodyField.name);
   const readQuery = binding.route.body === "*" ? undefined : queryReader(input, taken, limits.jsonDepth);
 
-  function readPath(message: object, path: readonly PathText[]): void {
+  function readPath(path: readonly PathText[]): unknown[] {
+    const values: unknown[] = [];
     let violations: Violation[] | undefined;
     for (let i = 0; i < variables.length; i++) {
-      const { fields, path: field, read } = variables[i] as (typeof variables)[number];
+      const { path: field, read } = variables[i] as (typeof variables)[number];
       const { text, ok } = path[i] as PathText;
       if (!ok) throw new Refusal("malformed_path", `${field}: the path is not percent-encoded UTF-8 without NUL`);
       const value = read(text);
       if (value instanceof Misfit) (violations ??= []).push({ field, code: value.code, message: value.message });
-      else put(message, fields, value, true);
+      values.push(value);
     }
     if (violations !== undefined) throw invalid("invalid_path", violations);
+    return values;
   }
 
   function make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message {
     // The path is judged first: it comes before the body in the order of refusals.
-    if (body === "none") {
-      const message = create(input);
-      readPath(message, path);
-      if (query !== undefined && readQuery !== undefined) fillQuery(message, query);
-      return message;
-    }
-    if (path.length > 0) readPath(create(input), path);
-    const message = fill(bytes, contentType);
-    if (path.length > 0) readPath(message, path);
+    const values = variables.length > 0 ? readPath(path) : undefined;
+    const message = body === "none" ? create(input) : fill(bytes, contentType);
+    if (values !== undefined) values.forEach((value, i) => put(message, (variables[i] as (typeof variables)[number]).fields, value, true));
     if (query !== undefined && readQuery !== undefined) fillQuery(message, query);
     return message;
   }

@@ -16,7 +16,10 @@ const table: Record<RefusalKind, readonly [status: number, code: Code]> = {
   canceled: [499, Code.Canceled],
 };
 
-/** A request that the library refuses, before or instead of the handler's answer. */
+/**
+ * A request that the library refuses, before or instead of the handler's answer.
+ * It keeps the name ConnectError, by which Connect knows its errors.
+ */
 export class Refusal extends ConnectError implements RefusalFacts {
   readonly kind: RefusalKind;
   readonly status: number;
@@ -34,7 +37,6 @@ export class Refusal extends ConnectError implements RefusalFacts {
     facts: { violations?: readonly Violation[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message, table[kind][1]);
-    this.name = "Refusal";
     this.kind = kind;
     this.status = table[kind][0];
     this.violations = facts.violations ?? [];

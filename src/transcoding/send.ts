@@ -58,7 +58,13 @@ export async function compressed(
  */
 export function send(request: NodeRequest, response: NodeResponse, answer: Answer, drainBytes: number): void {
   const { headers, body } = answer;
-  if (body !== undefined) headers.push("content-length", String(typeof body === "string" ? Buffer.byteLength(body) : body.length));
+  let encoding: BufferEncoding = "utf8";
+  if (typeof body === "string") {
+    const length = Buffer.byteLength(body);
+    headers.push("content-length", `${length}`);
+    // Nothing but ASCII: the cheaper encoding gives the same bytes.
+    if (length === body.length) encoding = "latin1";
+  } else if (body !== undefined) headers.push("content-length", `${body.length}`);
   const payload = request.method === "HEAD" ? undefined : body;
   if (!request.readableEnded && hasBody(request) && !(Number(request.headers["content-length"] ?? Infinity) <= drainBytes)) {
     sendAndClose(request, response, answer, payload);
@@ -66,7 +72,7 @@ export function send(request: NodeRequest, response: NodeResponse, answer: Answe
   }
   writeHead(response, answer);
   if (payload === undefined) response.end();
-  else (response as ServerResponse).end(payload);
+  else (response as ServerResponse).end(payload, encoding);
   if (request.httpVersionMajor >= 2 && !request.readableEnded) request.resume();
 }
 
