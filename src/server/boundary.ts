@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { mapFailure } from "../platform/db/failure.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { ErrorRow, FieldViolation } from "../platform/errors.ts";
-import type { Refusal } from "../transcoding/index.ts";
+import { Refusal } from "../transcoding/index.ts";
 import type { Policy } from "./policy.ts";
 
 /** Nobody reads this answer: the client has gone. */
@@ -12,7 +12,7 @@ const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
 /** Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the log. */
 export function serviceError(reason: unknown, policy: Policy | undefined): ServiceError {
   if (reason instanceof ServiceError) return reason;
-  if (isRefusal(reason)) return ofRefusal(reason, policy);
+  if (reason instanceof Refusal) return ofRefusal(reason, policy);
   if (reason instanceof ConnectError) return ofConnect(reason, policy);
   const mapped = mapFailure(reason);
   if (mapped instanceof ServiceError) return mapped;
@@ -20,11 +20,6 @@ export function serviceError(reason: unknown, policy: Policy | undefined): Servi
   if (name === "AbortError") return new ServiceError(canceled, { cause: reason });
   if (name === "TimeoutError") return errors.deadlineExceeded({ cause: reason });
   return errors.internal({ cause: reason });
-}
-
-/** Not `instanceof`: ConnectError, which refusals extend, answers that question for all its subclasses alike. */
-function isRefusal(reason: unknown): reason is Refusal {
-  return reason instanceof Error && reason.name === "Refusal";
 }
 
 const refusals: Record<Refusal["kind"], ErrorRow> = {
@@ -77,7 +72,7 @@ function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceErro
 
 function undecodable(error: ConnectError, policy: Policy | undefined): ServiceError {
   const { cause } = error;
-  if (isRefusal(cause)) return ofRefusal(cause, policy);
+  if (cause instanceof Refusal) return ofRefusal(cause, policy);
   if (cause instanceof FieldError) {
     const field = cause.field();
     const fields = [{ field: field.name, code: "type", message: cause.message }];

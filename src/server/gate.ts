@@ -143,7 +143,7 @@ function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): 
 
 /** 403s: kind of principal, organization, scopes, powers, then elevation. */
 function checkPowers(policy: Policy, caller: Caller | undefined): void {
-  if (caller === undefined) return;
+  if (caller === undefined || policy.credential === Credential.PUBLIC) return;
   if (policy.personOnly && caller.principal.type !== "user") throw errors.forbidden({ message: "This needs a person's own access token." });
   if (caller.orgUuid === null && !policy.withoutOrg) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
   if (policy.scope !== "" && caller.scopes !== null && !inScope(policy, caller.scopes)) {
