@@ -105,10 +105,8 @@ export function composeDomains(ground: Ground) {
     database, clock, random, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: auditMarketplace,
-    orgName: async (tx, orgUuid) => {
-      const [row] = await tx.query<{ name: string }>("select name from organizations where uuid = $1", [orgUuid]);
-      return row?.name ?? "";
-    },
+    orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
+    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive },
     config: {
       baseUrl,
       provisionDeadlineMs: patience.provisionDeadlineMs,

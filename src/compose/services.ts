@@ -7,7 +7,7 @@ import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { accessRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
 import { auditRpc } from "../domains/audit/index.ts";
 import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
-import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
+import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc } from "../domains/sessions/index.ts";
@@ -24,7 +24,7 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
   const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
-    registration(AccessService, accessRpc(access)),
+    registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
     registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin) }),
     rolesRpc(access),
     mfaRpc(mfa),

@@ -23,6 +23,7 @@ const apps = `
     created_by uuid not null references people (uuid),
     key_id uuid not null,
     key_rotated_at timestamptz(3),
+    rejection_reason text,
     published_at timestamptz(3),
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
@@ -45,6 +46,17 @@ const apps = `
     unique (app_id, user_uuid)
   );
   create index app_admins_user on app_admins (user_uuid);
+
+  create table app_listings (
+    listing_id uuid primary key,
+    app_id uuid not null references apps (app_id),
+    marketplace text not null,
+    external_product_id text not null,
+    external_plan_id text,
+    status text not null,
+    created_at timestamptz(3) not null
+  );
+  create index app_listings_app on app_listings (app_id, created_at desc, listing_id);
 `;
 
 const installs = `
@@ -62,9 +74,11 @@ const installs = `
     failure_reason text,
     installed_by uuid,
     sandbox boolean not null,
-    provision_event_id text not null,
-    deprovision_event_id text,
-    step_deadline timestamptz(3) not null,
+    -- What the publisher is asked to do now; null when nothing is.
+    step text check (step in ('provision', 'deprovision', 'suspend', 'resume')),
+    step_event_id text,
+    step_since timestamptz(3),
+    step_deadline timestamptz(3),
     accepted_at timestamptz(3),
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null
@@ -82,11 +96,22 @@ const installs = `
     detail text not null
   );
   create index install_timeline_install on install_timeline (install_id, id);
+
+  create table cloud_targets (
+    target_id uuid primary key,
+    install_id uuid not null unique references installs (install_id),
+    org_uuid uuid not null,
+    provider text not null,
+    region text not null,
+    status text not null check (status in ('active', 'revoked')),
+    created_at timestamptz(3) not null
+  );
+  create index cloud_targets_newest on cloud_targets (created_at desc, target_id);
 `;
 
 const grants = `
-  grant select, insert on app_slugs, install_timeline to atrium_app;
-  grant select, insert, update on apps, installs to atrium_app;
+  grant select, insert on app_slugs, install_timeline, app_listings to atrium_app;
+  grant select, insert, update on apps, installs, cloud_targets to atrium_app;
   grant select, insert, delete on app_admins to atrium_app;
 `;
 

@@ -6,17 +6,26 @@ import type { MarketplaceAuditType } from "./events.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { App, Install } from "./entities.ts";
-import { acceptableEndpoint, deprovisioningAnswer, provisioningAnswer } from "./rules.ts";
-import type { PublisherAnswer } from "./rules.ts";
+import { STEP_MESSAGE, acceptableEndpoint, deprovisioningAnswer, noticeAnswer, provisioningAnswer, readCloudTarget } from "./rules.ts";
+import type { InstallStepKind, PublisherAnswer } from "./rules.ts";
 import * as store from "./store.ts";
-
-/** The two things a publisher is asked to do. */
-export type InstallStepKind = "provision" | "deprovision";
 
 /** What an install's workflow has to do next; durations in milliseconds. */
 export type InstallStep =
   | { kind: "none" }
-  | { kind: InstallStepKind; /** The publisher answered 202 and will call back. */ accepted: boolean; /** Until the step is given up. */ remainingMs: number; /** Waits before each attempt; the last repeats. */ schedule: number[] };
+  | {
+      kind: InstallStepKind;
+      /** Names this very request to the publisher; a later one overtakes it. */
+      eventId: string;
+      /** The publisher answered 202 and will call back. */
+      accepted: boolean;
+      /** Until the step is given up. */
+      remainingMs: number;
+      /** Waits before each attempt; the last repeats. */
+      schedule: number[];
+      /** Attempts after which the step is given up before its deadline. */
+      attempts: number | null;
+    };
 
 /** How an attempt ended. */
 export type AttemptResult = { kind: "settled" | "accepted" } | { kind: "retry"; /** `Retry-After` of the publisher, milliseconds; 0: none. */ retryAfterMs: number };
@@ -26,23 +35,29 @@ interface Answer {
   note: string;
   endpointUrl: string | undefined;
   message: string;
+  cloudTarget: { provider: string; region: string } | undefined;
   retryAfterMs: number;
 }
 
-const STEP_OF: Partial<Record<Install["status"], InstallStepKind>> = { provisioning: "provision", deprovisioning: "deprovision" };
+const MEANING: Readonly<Record<InstallStepKind, (status: number) => PublisherAnswer>> = {
+  provision: provisioningAnswer,
+  deprovision: deprovisioningAnswer,
+  suspend: noticeAnswer,
+  resume: noticeAnswer,
+};
 
 /** Reads a publisher's answer body; what is broken or too long changes nothing and is told in the timeline (decisions 9.4). */
-function readBody(body: Buffer, truncated: boolean): { endpointUrl: string | undefined; message: string; note: string } {
-  const nothing = { endpointUrl: undefined, message: "", note: "" };
+function readBody(body: Buffer, truncated: boolean): Pick<Answer, "endpointUrl" | "message" | "cloudTarget" | "note"> {
+  const nothing = { endpointUrl: undefined, message: "", cloudTarget: undefined, note: "" };
   if (truncated) return { ...nothing, note: "; its body was too long and was not read" };
   if (body.length === 0) return nothing;
   try {
     const value = parseJson(body);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return { ...nothing, note: "; its body is not a JSON object" };
-    const { endpoint_url: endpoint, message } = value as Record<string, unknown>;
+    const { endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
     const endpointUrl = acceptableEndpoint(endpoint);
     const dropped = endpoint !== undefined && endpoint !== null && endpointUrl === undefined;
-    return { endpointUrl, message: typeof message === "string" ? message.slice(0, 500) : "", note: dropped ? "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept" : "" };
+    return { endpointUrl, message: typeof message === "string" ? message.slice(0, 500) : "", cloudTarget: readCloudTarget(cloudTarget), note: dropped ? "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept" : "" };
   } catch {
     return { ...nothing, note: "; its body is not JSON" };
   }
@@ -59,15 +74,14 @@ export function retryAfterMs(value: string | undefined, nowMs: number): number {
 export function createInstallActivities(deps: MarketplaceDeps) {
   const { database, clock, config, outgoing, sealer } = deps;
 
-  async function envelope(install: Install, app: App, kind: InstallStepKind): Promise<{ id: string; body: string }> {
+  async function envelope(install: Install, app: App, kind: InstallStepKind, eventId: string): Promise<string> {
     const orgName = await database.transaction((tx) => deps.orgName(tx, install.orgUuid));
-    const id = kind === "provision" ? install.provisionEventId : (install.deprovisionEventId ?? install.provisionEventId);
-    const since = kind === "provision" ? install.createdAt : install.updatedAt;
+    const since = install.stepSince ?? install.createdAt;
     const patience = kind === "provision" ? config.provisionDeadlineMs : config.deprovisionDeadlineMs;
-    const body = JSON.stringify({
-      type: kind === "provision" ? "install.provisioning" : "install.deprovisioning",
+    return JSON.stringify({
+      type: STEP_MESSAGE[kind],
       timestamp: since.toISOString(),
-      id,
+      id: eventId,
       data: {
         install_id: install.installId,
         app_id: app.appId,
@@ -83,11 +97,10 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         expires_at: new Date(since.getTime() + patience).toISOString(),
       },
     });
-    return { id, body };
   }
 
-  async function post(install: Install, app: App, kind: InstallStepKind): Promise<Answer> {
-    const { id, body } = await envelope(install, app, kind);
+  async function post(install: Install, app: App, kind: InstallStepKind, id: string): Promise<Answer> {
+    const body = await envelope(install, app, kind, id);
     const secret = sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
     const signature = signDelivery({ id, timestamp: Math.floor(clock.now() / 1000), body, secrets: [secret] });
     try {
@@ -98,12 +111,11 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         body,
         timeoutMs: config.webhookTimeoutMs,
       });
-      const meaning = (kind === "provision" ? provisioningAnswer : deprovisioningAnswer)(response.status);
-      const { endpointUrl, message, note } = readBody(response.body, response.truncated);
-      const retryAfter = response.headers["retry-after"];
-      return { meaning, endpointUrl, message, note: `the publisher answered ${response.status}${note}`, retryAfterMs: retryAfterMs(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, clock.now()) };
+      const meaning = MEANING[kind](response.status);
+      const { note, ...answer } = readBody(response.body, response.truncated);
+      return { ...answer, meaning, note: `the publisher answered ${response.status}${note}`, retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()) };
     } catch (error) {
-      return { meaning: "retry", endpointUrl: undefined, message: "", note: `no answer: ${error instanceof Error ? error.message : "unknown"}`, retryAfterMs: 0 };
+      return { meaning: "retry", endpointUrl: undefined, message: "", cloudTarget: undefined, note: `no answer: ${error instanceof Error ? error.message : "unknown"}`, retryAfterMs: 0 };
     }
   }
 
@@ -114,10 +126,18 @@ export function createInstallActivities(deps: MarketplaceDeps) {
   async function applyDone(tx: Tx, install: Install, kind: InstallStepKind, answer: Answer): Promise<void> {
     const at = dateOf(clock);
     const detail = answer.message === "" ? answer.note : `${answer.note}: ${answer.message}`;
-    if (kind === "provision") install.activate(at, answer.endpointUrl);
-    else install.finishDeprovisioning(at);
-    await store.addTimeline(tx, install.installId, at, kind === "provision" ? "active" : "deprovisioned", detail);
-    await audited(tx, kind === "provision" ? "install.active" : "install.deprovisioned", install);
+    if (kind === "provision") {
+      install.activate(at, answer.endpointUrl);
+      await store.keepCloudTarget(tx, deps.random.uuid(), install, answer.cloudTarget, at);
+      await store.addTimeline(tx, install.installId, at, "active", detail);
+      await audited(tx, "install.active", install);
+    } else if (kind === "deprovision") {
+      install.finishDeprovisioning(at);
+      await store.addTimeline(tx, install.installId, at, "deprovisioned", detail);
+      await audited(tx, "install.deprovisioned", install);
+    } else {
+      install.settle();
+    }
   }
 
   async function giveUp(tx: Tx, install: Install, kind: InstallStepKind, reason: string): Promise<void> {
@@ -126,20 +146,24 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       install.failProvisioning(at, reason);
       await store.addTimeline(tx, install.installId, at, "failed", reason);
       await audited(tx, "install.failed", install);
-    } else {
+    } else if (kind === "deprovision") {
       install.finishDeprovisioning(at);
       await store.addTimeline(tx, install.installId, at, "forced", reason);
       await store.addTimeline(tx, install.installId, at, "deprovisioned", "given up waiting for the publisher");
       await audited(tx, "install.deprovisioned", install);
+    } else {
+      install.settle();
+      await store.addTimeline(tx, install.installId, at, "notice_failed", `${STEP_MESSAGE[kind]} never reached the publisher: ${reason}`);
     }
   }
 
-  /** Runs `apply` on the locked row while it still is in the state of the step. */
-  async function onStep(installId: string, kind: InstallStepKind, apply: (tx: Tx, install: Install) => Promise<AttemptResult>): Promise<AttemptResult> {
+  /** Runs `apply` on the locked row while the very same step still stands. */
+  async function onStep(installId: string, eventId: string, apply: (tx: Tx, install: Install, kind: InstallStepKind) => Promise<AttemptResult>): Promise<AttemptResult> {
     return database.transaction(async (tx) => {
       const install = await store.lockInstall(tx, installId);
-      if (install === null || STEP_OF[install.status] !== kind) return { kind: "settled" };
-      return apply(tx, install);
+      const pending = install?.pending();
+      if (!install || pending?.eventId !== eventId) return { kind: "settled" };
+      return apply(tx, install, pending.kind);
     });
   }
 
@@ -147,21 +171,30 @@ export function createInstallActivities(deps: MarketplaceDeps) {
     /** What the row asks for now. */
     async nextInstallStep(installId: string): Promise<InstallStep> {
       const install = await database.read((em) => store.installById(em, installId));
-      const kind = install === null ? undefined : STEP_OF[install.status];
-      if (install === null || kind === undefined) return { kind: "none" };
-      return { kind, accepted: install.acceptedAt !== null, remainingMs: Math.max(0, install.stepDeadline.getTime() - clock.now()), schedule: [...config.schedule] };
+      const pending = install?.pending();
+      if (!pending) return { kind: "none" };
+      const notice = pending.kind === "suspend" || pending.kind === "resume";
+      return {
+        kind: pending.kind,
+        eventId: pending.eventId,
+        accepted: pending.accepted,
+        remainingMs: Math.max(0, pending.deadline.getTime() - clock.now()),
+        schedule: [...config.schedule],
+        attempts: notice ? config.schedule.length : null,
+      };
     },
 
     /** One signed call to the publisher and what follows from its answer. */
-    async attemptInstallStep(installId: string, kind: InstallStepKind): Promise<AttemptResult> {
+    async attemptInstallStep(installId: string, eventId: string): Promise<AttemptResult> {
       const found = await database.read(async (em) => {
         const install = await store.installById(em, installId);
         const app = install === null ? null : await store.appById(em, install.appId);
-        return install === null || app === null || STEP_OF[install.status] !== kind ? null : { install, app };
+        const pending = install?.pending();
+        return install === null || app === null || pending?.eventId !== eventId ? null : { install, app, kind: pending.kind };
       });
       if (found === null) return { kind: "settled" };
-      const answer = await post(found.install, found.app, kind);
-      return onStep(installId, kind, async (tx, install) => {
+      const answer = await post(found.install, found.app, found.kind, eventId);
+      return onStep(installId, eventId, async (tx, install, kind) => {
         const at = dateOf(clock);
         switch (answer.meaning) {
           case "done":
@@ -171,7 +204,7 @@ export function createInstallActivities(deps: MarketplaceDeps) {
             await giveUp(tx, install, kind, answer.message || answer.note);
             return { kind: "settled" };
           case "accepted":
-            install.accept(at, dateOf(clock, kind === "provision" ? config.provisionDeadlineMs : Math.max(0, install.stepDeadline.getTime() - clock.now())));
+            install.accept(at, kind === "provision" ? dateOf(clock, config.provisionDeadlineMs) : (install.stepDeadline ?? at));
             await store.addTimeline(tx, installId, at, "accepted", answer.note);
             return { kind: "accepted" };
           case "retry":
@@ -181,10 +214,10 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       });
     },
 
-    /** Ends a step whose deadline has passed: a provisioning fails, a deprovisioning is forced. */
-    async expireInstallStep(installId: string, kind: InstallStepKind): Promise<void> {
-      await onStep(installId, kind, async (tx, install) => {
-        const waited = install.acceptedAt === null ? "the publisher could not be reached in time" : "the publisher accepted but never reported the outcome";
+    /** Ends a step whose patience is over: a provisioning fails, a deprovisioning is forced, a notice is dropped. */
+    async expireInstallStep(installId: string, eventId: string): Promise<void> {
+      await onStep(installId, eventId, async (tx, install, kind) => {
+        const waited = install.pending()?.accepted !== true ? "the publisher could not be reached in time" : "the publisher accepted but never reported the outcome";
         await giveUp(tx, install, kind, waited);
         return { kind: "settled" };
       });

@@ -4,6 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
+import { insertGrant } from "./admin-store.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { App } from "./entities.ts";
@@ -74,12 +75,13 @@ export function createApps(deps: MarketplaceDeps) {
           createdBy: maker,
           keyId: random.uuid(),
           keyRotatedAt: null,
+          rejectionReason: null,
           publishedAt: null,
           createdAt: at,
           updatedAt: at,
         });
         await tx.em.flush();
-        await store.insertGrant(tx, { grantId: random.uuid(), appId, userUuid: maker, grantedBy: maker, at });
+        await insertGrant(tx, { grant_id: random.uuid(), app_id: appId, user_uuid: maker, granted_by: maker, created_at: at });
         await audited(tx, "app.created", app, caller, info);
         return { app, secret };
       }, caller);
@@ -97,7 +99,7 @@ export function createApps(deps: MarketplaceDeps) {
     /** Makes a draft public. Errors: 404 app_not_found, 409 invalid_transition. */
     approve: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.published", (app, at) => app.approve(at)),
     /** Refuses a draft. Errors: 404 app_not_found, 409 invalid_transition. */
-    reject: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.rejected", (app, at) => app.reject(at)),
+    reject: (caller: Caller, info: RequestInfo, appId: string, reason: string | null) => change(appId, caller, info, "app.rejected", (app, at) => app.reject(at, reason)),
     /** Takes an app off the marketplace. Errors: 404 app_not_found, 409 invalid_transition. */
     archive: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.archived", (app, at) => app.archive(at)),
 
@@ -118,7 +120,7 @@ export function createApps(deps: MarketplaceDeps) {
       if (caller.orgUuid !== app.orgUuid) return false;
       if (caller.isOwner) return true;
       const issuedAt = Number(caller.claims?.["iat"]) * 1000;
-      return caller.userUuid === app.createdBy && issuedAt <= app.createdAt.getTime();
+      return caller.userUuid === app.createdBy && app.keyRotatedAt === null && issuedAt <= app.createdAt.getTime();
     },
   };
 }

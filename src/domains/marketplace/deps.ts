@@ -34,6 +34,12 @@ export interface MarketplaceDeps {
   audit(tx: Tx, event: MarketplaceAudit): Promise<void>;
   /** Name of an organization. */
   orgName(tx: Pick<Tx, "query">, orgUuid: string): Promise<string>;
+  /** People of the publishing organization. */
+  people: {
+    ownersOf(orgUuid: string): Promise<{ userUuid: string; email: string }[]>;
+    emailsOf(userUuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+    isActiveMember(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean>;
+  };
   config: {
     /** Public URL of the service, no trailing slash. */
     baseUrl: string;

@@ -1,24 +1,29 @@
 import { createInstallActivities } from "./activities.ts";
+import { createAdministration } from "./administration.ts";
 import { createApps } from "./apps.ts";
 import { createBrowse } from "./browse.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { createInstalls } from "./installs.ts";
 import { createProvisioning } from "./provisioning.ts";
+import { createWatch } from "./watch.ts";
 import { activeAppSlugs, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
 export { INSTALL_CHANGED } from "./events.ts";
 export type { InstallChanged } from "./events.ts";
-export { buyerRpc, publisherRpc } from "./rpc.ts";
+export { appAccessRpc, buyerRpc, publisherRpc } from "./rpc.ts";
 export type { InstallActivities } from "./activities.ts";
 
 /** The marketplace: apps, the catalogue, installs and what drives them. */
 export function createMarketplace(deps: MarketplaceDeps) {
+  const installs = createInstalls(deps);
   return {
     apps: createApps(deps),
+    administration: createAdministration(deps, installs),
     browse: createBrowse(deps),
-    installs: createInstalls(deps),
+    installs,
+    ...createWatch(deps.database, installs),
     provisioning: createProvisioning(deps),
     activities: createInstallActivities(deps),
     /** Slugs of an organization's active installs, for entitlements. */

@@ -47,6 +47,8 @@ function chosenMode(app: App, mode: string | undefined): string {
 /** Installing, reading and giving back apps (decisions 9.3–9.5). */
 export function createInstalls(deps: MarketplaceDeps) {
   const { database, clock, random, config } = deps;
+  const eventId = (): string => `evt_${random.uuid().replaceAll("-", "")}`;
+  const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
   function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Caller, info: RequestInfo): Promise<void> {
     return deps.audit(tx, { type, orgUuid: install.orgUuid, caller, info, resourceType: "install", resourceId: install.installId, metadata: { install_id: install.installId, app_id: install.appId } });
@@ -71,6 +73,27 @@ export function createInstalls(deps: MarketplaceDeps) {
       if (install === null || app === null || !visible(install, app)) throw marketplaceErrors.installNotFound();
       return { install, app, timeline: await store.timelineOf(em, installId) };
     });
+  }
+
+  async function giveBack(tx: Tx, install: Install, caller: Caller, info: RequestInfo, reason: string): Promise<void> {
+    const at = dateOf(clock);
+    install.beginDeprovisioning({ kind: "deprovision", eventId: eventId(), at, deadline: dateOf(clock, config.deprovisionDeadlineMs) });
+    await store.addTimeline(tx, install.installId, at, "deprovisioning", reason);
+    await audited(tx, "install.deprovisioning", install, caller, info);
+    await emitChanged(tx, install.installId);
+  }
+
+  async function pause(caller: Caller, info: RequestInfo, appId: string, installId: string, kind: "suspend" | "resume"): Promise<InstallView> {
+    await database.transaction(async (tx) => {
+      const install = await store.lockInstall(tx, installId);
+      if (install === null || install.appId !== appId) throw marketplaceErrors.installNotFound();
+      const at = dateOf(clock);
+      install[kind]({ kind, eventId: eventId(), at, deadline: dateOf(clock, noticeMs) });
+      await store.addTimeline(tx, installId, at, kind === "suspend" ? "suspended" : "resumed", "by an administrator of the app");
+      await audited(tx, kind === "suspend" ? "install.suspended" : "install.resumed", install, caller, info);
+      await emitChanged(tx, installId);
+    });
+    return single(installId, () => true);
   }
 
   return {
@@ -103,8 +126,9 @@ export function createInstalls(deps: MarketplaceDeps) {
             failureReason: null,
             installedBy: caller.userUuid,
             sandbox: caller.sandbox,
-            provisionEventId: `evt_${random.uuid().replaceAll("-", "")}`,
-            deprovisionEventId: null,
+            step: "provision",
+            stepEventId: eventId(),
+            stepSince: at,
             stepDeadline: dateOf(clock, config.provisionDeadlineMs),
             acceptedAt: null,
             createdAt: at,
@@ -140,14 +164,33 @@ export function createInstalls(deps: MarketplaceDeps) {
         if (install === null || install.orgUuid !== orgUuid) throw marketplaceErrors.installNotFound();
         const app = await store.appById(tx.em, install.appId);
         if (app === null) throw marketplaceErrors.installNotFound();
-        if (install.status === "deprovisioning") return { install, app };
-        const at = dateOf(clock);
-        install.beginDeprovisioning(at, dateOf(clock, config.deprovisionDeadlineMs), `evt_${random.uuid().replaceAll("-", "")}`);
-        await store.addTimeline(tx, installId, at, "deprovisioning", "asked for by the organization");
-        await audited(tx, "install.deprovisioning", install, caller, info);
-        await emitChanged(tx, installId);
+        if (install.status !== "deprovisioning") await giveBack(tx, install, caller, info, "asked for by the organization");
         return { install, app };
       });
     },
+
+    /** Begins deprovisioning of an install that is live, whoever's it is; one that is over stays so. */
+    async removeIn(tx: Tx, caller: Caller, info: RequestInfo, installId: string, reason: string): Promise<void> {
+      const install = await store.lockInstall(tx, installId);
+      if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned") await giveBack(tx, install, caller, info, reason);
+    },
+
+    /** What the caller is to an app and where its install stands. Error: 404 app_not_found. */
+    async access(caller: Caller, appId: string, isAppAdmin: boolean): Promise<{ isOrgOwner: boolean; install: Install | null }> {
+      return database.read(async (em) => {
+        const app = await store.appById(em, appId);
+        const install = app === null || caller.orgUuid === null ? null : await store.latestInstall(em, caller.orgUuid, appId);
+        if (app === null || (app.status !== "published" && install === null && !isAppAdmin && caller.orgUuid !== app.orgUuid)) throw marketplaceErrors.appNotFound();
+        return { isOrgOwner: caller.isOwner && caller.orgUuid === app.orgUuid, install };
+      });
+    },
+
+    /** Stops an active install and tells its publisher. Errors: 404 install_not_found, 409 invalid_transition. */
+    suspend: (caller: Caller, info: RequestInfo, appId: string, installId: string) => pause(caller, info, appId, installId, "suspend"),
+    /** Lets a suspended install run again and tells its publisher. Errors: 404 install_not_found, 409 invalid_transition. */
+    resume: (caller: Caller, info: RequestInfo, appId: string, installId: string) => pause(caller, info, appId, installId, "resume"),
   };
 }
+
+/** Installs as the rest of the domain sees them. */
+export type Installs = ReturnType<typeof createInstalls>;

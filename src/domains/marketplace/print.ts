@@ -1,4 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { CloudTargetRow, GrantRow, ListingRow } from "./admin-store.ts";
 import type { App } from "./entities.ts";
 import type { InstallView } from "./installs.ts";
 
@@ -20,6 +21,7 @@ export function printApp(app: App, publisher: string, owner: boolean) {
     createdAt: timestampFromDate(app.createdAt),
     updatedAt: timestampFromDate(app.updatedAt),
     ...(owner ? { provisionWebhook: app.provisionWebhook } : {}),
+    ...(owner && app.rejectionReason ? { rejectionReason: app.rejectionReason } : {}),
   };
 }
 
@@ -31,14 +33,36 @@ export function printInstall({ install, app, timeline }: InstallView) {
     orgUuid: install.orgUuid,
     status: install.status,
     deploymentMode: install.deploymentMode,
-    ...(install.endpointUrl === null ? {} : { endpointUrl: install.endpointUrl }),
+    ...(!install.endpointUrl ? {} : { endpointUrl: install.endpointUrl }),
     planId: install.planId,
     quantity: install.quantity,
     paymentSource: install.paymentSource,
     ...(install.currentPeriodEnd ? { currentPeriodEnd: timestampFromDate(install.currentPeriodEnd) } : {}),
-    ...(install.failureReason === null ? {} : { failureReason: install.failureReason }),
+    ...(!install.failureReason ? {} : { failureReason: install.failureReason }),
     createdAt: timestampFromDate(install.createdAt),
     updatedAt: timestampFromDate(install.updatedAt),
     timeline: (timeline ?? []).map((line) => ({ at: timestampFromDate(line.at), event: line.event, detail: line.detail })),
+  };
+}
+
+/** A listing as the contract shows it. */
+export function printListing(row: ListingRow) {
+  return {
+    listingId: row.listing_id, appId: row.app_id, marketplace: row.marketplace, externalProductId: row.external_product_id,
+    ...(row.external_plan_id === null ? {} : { externalPlanId: row.external_plan_id }),
+    status: row.status, createdAt: timestampFromDate(new Date(row.created_at)),
+  };
+}
+
+/** A grant as the contract shows it. */
+export function printGrant(row: GrantRow) {
+  return { grantId: row.grant_id, appId: row.app_id, userUuid: row.user_uuid, grantedBy: row.granted_by, createdAt: timestampFromDate(row.created_at) };
+}
+
+/** A cloud target as the contract shows it. */
+export function printTarget(row: CloudTargetRow) {
+  return {
+    targetId: row.target_id, installId: row.install_id, orgUuid: row.org_uuid, provider: row.provider, region: row.region,
+    status: row.status, createdAt: timestampFromDate(new Date(row.created_at)),
   };
 }

@@ -9,7 +9,7 @@ import type { App, Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import { emitChanged } from "./installs.ts";
 import type { InstallView } from "./installs.ts";
-import { acceptableEndpoint } from "./rules.ts";
+import { acceptableEndpoint, readCloudTarget } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What a publisher reports of an install. */
@@ -17,6 +17,7 @@ export interface ProvisioningReport {
   status: "active" | "failed" | "deprovisioned";
   endpointUrl: string | undefined;
   message: string;
+  cloudTarget: { provider: string; region: string } | undefined;
 }
 
 const STATUSES: readonly string[] = ["active", "failed", "deprovisioned"];
@@ -30,7 +31,7 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
     throw errors.badRequest({ message: `The body is not acceptable JSON: ${error instanceof Error ? error.message : "unreadable"}.`, cause: error });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw errors.badRequest({ message: "The body is not a JSON object." });
-  const { status, endpoint_url: endpoint, message } = value as Record<string, unknown>;
+  const { status, endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
   if (typeof status !== "string" || !STATUSES.includes(status)) {
     throw errors.validation({ fields: [{ field: "status", code: "in", message: `One of ${STATUSES.join(", ")}.` }] });
   }
@@ -38,6 +39,7 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
     status: status as ProvisioningReport["status"],
     endpointUrl: acceptableEndpoint(endpoint),
     message: typeof message === "string" ? message : "",
+    cloudTarget: readCloudTarget(cloudTarget),
   };
 }
 
@@ -48,6 +50,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
   async function activate(tx: Tx, install: Install, report: ProvisioningReport): Promise<void> {
     const at = dateOf(clock);
     install.activate(at, report.endpointUrl);
+    await store.keepCloudTarget(tx, deps.random.uuid(), install, report.cloudTarget, at);
     await store.addTimeline(tx, install.installId, at, "active", report.message || "reported by the publisher");
   }
 

@@ -1,3 +1,6 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { BuyerService } from "../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import type { PublishAppRequest, UpdateAppRequest } from "../../../gen/atrium/marketplace/v1/publishing_pb.ts";
@@ -8,7 +11,7 @@ import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
 import type { AppDraft } from "./apps.ts";
 import type { Marketplace } from "./index.ts";
-import { printApp, printInstall } from "./print.ts";
+import { printApp, printGrant, printInstall, printListing, printTarget } from "./print.ts";
 
 function plansOf(plans: readonly Plan[]): AppDraft["plans"] {
   return plans.map((plan) => ({ plan_id: plan.planId, name: plan.name || plan.planId, price_cents: plan.priceCents, interval: plan.interval || "month" }));
@@ -39,7 +42,7 @@ function patchOf(request: UpdateAppRequest): Partial<AppDraft> {
 
 /** Publishers' and platform admins' half of the marketplace. */
 export function publisherRpc(market: Marketplace): ServiceRegistration {
-  const { apps, installs, provisioning } = market;
+  const { apps, administration, installs, provisioning } = market;
   const ownersView = async (app: Parameters<typeof printApp>[0]) => printApp(app, await apps.publisherName(app), true);
   return registration(PublisherService, {
     async publishApp(request, context) {
@@ -48,6 +51,38 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
     },
     updateApp: async (request, context) => ownersView(await apps.update(caller(context), requestInfo(context), request.appId, patchOf(request))),
     approveApp: async (request, context) => ownersView(await apps.approve(caller(context), requestInfo(context), request.appId)),
+    rejectApp: async (request, context) => ownersView(await apps.reject(caller(context), requestInfo(context), request.appId, request.reason ?? null)),
+    rotateWebhookSecret: async ({ appId }, context) => ({ appId, webhookSecret: await administration.rotateSecret(caller(context), requestInfo(context), appId) }),
+    async rotateSigningKey({ appId }, context) {
+      const { keyId, rotatedAt } = await administration.rotateKey(caller(context), requestInfo(context), appId);
+      return { appId, keyId, rotatedAt: timestampFromDate(rotatedAt) };
+    },
+    createListing: async (request, context) =>
+      printListing(await administration.list(caller(context), requestInfo(context), {
+        app_id: request.appId, marketplace: request.marketplace, external_product_id: request.externalProductId, external_plan_id: request.externalPlanId ?? null,
+      })),
+    async listListings(request) {
+      const page = pageOf(request);
+      const { rows, total } = await administration.listings(request.appId, page);
+      return { data: rows.map(printListing), total, ...page };
+    },
+    async listAdmins(request) {
+      const admins = await administration.admins(request.appId);
+      return { data: admins.map(({ grantedAt, ...admin }) => ({ ...admin, ...(grantedAt === null ? {} : { grantedAt: timestampFromDate(grantedAt) }) })) };
+    },
+    grantAdmin: async (request, context) => printGrant(await administration.grant(caller(context), requestInfo(context), request.appId, request.userUuid.toLowerCase())),
+    async revokeAdmin(request, context) {
+      await administration.revoke(caller(context), requestInfo(context), request.appId, request.userUuid.toLowerCase());
+      return {};
+    },
+    suspendInstall: async (request, context) => printInstall(await installs.suspend(caller(context), requestInfo(context), request.appId, request.installId)),
+    resumeInstall: async (request, context) => printInstall(await installs.resume(caller(context), requestInfo(context), request.appId, request.installId)),
+    async listCloudTargets(request) {
+      const page = pageOf(request);
+      const { rows, total } = await administration.cloudTargets(request.status, page);
+      return { data: rows.map(printTarget), total, ...page };
+    },
+    revokeCloudTarget: async (request, context) => printTarget(await administration.revokeCloudTarget(caller(context), requestInfo(context), request.targetId)),
     archiveApp: async (request, context) => ownersView(await apps.archive(caller(context), requestInfo(context), request.appId)),
     async listApps(request, context) {
       const page = pageOf(request);
@@ -100,6 +135,20 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
       return { data: views.map(printInstall), total, ...page };
     },
     getInstall: async (request, context) => printInstall(await installs.read(caller(context), request.installId)),
+    async *watchInstall(request, context) {
+      for await (const view of market.watch(caller(context), request.installId, context.signal)) yield printInstall(view);
+    },
     uninstallApp: async (request, context) => printInstall(await installs.remove(caller(context), requestInfo(context), request.installId)),
   });
+}
+
+/** What a caller is to an app: the access area's question to the marketplace. */
+export function appAccessRpc({ apps, installs }: Marketplace): Pick<ServiceImpl<typeof AccessService>, "getAppAccess"> {
+  return {
+    async getAppAccess({ appId }, context) {
+      const isAppAdmin = await apps.isAppAdmin(caller(context), appId);
+      const { isOrgOwner, install } = await installs.access(caller(context), appId, isAppAdmin);
+      return { isAppAdmin, isOrgOwner, ...(install === null ? {} : { installStatus: install.status, installId: install.installId }) };
+    },
+  };
 }

@@ -5,6 +5,17 @@ export type AppStatus = "draft" | "published" | "rejected" | "archived";
 /** States of an install (interface, Marketplace install). */
 export type InstallStatus = "provisioning" | "active" | "suspended" | "deprovisioning" | "deprovisioned";
 
+/** What a publisher can be asked to do or told. */
+export type InstallStepKind = "provision" | "deprovision" | "suspend" | "resume";
+
+/** The message each step sends. */
+export const STEP_MESSAGE: Readonly<Record<InstallStepKind, string>> = {
+  provision: "install.provisioning",
+  deprovision: "install.deprovisioning",
+  suspend: "install.suspended",
+  resume: "install.resumed",
+};
+
 /** A plan of an app. */
 export interface AppPlan {
   plan_id: string;
@@ -69,6 +80,11 @@ export function deprovisioningAnswer(status: number): PublisherAnswer {
   return (status >= 200 && status < 300) || status === 404 || status === 410 ? "done" : "retry";
 }
 
+/** Meaning of a status for a notice of suspension or resumption. */
+export function noticeAnswer(status: number): PublisherAnswer {
+  return status >= 200 && status < 300 ? "done" : "retry";
+}
+
 /** An endpoint URL a publisher reports is kept only when it is http(s) and at most 2,048 characters (decisions 9.4). */
 export function acceptableEndpoint(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > 2048) return undefined;
@@ -78,6 +94,14 @@ export function acceptableEndpoint(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A cloud target a publisher reports with an activation (decisions 9.7); undefined for anything else. */
+export function readCloudTarget(value: unknown): { provider: string; region: string } | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { provider, region } = value as Record<string, unknown>;
+  const fits = (text: unknown): text is string => typeof text === "string" && text.length >= 1 && text.length <= 64;
+  return fits(provider) && fits(region) ? { provider, region } : undefined;
 }
 
 /** What a line of an install's timeline can tell (decisions 9.3). */

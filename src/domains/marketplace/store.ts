@@ -100,13 +100,6 @@ export async function voidedApps(database: Pick<Database, "prepared">, appIds: r
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** Records who may administer an app. */
-export async function insertGrant(tx: Tx, grant: { grantId: string; appId: string; userUuid: string; grantedBy: string; at: Date }): Promise<void> {
-  await tx.query("insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at) values ($1, $2, $3, $4, $5)", [
-    grant.grantId, grant.appId, grant.userUuid, grant.grantedBy, grant.at,
-  ]);
-}
-
 /** Slugs of the apps an organization has installed and active. */
 export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const rows = await tx.query<{ slug: string }>(
@@ -180,4 +173,13 @@ export async function timelineOf(em: EntityManager, installId: string): Promise<
     "select at, event, detail from install_timeline where install_id = ? order by id", [installId],
   );
   return rows.map((row) => ({ at: new Date(row.at), event: row.event, detail: row.detail }));
+}
+
+/** Keeps what a publisher reports of a single-tenant install's place in the cloud (decisions 9.7). */
+export async function keepCloudTarget(tx: Tx, targetId: string, install: Install, target: { provider: string; region: string } | undefined, at: Date): Promise<void> {
+  if (target === undefined || install.deploymentMode !== "single_tenant") return;
+  await tx.query(
+    "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, $4, $5, 'active', $6) on conflict (install_id) do nothing",
+    [targetId, install.installId, install.orgUuid, target.provider, target.region, at],
+  );
 }

@@ -64,3 +64,9 @@ export async function featuresOf(database: Database, plan: string): Promise<stri
 export async function anyOrganization(tx: Tx): Promise<boolean> {
   return (await tx.query("select 1 from organizations limit 1")).length > 0;
 }
+
+/** Name of an organization that exists or existed. */
+export async function nameOf(tx: Pick<Tx, "query">, uuid: string): Promise<string | undefined> {
+  const rows = await tx.query<{ name: string }>("select name from organizations where uuid = $1", [uuid]);
+  return rows[0]?.name;
+}

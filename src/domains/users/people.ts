@@ -125,6 +125,10 @@ export function createPeople({ database, clock, random }: UsersDeps) {
     findForLogin: (email: Email, nameKey: string) => store.findForLogin(database, email.key, nameKey),
     /** Stores a stronger hash of the same password. */
     replaceHash: store.replaceHash,
+    /** Active owners of an organization, the first one first. */
+    ownersOf: (orgUuid: string): Promise<{ userUuid: string; email: string }[]> => store.ownersOf(database, orgUuid),
+    /** Addresses of people, by user_uuid. */
+    emailsOf: (userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> => store.emailsOf(database, userUuids),
     /** Whether a person is or was a member of the organization; with null, exists at all. */
     isKnown: (userUuid: string, orgUuid: string | null): Promise<boolean> => store.isKnown(database, userUuid, orgUuid),
   };

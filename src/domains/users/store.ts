@@ -136,3 +136,19 @@ export async function findForLogin(database: Database, emailKey: string, nameKey
 export async function replaceHash(tx: Tx, uuid: string, was: string, hash: string): Promise<void> {
   await tx.query("update people set password_hash = $3 where uuid = $1 and password_hash = $2", [uuid, was, hash]);
 }
+
+/** Active owners of an organization, the first one first. */
+export async function ownersOf(database: Database, orgUuid: string): Promise<{ userUuid: string; email: string }[]> {
+  return database.prepared<{ userUuid: string; email: string }>(
+    "users_owners",
+    `select p.uuid as "userUuid", p.email from memberships m join people p on p.uuid = m.user_uuid
+     where m.org_uuid = $1 and m.is_owner and m.status = 'active' order by m.created_at, p.id`,
+    [orgUuid],
+  );
+}
+
+/** Addresses of people, by user_uuid. */
+export async function emailsOf(database: Database, userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.prepared<{ uuid: string; email: string }>("users_emails", "select uuid, email from people where uuid = any($1::uuid[])", [userUuids]);
+  return new Map(rows.map((row) => [row.uuid, row.email]));
+}

@@ -15,7 +15,7 @@ function jittered(ms: number): number {
 }
 
 /**
- * Drives an install as its row asks: provisioning, later deprovisioning. The row holds the truth, this workflow the
+ * Drives an install as its row asks: provisioning, notices, deprovisioning. The row holds the truth, this workflow the
  * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
  */
 export async function driveInstall(installId: string): Promise<void> {
@@ -31,21 +31,19 @@ export async function driveInstall(installId: string): Promise<void> {
     const wait = async (ms: number): Promise<boolean> => !(ms > 0 && (await condition(() => changed, ms))) && !changed;
 
     if (step.accepted) {
-      if (await wait(step.remainingMs)) await expireInstallStep(installId, step.kind);
+      if (await wait(step.remainingMs)) await expireInstallStep(installId, step.eventId);
       return;
     }
     let retryAfterMs = 0;
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 0; attempt !== step.attempts; attempt++) {
       const pause = Math.max(jittered(step.schedule[Math.min(attempt, step.schedule.length - 1)] ?? 0), retryAfterMs);
       if (!(await wait(Math.min(pause, Math.max(0, deadline - Date.now()))))) return;
-      if (attempt > 0 && Date.now() >= deadline) {
-        await expireInstallStep(installId, step.kind);
-        return;
-      }
-      const result = await attemptInstallStep(installId, step.kind);
+      if (attempt > 0 && Date.now() >= deadline) break;
+      const result = await attemptInstallStep(installId, step.eventId);
       if (result.kind !== "retry") return;
       retryAfterMs = result.retryAfterMs;
     }
+    await expireInstallStep(installId, step.eventId);
   }
 
   for (;;) {
