@@ -2,7 +2,7 @@ import type { App, Role } from "./platform/app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import type { Config } from "./platform/config.ts";
-import { DatabaseStartError, migrate } from "./platform/db/index.ts";
+import { demandPort } from "./platform/embedded/ports.ts";
 import { StartError } from "./platform/embedded/start-error.ts";
 import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
@@ -12,7 +12,6 @@ import { firstSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
-import { migrations } from "./migrations/index.ts";
 
 /** What is in flight gets this long to finish, milliseconds; little after a failure. */
 const GRACE_MS = 10_000;
@@ -48,11 +47,13 @@ async function main(): Promise<void> {
 /** Starts a process that serves or works; the promise ends only when that failed. */
 async function startAll(running: Running, stop: StopRequest, role: Role): Promise<never> {
   const { config, log, say } = running;
-  // Loaded while the servers start.
+  say(`Atrium ${version()}, ${config.profile} profile${config.development ? `, data in ${config.dataDir}` : ""}`);
+  // Said before anything is started for nothing.
+  if (role !== "worker") await demandPort(config.host, config.port);
+  const servers = openServers(running, stop, false);
+  // Most of the program is loaded while the servers start.
   const composing = import("./compose.ts");
   composing.catch(() => undefined);
-  say(`Atrium ${version()}, ${config.profile} profile${config.development ? `, data in ${config.dataDir}` : ""}`);
-  const servers = openServers(running, stop, false);
   const secrets = firstSecrets(config);
   const { url } = await migrateDatabase(running, servers);
   const temporal = await servers.temporal;
@@ -82,8 +83,12 @@ function openServers(running: Running, stop: StopRequest, databaseOnly: boolean)
 }
 
 async function migrateDatabase({ log, say }: Running, servers: Servers): Promise<{ url: string }> {
+  const [{ DatabaseStartError, migrate }, { migrations }] = await Promise.all([import("./platform/db/index.ts"), import("./migrations/index.ts")]);
   const { url, migrationUrl } = await servers.database;
-  const ran = await migrate({ url: migrationUrl, appUrl: url === migrationUrl ? undefined : url, migrations, log });
+  const appUrl = url === migrationUrl ? undefined : url;
+  const ran = await migrate({ url: migrationUrl, appUrl, migrations, log }).catch((error: unknown) => {
+    throw error instanceof DatabaseStartError ? new StartError(error.message, error) : error;
+  });
   say(ran.length === 0 ? "Database up to date" : `Database migrated: ${ran.join(", ")}`);
   return { url };
 }
@@ -121,7 +126,7 @@ function complain(error: unknown): void {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof StartError || error instanceof DatabaseStartError || error instanceof ConfigError) return error.message;
+  if (error instanceof StartError || error instanceof ConfigError) return error.message;
   const { code, syscall, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (syscall === "listen" && code === "EADDRINUSE") return `Port ${port ?? ""} on ${address ?? "this machine"} is in use; stop what uses it, or set PORT.`;
   if (syscall === "listen") return `Cannot listen on ${address ?? ""}:${port ?? ""} (${code ?? "error"}); set SERVICE_HOST and PORT.`;

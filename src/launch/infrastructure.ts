@@ -6,7 +6,6 @@ import { startPostgres } from "../platform/embedded/postgres.ts";
 import type { StartError } from "../platform/embedded/start-error.ts";
 import type { Supervised } from "../platform/embedded/supervisor.ts";
 import { temporalProgram } from "../platform/embedded/temporal-program.ts";
-import { startTemporal } from "../platform/embedded/temporal.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
 /** What `startServers` needs besides the configuration. */
@@ -59,6 +58,8 @@ export function startServers(config: Config, context: ServerContext): Servers {
     if (address !== undefined || folder === undefined || context.databaseOnly) return { address: address ?? "", namespace, tls, apiKey };
     const program = await temporalProgram({ path: context.env.PATH, cacheHome: context.env.XDG_CACHE_HOME, log: say, signal });
     signal.throwIfAborted();
+    // The client's libraries are heavy; PostgreSQL is on its way before they are loaded.
+    const { startTemporal } = await import("../platform/embedded/temporal.ts");
     const temporal = await startTemporal({ folder, program, namespace, log: say, onFatal });
     own.temporal = temporal;
     say(`Temporal on ${temporal.address}`);

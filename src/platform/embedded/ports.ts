@@ -35,3 +35,12 @@ function readIfThere(file: string): string {
     return "";
   }
 }
+
+/** Rejects, with the error of a listener (`EADDRINUSE`, `EACCES`), when one could not listen there now. Port 0 always can. */
+export async function demandPort(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve()));
+  });
+}

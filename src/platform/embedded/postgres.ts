@@ -4,7 +4,6 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { accountFor, runAs } from "./account.ts";
 import type { RunAs } from "./account.ts";
 import { loadOrCreatePassword } from "./data-folder.ts";
@@ -130,6 +129,7 @@ function makeCluster({ folder, native, password, run }: { folder: string; native
 }
 
 async function makeDatabase(url: string): Promise<void> {
+  const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
