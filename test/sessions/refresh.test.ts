@@ -80,6 +80,18 @@ describe("refresh", () => {
     await expect(refresh(pair.refreshToken)).rejects.toMatchObject(unauthorized);
   });
 
+  it("leaves nothing behind thirty days after the session's end", async () => {
+    const { sessionId } = await identity.loginOwner();
+    await identity.signin.magicLink.send({ email: "old@acme.test" });
+    identity.clock.advance(37 * 86_400_000 - 1);
+    await identity.sessions.tidy();
+    expect(await identity.sql("select 1 from sessions where uuid = $1", [sessionId])).toHaveLength(1);
+    identity.clock.advance(2);
+    expect(await identity.sessions.tidy()).toBeGreaterThan(0);
+    expect(await identity.sql("select 1 from refresh_tokens where session_uuid = $1", [sessionId])).toEqual([]);
+    expect(await identity.signin.tidy()).toBe(1);
+  });
+
   it("refuses when the membership has ended", async () => {
     const made = await identity.signin.signUp.signUp(undefined, { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" }, info);
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [made.userUuid]);

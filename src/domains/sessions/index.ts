@@ -1,4 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
@@ -15,12 +16,16 @@ import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
 import { markSecondFactor, secondFactorAt } from "./store.ts";
+import { forgetSessions } from "./store.ts";
 import { createTokens } from "./tokens.ts";
 
 export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
 export type { OwnSession } from "./own-sessions.ts";
 export type { AccessClaims } from "./tokens.ts";
 export { sessionsLoginRpc } from "./rpc.ts";
+
+/** How long ended sessions are kept (decisions 3.9). */
+const keptMs = 30 * 24 * 60 * 60 * 1000;
 
 /** What sessions are made of. */
 export interface SessionsDeps {
@@ -62,6 +67,8 @@ export function createSessions(deps: SessionsDeps) {
     /** The caller behind an access token; for the gate. */
     authenticate: createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen }),
     lastSeen,
+    /** Forgets some of the sessions that ended more than 30 days ago; answers how many. Safe on every instance. */
+    tidy: (): Promise<number> => forgetSessions(deps.database, dateOf(deps.clock, -keptMs)),
     /** Writes what is still to be written. */
     close: (): Promise<void> => lastSeen.close(),
   };

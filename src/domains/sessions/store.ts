@@ -106,6 +106,12 @@ export async function touchSessions(database: Database, sids: readonly string[],
   await database.prepared("sessions_touch", sql, [sids, at]);
 }
 
+/** Forgets sessions that ended before `before`, at most 1,000, with their refresh tokens; answers how many. */
+export async function forgetSessions(database: Database, before: Date): Promise<number> {
+  const sql = `delete from sessions where uuid in (select uuid from sessions where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  return (await database.prepared("sessions_forget", sql, [before])).length;
+}
+
 /** What is true of a session at this moment; the rest of a caller is in the token. */
 export interface LiveRow {
   /** Place of the question in the list that was asked, from 1. */

@@ -1,9 +1,11 @@
+import { dateOf } from "../../platform/clock.ts";
 import { createBootstrap } from "./bootstrap.ts";
 import type { SigninDeps } from "./deps.ts";
 import { createFounding } from "./founding.ts";
 import { createMagicLink } from "./magic-link.ts";
 import { createPasswordLogin } from "./password.ts";
 import { createSignUp } from "./sign-up.ts";
+import { forgetMailTokens } from "./store.ts";
 
 export type { SigninConfig, SigninDeps } from "./deps.ts";
 export { encodeInviteRegistration, FLATBUFFERS } from "./invite-registration.ts";
@@ -17,6 +19,8 @@ export function createSignin(deps: SigninDeps) {
     magicLink: createMagicLink(deps),
     signUp: createSignUp(deps, founding),
     ...createBootstrap(deps, founding),
+    /** Forgets some of the mailed tokens that expired more than a day ago; answers how many. Safe on every instance. */
+    tidy: (): Promise<number> => forgetMailTokens(deps.database, dateOf(deps.clock, -86_400_000)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** What a mailed token is good for; it serves nothing else. */
 export type MailPurpose = "magic_link" | "confirm_email";
@@ -51,6 +51,12 @@ export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, a
     [hash, purpose, at],
   );
   return rows[0];
+}
+
+/** Forgets tokens that expired before `before`, at most 1,000; answers how many. */
+export async function forgetMailTokens(database: Database, before: Date): Promise<number> {
+  const sql = `delete from mail_tokens where hash in (select hash from mail_tokens where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  return (await database.prepared("signin_forget", sql, [before])).length;
 }
 
 /** Lets one instance at a time bootstrap; released with the transaction. */
