@@ -13,6 +13,8 @@ import { createPasswordHasher } from "./platform/crypto/password.ts";
 import { createSealer } from "./platform/crypto/sealed.ts";
 import { createOutbox, openDatabase } from "./platform/db/index.ts";
 import type { OpenDatabase } from "./platform/db/index.ts";
+import { createIdempotencyStore } from "./platform/idempotency.ts";
+import { createLimiter } from "./platform/limits/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createGuardedClient } from "./platform/outgoing/client.ts";
 import { createMailer } from "./platform/outgoing/mail.ts";
@@ -23,6 +25,7 @@ import type { TemporalClient } from "./platform/temporal/client.ts";
 import { tlsOptions } from "./platform/temporal/connection.ts";
 import type { Server } from "./server/index.ts";
 import { createDispatcher } from "./worker/dispatcher.ts";
+import { createTidying } from "./worker/tidying.ts";
 import type { TopicHandler } from "./worker/dispatcher.ts";
 import { createTemporalWorker } from "./worker/worker.ts";
 
@@ -59,6 +62,8 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing });
   const temporal = createTemporalClient(infrastructure.temporal);
   const outbox = createOutbox({ database, clock });
+  const idempotency = createIdempotencyStore({ database, clock, random, sealer, log });
+  const limiter = createLimiter({ database, clock });
   const metrics = createMetrics({ defaults: true });
   const mailbox = config.mail.smtpUrl === undefined ? createMailbox(database, clock) : undefined;
   const mailer = config.mail.smtpUrl === undefined ? undefined : createMailer({ smtpUrl: config.mail.smtpUrl, from: config.mail.from });
@@ -77,7 +82,16 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     log,
     graceMs: 5_000,
   });
-  const server: Server | undefined = serves ? composeServer({ config, clock, random, log, database, outbox, domains, temporal, metrics, mailbox, sealer }) : undefined;
+  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, outbox, domains, temporal, metrics, mailbox, idempotency, limiter }) : undefined;
+  const tidying = createTidying({
+    log,
+    tasks: {
+      sessions: domains.sessions.tidy,
+      mailedTokens: domains.signin.tidy,
+      idempotency: idempotency.purge,
+      limits: limiter.purge,
+    },
+  });
   let unlisten = (): void => undefined;
 
   return {
@@ -89,6 +103,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         unlisten = database.onOutbox(() => dispatcher.nudge());
         dispatcher.start();
         worker.start();
+        tidying.start();
       }
       await server?.listen();
       return { address: server === undefined ? undefined : urlOf(server, config), bootstrapped };
@@ -97,6 +112,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       const until = performance.now() + graceMs;
       await server?.close(graceMs);
       unlisten();
+      tidying.stop();
       if (works) await Promise.all([dispatcher.stop(Math.max(1_000, until - performance.now())), worker.stop()]);
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();

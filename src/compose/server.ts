@@ -2,18 +2,16 @@ import type { Domains } from "./domains.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
-import type { Sealer } from "../platform/crypto/sealed.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
 import { errors } from "../platform/errors.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
 import { FLATBUFFERS, encodeInviteRegistration } from "../domains/signin/index.ts";
-import { createIdempotencyStore } from "../platform/idempotency.ts";
-import { createLimiter } from "../platform/limits/index.ts";
+import type { IdempotencyStore } from "../platform/idempotency.ts";
+import type { Limiter } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { clientAddress, parseTrustedProxies } from "../platform/outgoing/address.ts";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
-import type { Random } from "../platform/random.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import { createServer } from "../server/index.ts";
 import type { PlainHandler, Server } from "../server/index.ts";
@@ -26,7 +24,6 @@ import type { ReadinessReport } from "../server/operator.ts";
 export interface ServerParts {
   config: Config;
   clock: Clock;
-  random: Random;
   log: Log;
   database: OpenDatabase;
   outbox: Outbox;
@@ -35,7 +32,8 @@ export interface ServerParts {
   metrics: Metrics;
   /** The development mailbox; undefined where mail goes out over SMTP. */
   mailbox: { list(): Promise<KeptMail[]> } | undefined;
-  sealer: Sealer;
+  idempotency: IdempotencyStore;
+  limiter: Limiter;
 }
 
 /** Asks database and Temporal how they are, at most once a second however many ask. */
@@ -59,7 +57,7 @@ function gauges({ metrics, database, outbox }: Pick<ServerParts, "metrics" | "da
 
 /** The server over the composed domains. */
 export function composeServer(parts: ServerParts): Server {
-  const { config, clock, random, database, sealer, domains, log, metrics, mailbox } = parts;
+  const { config, domains, log, metrics, mailbox } = parts;
   const readiness = createReadiness(parts);
   gauges(parts);
   const pages: PlainHandler[] = [readyzPage(readiness), landingPages, ...(mailbox === undefined || !config.development ? [] : [mailboxPages(mailbox.list)])];
@@ -74,8 +72,8 @@ export function composeServer(parts: ServerParts): Server {
       scim: () => Promise.reject(errors.unauthorized()),
       appAdmin: domains.marketplace.apps.isAppAdmin,
     },
-    idempotency: createIdempotencyStore({ database, clock, random, sealer, log }),
-    limiter: createLimiter({ database, clock }),
+    idempotency: parts.idempotency,
+    limiter: parts.limiter,
     rateLimits: config.rateLimits,
     corsOrigins: config.cors.anyLoopback ? "loopback" : config.cors.origins,
     reflection: config.reflection,
