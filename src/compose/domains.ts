@@ -63,7 +63,7 @@ export function composeDomains(ground: Ground) {
   const keys = createKeys({ database, clock, sealer, orgs });
   const sessions = createSessions({
     database, clock, random, log, sealer, audit, access, keys,
-    voidedApps: (appIds, issuedAt) => market().voidedApps(appIds, issuedAt),
+    voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
   const post = createPost(sealer);

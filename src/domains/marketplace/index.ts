@@ -33,7 +33,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
     /** Apps an organization publishes: its owners administer them without a grant. */
     publishedBy,
     /** Apps whose admin claims issued at a time are void by a later key rotation. */
-    voidedApps: (appIds: readonly string[], issuedAt: number) => voidedApps(deps.database, appIds, issuedAt),
+    voidedApps: (appIds: readonly string[], issuedAtMs: number) => voidedApps(deps.database, appIds, issuedAtMs),
     /** Slugs of apps. */
     slugsOf: (appIds: readonly string[]) => slugsOf(deps.database, appIds),
   };

@@ -92,10 +92,10 @@ export async function slugsOf(database: Pick<Database, "prepared">, appIds: read
   return rows.map((row) => row.slug);
 }
 
-/** Which of these apps had their signing key rotated after `issuedAt`, seconds since the epoch (decisions 6.5). */
-export async function voidedApps(database: Pick<Database, "prepared">, appIds: readonly string[], issuedAt: number): Promise<ReadonlySet<string>> {
+/** Which of these apps had their signing key rotated at or after `issuedAtMs`, milliseconds since the epoch (decisions 6.5). */
+export async function voidedApps(database: Pick<Database, "prepared">, appIds: readonly string[], issuedAtMs: number): Promise<ReadonlySet<string>> {
   const rows = await database.prepared<{ app_id: string }>(
-    "voided-apps", "select app_id from apps where app_id = any($1::uuid[]) and key_rotated_at >= to_timestamp($2)", [appIds, issuedAt],
+    "voided-apps", "select app_id from apps where app_id = any($1::uuid[]) and key_rotated_at >= $2", [appIds, new Date(issuedAtMs)],
   );
   return new Set(rows.map((row) => row.app_id));
 }

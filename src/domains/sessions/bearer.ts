@@ -21,8 +21,8 @@ export interface BearerDeps {
   keys: { signing: Pick<Keys["signing"], "publicKey"> };
   liveness: Liveness;
   lastSeen: LastSeen;
-  /** Which of these apps had their signing key rotated after `issuedAt` (seconds): claims on them are void. */
-  voidedApps: (appIds: readonly string[], issuedAt: number) => Promise<ReadonlySet<string>>;
+  /** Which of these apps had their signing key rotated at or after `issuedAtMs`: claims on them are void. */
+  voidedApps: (appIds: readonly string[], issuedAtMs: number) => Promise<ReadonlySet<string>>;
 }
 
 /** A token whose signature has been checked; what may change since is asked each time. */
@@ -68,7 +68,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, voidedAp
     lastSeen.note(claims.sid);
     const known = callerOf(entry, row);
     if (claims.app_admin.length === 0) return known;
-    const voided = await voidedApps(claims.app_admin, claims.iat);
+    const voided = await voidedApps(claims.app_admin, claims.ims);
     return voided.size === 0 ? known : { ...known, appAdmin: known.appAdmin.filter((app) => !voided.has(app)) };
   };
 }

@@ -38,7 +38,7 @@ export interface SessionsDeps {
   audit: Audit;
   access: Access;
   keys: Keys;
-  /** Which of these apps had their signing key rotated after `issuedAt` (seconds); of the marketplace. */
+  /** Which of these apps had their signing key rotated at or after `issuedAtMs`; of the marketplace. */
   voidedApps: BearerDeps["voidedApps"];
   config: {
     /** Public URL of the service: the issuer of its tokens. */

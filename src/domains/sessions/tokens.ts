@@ -55,6 +55,8 @@ export interface AccessClaims {
   acr?: "elevated";
   /** Version of the membership: a change of role makes older tokens void. */
   mv: number;
+  /** Issue time in milliseconds: an app's key rotation voids what was issued before it, to the millisecond. */
+  ims: number;
 }
 
 /** Makes access tokens (decisions 3.1): JWTs by the organization's active key, or the instance's. */
@@ -65,7 +67,8 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
       const { standing } = request;
       const grants = await access.grants(tx, standing);
       const key = await keys.signing.active(tx, standing.org?.uuid ?? null);
-      const iat = Math.floor(clock.now() / 1000);
+      const ims = clock.now();
+      const iat = Math.floor(ims / 1000);
       const expiresIn = Math.floor(request.ttlMs / 1000);
       const claims: AccessClaims = {
         sub: standing.userUuid,
@@ -82,6 +85,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
         auth_time: Math.floor(request.authTime.getTime() / 1000),
         ...(request.elevated === true ? { acr: "elevated" as const } : {}),
         mv: standing.org?.membershipVersion ?? 0,
+        ims,
       };
       const accessToken = await signJwt(key, accessTokenType, { ...claims });
       return { accessToken, expiresIn, expiresAt: new Date(claims.exp * 1000) };
