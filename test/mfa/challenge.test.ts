@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeJwt } from "jose";
+import { info, openIdentity, opened } from "../support/identity.ts";
+import type { Identity } from "../support/identity.ts";
+import { codeAt, ending, endings, enrolled, eventsOf, wrongCode } from "./support.ts";
+
+let identity: Identity;
+beforeAll(async () => {
+  identity = await openIdentity();
+});
+afterAll(() => identity.close());
+
+const challenge = (mfaToken: string, code: string, from = info) => identity.mfa.challenge({ mfaToken, code }, from);
+
+describe("a door", () => {
+  it("asks somebody with a factor for it and gives no token, and the challenge gives the pair", async () => {
+    const person = await enrolled(identity);
+    const answer = await identity.signin.password.login(person, info);
+    expect(Object.keys(answer)).toEqual(["mfaRequired", "mfaToken"]);
+    expect(await identity.sql("select 1 from sessions where user_uuid = $1", [person.caller.userUuid])).toHaveLength(1);
+    const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
+    expect(pair).toMatchObject({ tokenType: "Bearer", expiresIn: 420 });
+    expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["pwd", "otp", "mfa"] });
+    expect(await identity.me(pair.accessToken)).toMatchObject({ userUuid: person.caller.userUuid, elevated: false });
+    expect(await ending(identity.sessions.refresh(pair.refreshToken, info))).toBe("ok");
+    expect(await eventsOf(identity, person.caller.userUuid, "login.%")).toEqual(["login.password success", "login.totp_verify success"]);
+  });
+
+  it("for magic links asks too, and the link is spent", async () => {
+    const person = await enrolled(identity);
+    const { devToken = "" } = await identity.signin.magicLink.send({ email: person.email, redirectTo: "https://app.test/x" });
+    const answer = await identity.signin.magicLink.verify(devToken, info);
+    expect(answer).toMatchObject({ mfaRequired: true, redirectTo: "https://app.test/x" });
+    expect(Object.keys(answer).sort()).toEqual(["mfaRequired", "mfaToken", "redirectTo"]);
+    expect(await ending(identity.signin.magicLink.verify(devToken, info))).toBe("401 unauthorized");
+    const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
+    expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["mail", "otp", "mfa"] });
+  });
+
+  it("asks again for nothing once the factor is gone, and for a pending one not yet", async () => {
+    const person = await enrolled(identity);
+    await identity.mfa.factors.remove(person.caller, person.factorId, info);
+    expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
+    await identity.mfa.factors.create(person.caller, undefined);
+    expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
+  });
+
+  it("and the activation of a factor cannot pass each other", async () => {
+    const person = await enrolled(identity);
+    await identity.mfa.factors.remove(person.caller, person.factorId, info);
+    const { id, secret } = await identity.mfa.factors.create(person.caller, undefined);
+    const logins = Array.from({ length: 10 }, () => identity.signin.password.login(person, info));
+    await Promise.all([...logins, identity.mfa.factors.verify(person.caller, id, codeAt(secret, identity.clock.now()), info)]);
+    expect(await identity.signin.password.login(person, info)).toHaveProperty("mfaRequired", true);
+  });
+
+  it("may leave work to the challenge, which is undone with it", async () => {
+    const person = await enrolled(identity);
+    const seen: unknown[] = [];
+    let refuse = true;
+    identity.continuations["test.join"] = async (_tx, { userUuid, payload }) => {
+      seen.push([userUuid, payload]);
+      if (refuse) throw new Error("not yet");
+      return null;
+    };
+    const needed = await identity.database.transaction(async (tx) => {
+      const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);
+      if (standing === undefined) throw new Error("nobody");
+      return identity.mfa.gatekeeper.begin(tx, { standing, amr: ["pwd"], info, continuation: { name: "test.join", payload: { invitation: 7 } } });
+    });
+    const [token, code] = [needed?.mfaToken ?? "", person.fresh()];
+    expect(await ending(challenge(token, code))).toBe("not yet");
+    refuse = false;
+    expect(decodeJwt((await challenge(token, code)).accessToken)).toMatchObject({ org: "" });
+    expect(seen).toEqual([1, 2].map(() => [person.caller.userUuid, { invitation: 7 }]));
+  });
+});
+
+describe("the device", () => {
+  it.each([
+    ["the challenge's", true, true, "second"],
+    ["else the first step's", true, false, "first"],
+    ["else a new one", false, false, "new"],
+  ])("is %s", async (_what, atFirst, atSecond, expected) => {
+    const person = await enrolled(identity);
+    const [first, second] = [randomUUID(), randomUUID()];
+    const token = await person.pass({ ...info, deviceUuid: atFirst ? first : undefined });
+    const { deviceUuid } = await challenge(token, person.fresh(), { ...info, deviceUuid: atSecond ? second : undefined });
+    expect(deviceUuid === first ? "first" : deviceUuid === second ? "second" : "new").toBe(expected);
+  });
+});
+
+describe("an mfa_token", () => {
+  it("is stored hashed, and works once, in fifty parallel uses too", async () => {
+    const person = await enrolled(identity);
+    const token = await person.pass();
+    const [stored] = await identity.sql<{ all: string }>("select string_agg(t::text, '') as all from mfa_tokens t");
+    expect(stored?.all).not.toContain(token);
+    const code = person.fresh();
+    const other = identity.another();
+    const all = await endings(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken: token, code }, info)));
+    expect(all.filter((one) => one === "ok")).toHaveLength(1);
+    expect(all.filter((one) => one === "401 unauthorized")).toHaveLength(49);
+    expect(await ending(challenge(token, person.fresh()))).toBe("401 unauthorized");
+  });
+
+  it("does not live longer than its time", async () => {
+    const person = await enrolled(identity);
+    const [early, late] = [await person.pass(), await person.pass()];
+    identity.clock.advance(299_999);
+    expect(await ending(challenge(early, codeAt(person.secret, identity.clock.now())))).toBe("ok");
+    identity.clock.advance(1);
+    expect(await ending(challenge(late, codeAt(person.secret, identity.clock.now(), 1)))).toBe("401 unauthorized");
+  });
+
+  it("dies with the fifth wrong code, and tries on it are not counted", async () => {
+    const person = await enrolled(identity);
+    const token = await person.pass();
+    for (let at = 0; at < 5; at++) expect(await ending(challenge(token, wrongCode(person.secret, identity.clock.now())))).toBe("401 unauthorized");
+    for (let at = 0; at < 20; at++) expect(await ending(challenge(token, person.fresh()))).toBe("401 unauthorized");
+    expect(await identity.sql("select failures from mfa_failures where user_uuid = $1", [person.caller.userUuid])).toEqual([{ failures: 5 }]);
+    expect(await ending(challenge(await person.pass(), person.fresh()))).toBe("ok");
+  });
+
+  it("dies with the password and with the membership it was given for", async () => {
+    const [changed, removed] = [await enrolled(identity), await enrolled(identity)];
+    const tokens = [await changed.pass(), await removed.pass()];
+    await identity.sql("update people set credentials_version = credentials_version + 1 where uuid = $1", [changed.caller.userUuid]);
+    await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [removed.caller.userUuid]);
+    expect(await ending(challenge(tokens[0] ?? "", changed.fresh()))).toBe("401 unauthorized");
+    expect(await ending(challenge(tokens[1] ?? "", removed.fresh()))).toBe("401 unauthorized");
+  });
+
+  it("that nobody was given is refused and told of", async () => {
+    expect(await ending(challenge("nonsense", "123456"))).toBe("401 unauthorized");
+    const rows = await identity.sql("select outcome, org_uuid, metadata from auth_events where type = 'login.totp_verify' and user_uuid is null");
+    expect(rows).toEqual([{ outcome: "failure", org_uuid: null, metadata: { code: "unauthorized" } }]);
+  });
+});
+
+describe("a code", () => {
+  it("is good once, whichever of challenge, step-up and factor verify takes it, in every order", async () => {
+    const person = await enrolled(identity);
+    const caller = await person.login();
+    const stepUp = async (code: string) => {
+      const { challengeId } = await identity.mfa.stepUp.challenge(caller, "totp", info);
+      return identity.mfa.stepUp.verify(caller, { challengeId, code }, info);
+    };
+    const login = async (code: string) => challenge(await person.pass(), code);
+    const first = person.fresh();
+    expect(await ending(login(first))).toBe("ok");
+    expect(await ending(stepUp(first))).toBe("400 invalid_code");
+    const second = person.fresh();
+    expect(await ending(stepUp(second))).toBe("ok");
+    expect(await ending(login(second))).toBe("401 unauthorized");
+    const made = await identity.mfa.factors.create(caller, undefined);
+    const third = codeAt(made.secret, identity.clock.now());
+    await identity.mfa.factors.verify(caller, made.id, third, info);
+    expect(await ending(login(third))).toBe("401 unauthorized");
+    expect(await ending(stepUp(third))).toBe("400 invalid_code");
+  });
+
+  it("is good within one step of its time, and nothing at or before an accepted step is", async () => {
+    const person = await enrolled(identity);
+    identity.clock.advance(300_000);
+    const now = identity.clock.now();
+    const use = async (steps: number) => ending(challenge(await person.pass(), codeAt(person.secret, now, steps)));
+    expect(await use(-2)).toBe("401 unauthorized");
+    expect(await use(2)).toBe("401 unauthorized");
+    expect(await use(-1)).toBe("ok");
+    expect(await use(1)).toBe("ok");
+    expect(await use(0)).toBe("401 unauthorized");
+  });
+
+  it("opens one session in fifty parallel logins and step-ups", async () => {
+    const person = await enrolled(identity);
+    const caller = await person.login();
+    const tokens = await Promise.all(Array.from({ length: 25 }, () => person.pass()));
+    const issued = await Promise.all(Array.from({ length: 25 }, () => identity.mfa.stepUp.challenge(caller, "totp", info)));
+    const code = person.fresh();
+    const other = identity.another();
+    const all = await endings([
+      ...tokens.map((mfaToken) => other.mfa.challenge({ mfaToken, code }, info)),
+      ...issued.map(({ challengeId }) => identity.mfa.stepUp.verify(caller, { challengeId, code }, info)),
+    ]);
+    expect(all.filter((one) => one === "ok")).toHaveLength(1);
+  });
+});
