@@ -57,7 +57,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const run = runAs(data, [join(native, "bin", "postgres"), folder]);
   if (!existsSync(data)) {
     options.log("making the database cluster, once");
-    makeCluster({ folder, native, password, run });
+    makeCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
   }
   const port = await rememberedPort(folder, "postgres");
   const { command, args } = run.wrap(join(native, "bin", "postgres"), ["-D", data, ...flags({
@@ -104,7 +104,7 @@ function nativeFolder(): string {
 }
 
 /** initdb beside the final place, then a rename: a crash in between leaves nothing half made. */
-function makeCluster({ folder, native, password, run }: { folder: string; native: string; password: string; run: RunAs }): void {
+function makeCluster({ folder, native, password, run, sync }: { folder: string; native: string; password: string; run: RunAs; sync: boolean }): void {
   const fresh = join(folder, "postgres.new");
   const passwordFile = join(folder, `postgres.${randomBytes(6).toString("hex")}.pw`);
   rmSync(fresh, { recursive: true, force: true });
@@ -115,7 +115,7 @@ function makeCluster({ folder, native, password, run }: { folder: string; native
     for (const path of account === undefined ? [] : [fresh, passwordFile]) chownSync(path, account?.uid ?? 0, account?.gid ?? 0);
     const { command, args } = run.wrap(join(native, "bin", "initdb"), [
       `--pgdata=${fresh}`, `--username=${USER}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256", "--encoding=UTF8",
-      "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
+      "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", ...(sync ? [] : ["--no-sync"]),
     ]);
     const made = spawnSync(command, args, { cwd: "/", env: ENVIRONMENT, encoding: "utf8", ...run.account });
     if (made.status !== 0) throw new StartError(`PostgreSQL could not make its data folder: ${made.error?.message ?? made.stderr.trim()}`);

@@ -1,0 +1,60 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../../src/platform/embedded/data-folder.ts";
+import { lockDataFolder, tryLock } from "../../src/platform/embedded/lock.ts";
+import { StartError } from "../../src/platform/embedded/start-error.ts";
+import { runProgram, testFolder } from "../support/program.ts";
+
+let folder: ReturnType<typeof testFolder>;
+beforeEach(() => { folder = testFolder(); });
+afterEach(() => folder.remove());
+
+test("a folder has one holder at a time", () => {
+  const lock = lockDataFolder(folder.path);
+  expect(() => lockDataFolder(folder.path)).toThrow(`The data folder ${folder.path} is in use by another Atrium (process ${process.pid})`);
+  lock.release();
+  lockDataFolder(folder.path).release();
+});
+
+test("another process is kept out, and a killed one leaves nothing behind", async () => {
+  const first = runProgram("test/life/hold-lock.ts", [folder.path]);
+  await first.until(/held/);
+  expect(tryLock(folder.path)).toBeNull();
+  const second = runProgram("test/life/hold-lock.ts", [folder.path]);
+  expect(await second.exit).toBe(1);
+  expect(second.output()).toContain(`in use by another Atrium (process ${first.pid})`);
+  process.kill(first.pid, "SIGKILL");
+  await first.exit;
+  lockDataFolder(folder.path).release();
+});
+
+test("the id of a dead holder that now belongs to somebody else does not lock the folder", () => {
+  // Process 1 always runs.
+  writeFileSync(join(folder.path, "lock.pid"), "1\n");
+  lockDataFolder(folder.path).release();
+});
+
+test("a folder that cannot be made is refused in one line", () => {
+  const file = join(folder.path, "file");
+  writeFileSync(file, "");
+  expect(() => openDataFolder(join(file, "data"))).toThrow(StartError);
+  expect(() => openDataFolder("/proc/atrium/data")).toThrow(/^The data folder \/proc\/atrium\/data cannot be written \(\w+\)/);
+});
+
+test("a secret is made once, readable by its owner only", () => {
+  const secret = loadOrCreateSecret(folder.path, "instance-key", 32);
+  expect(secret).toHaveLength(32);
+  expect(loadOrCreateSecret(folder.path, "instance-key", 32)).toEqual(secret);
+  expect(statSync(join(folder.path, "secrets", "instance-key")).mode & 0o777).toBe(0o600);
+  const made = loadOrCreatePassword(folder.path, "bootstrap-password");
+  expect(made.isNew).toBe(true);
+  expect(loadOrCreatePassword(folder.path, "bootstrap-password")).toEqual({ password: made.password, isNew: false });
+});
+
+test("a damaged secret is not replaced", () => {
+  mkdirSync(join(folder.path, "secrets"));
+  writeFileSync(join(folder.path, "secrets", "instance-key"), "short");
+  expect(() => loadOrCreateSecret(folder.path, "instance-key", 32)).toThrow(/is damaged/);
+  expect(readFileSync(join(folder.path, "secrets", "instance-key"), "utf8")).toBe("short");
+});

@@ -1,0 +1,155 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { postgresPid, processesOn, runProgram, testFolder } from "../support/program.ts";
+import type { ProgramRun } from "../support/program.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder: ReturnType<typeof testFolder>;
+const runs: ProgramRun[] = [];
+beforeEach(() => { folder = testFolder(); });
+afterEach(async () => {
+  for (const run of runs.splice(0)) {
+    try {
+      process.kill(run.pid, "SIGKILL");
+    } catch {
+      // Ended already.
+    }
+    await run.exit;
+  }
+  folder.remove();
+});
+
+function start(env: Record<string, string> = {}, script = "src/main.ts", args: string[] = []): ProgramRun {
+  const run = runProgram(script, args, { SERVICE_DATA_DIR: folder.path, PORT: "0", ...env });
+  runs.push(run);
+  return run;
+}
+
+/** The address it tells of once it is ready. */
+async function ready(run: ProgramRun): Promise<string> {
+  return (await run.until(/Ready on (\S+)/))[1] ?? "";
+}
+
+async function readiness(url: string): Promise<{ status: string; database: string; temporal: string }> {
+  return (await (await fetch(`${url}/readyz`)).json()) as { status: string; database: string; temporal: string };
+}
+
+async function login(url: string, password: string): Promise<number> {
+  const body = JSON.stringify({ email: "owner@acme.test", password, org_name: "Acme" });
+  const answer = await fetch(`${url}/api/auth/login`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return answer.status;
+}
+
+async function stop(run: ProgramRun, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  const began = Date.now();
+  process.kill(run.pid, signal);
+  expect(await run.exit).toBe(0);
+  expect(Date.now() - began).toBeLessThan(15_000);
+  expect(processesOn(folder.path)).toEqual([]);
+}
+
+test("through the launcher: starts, answers, refuses a second start, and leaves nothing behind", async () => {
+  const first = start({}, "src/launch/run.sh", ["start"]);
+  const url = await ready(first);
+  expect(await readiness(url)).toMatchObject({ status: "ok", database: "ok", temporal: "ok" });
+  const [, password = ""] = await first.until(/First login, shown this once: owner@acme\.test with password (\S+)/);
+  expect(await login(url, password)).toBe(200);
+
+  const second = start();
+  expect(await second.exit).toBe(1);
+  expect(second.output()).toContain(`is in use by another Atrium (process ${first.pid})`);
+  await stop(first);
+
+  const again = start();
+  expect(await login(await ready(again), password)).toBe(200);
+  expect(again.output()).not.toContain("First login");
+  await stop(again, "SIGINT");
+});
+
+test.each(["the program", "everything"])("after kill -9 of %s the next start recovers", async (victim) => {
+  const first = start();
+  await ready(first);
+  const [, password = ""] = await first.until(/with password (\S+)/);
+  const orphan = postgresPid(folder.path);
+  process.kill(first.pid, "SIGKILL");
+  await first.exit;
+  const orphans = processesOn(folder.path).map(({ pid }) => pid);
+  expect(orphans).toContain(orphan);
+  if (victim === "everything") for (const pid of orphans) process.kill(pid, "SIGKILL");
+  const second = start();
+  const url = await ready(second);
+  expect(await login(url, password)).toBe(200);
+  expect(processesOn(folder.path).map(({ pid }) => pid)).not.toContain(orphan);
+  await stop(second);
+});
+
+test("a killed PostgreSQL is brought back and the service with it", async () => {
+  const run = start();
+  const url = await ready(run);
+  process.kill(postgresPid(folder.path), "SIGKILL");
+  await run.until(/PostgreSQL ended \(signal SIGKILL\); starting it again/);
+  await expect.poll(async () => (await readiness(url)).status, { timeout: 15_000 }).toBe("ok");
+  await stop(run);
+});
+
+test("a port in use is one line, before anything is started for nothing", async () => {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => holder.once("listening", resolve));
+  const { port } = holder.address() as AddressInfo;
+  const run = start({ PORT: String(port) });
+  expect(await run.exit).toBe(1);
+  expect(run.output()).toContain(`atrium: Port ${port} on 127.0.0.1 is in use`);
+  expect(processesOn(folder.path)).toEqual([]);
+  await new Promise((resolve) => holder.close(resolve));
+});
+
+test.each([
+  ["a folder that cannot be made", { SERVICE_DATA_DIR: "/proc/atrium" }, [], /^atrium: The data folder \/proc\/atrium cannot be written \(\w+\)/m],
+  ["settings that are wrong, all at once", { SERVICE_NIX: "1", PORT: "x" }, [], /PORT[^]*SERVICE_NIX|SERVICE_NIX[^]*PORT/],
+  ["an unknown role", {}, ["nix"], /^atrium: unknown role nix; roles are all, serve, worker and migrate/m],
+])("refuses %s", async (_what, env, args, message) => {
+  const run = start(env, "src/main.ts", args);
+  expect(await run.exit).toBe(1);
+  expect(run.output()).toMatch(message);
+  expect(run.output()).not.toMatch(/^ {4}at /m);
+});
+
+test("a signal while it starts ends it cleanly", async () => {
+  const run = start();
+  await run.until(/PostgreSQL on/);
+  await stop(run);
+});
+
+test("an echo of the signal changes nothing, a second signal later ends at once", async () => {
+  const run = start();
+  await ready(run);
+  process.kill(run.pid, "SIGINT");
+  await sleep(50);
+  await stop(run);
+
+  const held = start();
+  await ready(held);
+  process.kill(postgresPid(folder.path), "SIGSTOP");
+  process.kill(held.pid, "SIGTERM");
+  await sleep(1200);
+  process.kill(held.pid, "SIGTERM");
+  const began = Date.now();
+  await held.exit;
+  expect(Date.now() - began).toBeLessThan(2000);
+});
+
+test("migrate, --help and --version do their thing and end", async () => {
+  const migrated = start({}, "src/main.ts", ["migrate"]);
+  expect(await migrated.exit).toBe(0);
+  expect(migrated.output()).toMatch(/Database migrated: 0001/);
+  expect(processesOn(folder.path)).toEqual([]);
+  const help = start({}, "src/main.ts", ["--help"]);
+  expect(await help.exit).toBe(0);
+  expect(help.output()).toContain("Usage: npm start");
+  const version = start({}, "src/main.ts", ["--version"]);
+  expect(await version.exit).toBe(0);
+  expect(version.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

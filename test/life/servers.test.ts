@@ -1,0 +1,135 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startPostgres } from "../../src/platform/embedded/postgres.ts";
+import type { EmbeddedPostgres } from "../../src/platform/embedded/postgres.ts";
+import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { startTemporal } from "../../src/platform/embedded/temporal.ts";
+import { createTemporalClient } from "../../src/platform/temporal/client.ts";
+import { postgresPid, processesOn, runProgram, testFolder } from "../support/program.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let folder: ReturnType<typeof testFolder>;
+beforeEach(() => { folder = testFolder(); });
+afterEach(() => folder.remove());
+
+const quick = { log: () => {}, settings: { fsync: "off" } };
+const unexpected = (error: Error): never => { throw error; };
+
+async function ask(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>({ text: sql })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** As `ask`, over and over until the server is back. */
+async function askPatiently(url: string, sql: string): Promise<unknown[]> {
+  let rows: unknown[] = [];
+  await expect.poll(async () => ask(url, sql).then((found) => { rows = found; return true; }, () => false), { timeout: 10_000, interval: 50 }).toBe(true);
+  return rows;
+}
+
+async function start(): Promise<EmbeddedPostgres> {
+  return startPostgres({ folder: folder.path, ...quick, onFatal: unexpected });
+}
+
+test("PostgreSQL keeps its data and its port over a restart, and leaves no process behind", async () => {
+  const first = await start();
+  await ask(first.url, "create table kept as select 7 as n");
+  expect(await ask(first.url, "select current_setting('listen_addresses') as host, current_setting('unix_socket_directories') as socket")).toEqual([{ host: "127.0.0.1", socket: "" }]);
+  await first.stop();
+  expect(processesOn(folder.path)).toEqual([]);
+  const second = await start();
+  expect(second.url).toBe(first.url);
+  expect(await ask(second.url, "select n from kept")).toEqual([{ n: 7 }]);
+  await second.stop();
+});
+
+test("in real use PostgreSQL writes through to the disk", async () => {
+  const server = await startPostgres({ folder: folder.path, log: () => {}, onFatal: unexpected });
+  expect(await ask(server.url, "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as wait")).toEqual([{ fsync: "on", wait: "on" }]);
+  await server.stop();
+});
+
+test("a PostgreSQL that is killed is back within 5 s on the same port", async () => {
+  const server = await start();
+  const pid = postgresPid(folder.path);
+  process.kill(pid, "SIGKILL");
+  const began = Date.now();
+  await askPatiently(server.url, "select 1");
+  expect(Date.now() - began).toBeLessThan(5000);
+  expect(postgresPid(folder.path)).not.toBe(pid);
+  await server.stop();
+});
+
+test("a PostgreSQL left over from a crash is ended, and the new one takes its place", async () => {
+  const lost = runProgram("test/life/run-postgres.ts", [folder.path]);
+  await lost.until(/up/);
+  const orphan = postgresPid(folder.path);
+  process.kill(lost.pid, "SIGKILL");
+  await lost.exit;
+  expect(processesOn(folder.path).map(({ pid }) => pid)).toContain(orphan);
+  const server = await start();
+  expect(postgresPid(folder.path)).not.toBe(orphan);
+  expect(processesOn(folder.path).map(({ pid }) => pid)).not.toContain(orphan);
+  await server.stop();
+});
+
+test("a stale pid file that names a living stranger does not keep PostgreSQL from starting", async () => {
+  const first = await start();
+  const pidFile = join(folder.path, "postgres", "postmaster.pid");
+  const stale = readFileSync(pidFile, "utf8");
+  await first.stop();
+  writeFileSync(pidFile, stale.replace(/^\d+/, String(process.pid)));
+  const second = await start();
+  expect(await ask(second.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  await second.stop();
+});
+
+test("a half made cluster of an interrupted first start is made anew", async () => {
+  mkdirSync(join(folder.path, "postgres.new"));
+  writeFileSync(join(folder.path, "postgres.new", "PG_VERSION"), "18\n");
+  await (await start()).stop();
+});
+
+test("PostgreSQL runs in a folder below one that is closed to others", async () => {
+  chmodSync(folder.path, 0o700);
+  const server = await start();
+  expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  await server.stop();
+});
+
+test("Temporal keeps its workflows over a kill and a restart", async () => {
+  const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: () => {} });
+  const options = { folder: folder.path, program, log: () => {}, onFatal: unexpected };
+  const first = await startTemporal(options);
+  const client = createTemporalClient(first);
+  const workflow = { workflowType: "none", workflowId: "install/1", taskQueue: "nobody", args: [] };
+  expect(await client.startWorkflow(workflow)).toBe("started");
+  expect(await client.startWorkflow(workflow)).toBe("exists");
+  expect(await client.signal("install/1", "go")).toBe(true);
+  expect(await client.signal("install/2", "go")).toBe(false);
+
+  process.kill(first.pid() ?? 0, "SIGKILL");
+  await expect.poll(() => client.health(), { timeout: 15_000 }).not.toBe("ok");
+  await expect.poll(() => client.health(), { timeout: 15_000 }).toBe("ok");
+  expect(await client.startWorkflow(workflow)).toBe("exists");
+
+  await first.stop();
+  expect(processesOn(folder.path)).toEqual([]);
+  expect(await client.health()).toMatch(/^not reachable/);
+  await expect(client.startWorkflow({ ...workflow, workflowId: "install/3" })).rejects.toMatchObject({ name: "TemporalFailure", retryable: true });
+
+  const second = await startTemporal(options);
+  expect(second.address).toBe(first.address);
+  await expect.poll(() => client.health(), { timeout: 15_000 }).toBe("ok");
+  expect(await client.startWorkflow(workflow)).toBe("exists");
+  await client.close();
+  await second.stop();
+});

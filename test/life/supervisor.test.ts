@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { ServerProcess } from "../../src/platform/embedded/server-process.ts";
+import type { StartError } from "../../src/platform/embedded/start-error.ts";
+import { supervise } from "../../src/platform/embedded/supervisor.ts";
+
+/** A server that dies when told to. */
+function mortal(): ServerProcess & { die(): void } {
+  let die: () => void = () => {};
+  const exited = new Promise<string>((resolve) => { die = () => resolve("killed"); });
+  return { pid: 1, exited, ended: () => undefined, stop: async () => die(), abandon: () => die(), die: () => die() };
+}
+
+function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {
+  const servers: ReturnType<typeof mortal>[] = [];
+  const fatal: StartError[] = [];
+  let attempts = 0;
+  const start = async (): Promise<ServerProcess> => {
+    attempts += 1;
+    if (outcome(attempts) === "down") throw new Error("no luck");
+    const server = mortal();
+    servers.push(server);
+    return server;
+  };
+  const supervised = supervise({ name: "It", start, log: () => {}, onFatal: (error) => fatal.push(error), pauses: [1, 1], soundAfterMs });
+  return { supervised, servers, fatal, attempts: () => attempts };
+}
+
+test("a server that dies is started again, as often as it takes", async () => {
+  const { supervised, servers, fatal } = setUp(() => "up");
+  const running = await supervised;
+  for (let death = 0; death < 5; death += 1) {
+    servers.at(-1)?.die();
+    await expect.poll(() => servers.length).toBe(death + 2);
+  }
+  await running.stop();
+  expect(fatal).toEqual([]);
+  expect(servers).toHaveLength(6);
+});
+
+test("three failed starts in a row are the end, in one line", async () => {
+  const { supervised, servers, fatal, attempts } = setUp((attempt) => (attempt === 1 ? "up" : "down"));
+  const running = await supervised;
+  servers[0]?.die();
+  await expect.poll(() => fatal.map((error) => error.message)).toEqual(["It failed 3 times in a row: no luck"]);
+  expect(attempts()).toBe(4);
+  await running.stop();
+});
+
+test("a server that dies right after each start does not go on for ever", async () => {
+  const { supervised, servers, fatal } = setUp(() => "up", 60_000);
+  const running = await supervised;
+  for (let death = 1; death <= 3; death += 1) {
+    await expect.poll(() => servers.length).toBe(death);
+    servers.at(-1)?.die();
+  }
+  await expect.poll(() => fatal).toHaveLength(1);
+  await running.stop();
+});
+
+test("a first start that fails is the caller's to hear", async () => {
+  await expect(setUp(() => "down").supervised).rejects.toThrow("no luck");
+});
+
+test("stopped while it is being started again, it stays down", async () => {
+  const { supervised, servers, fatal } = setUp(() => "up");
+  const running = await supervised;
+  servers[0]?.die();
+  await running.stop();
+  await sleep(20);
+  expect(servers.length).toBeLessThanOrEqual(2);
+  expect(running.pid()).toBeUndefined();
+  expect(fatal).toEqual([]);
+});

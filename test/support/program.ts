@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { listProcesses } from "../../src/platform/embedded/processes.ts";
+
+/** A run of a script of the repository as a process of its own. */
+export interface ProgramRun {
+  readonly pid: number;
+  /** What it has written so far, both streams. */
+  output(): string;
+  /** Resolves with the exit code once it is gone; a signal counts as -1. */
+  readonly exit: Promise<number>;
+  /** Resolves when the output matches; rejects when the process ends before that. */
+  until(pattern: RegExp): Promise<RegExpMatchArray>;
+}
+
+const root = join(import.meta.dirname, "../..");
+
+/** Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs takes. */
+export function runProgram(script: string, args: string[] = [], env: Record<string, string> = {}): ProgramRun {
+  const child = spawn(script.endsWith(".sh") ? "sh" : process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    env: { PATH: process.env["PATH"] ?? "", HOME: homedir(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part: string) => { text += part; });
+  let ended = false;
+  const exit = new Promise<number>((resolve) => {
+    child.once("close", (code) => { ended = true; resolve(code ?? -1); });
+  });
+  return {
+    pid: child.pid ?? 0,
+    output: () => text,
+    exit,
+    async until(pattern) {
+      for (;;) {
+        const match = pattern.exec(text);
+        if (match !== null) return match;
+        if (ended) throw new Error(`the program ended before it said ${String(pattern)}:\n${text}`);
+        await sleep(20);
+      }
+    },
+  };
+}
+
+/** A data folder for a test, removed by `remove` together with whatever still runs on it. */
+export function testFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "atrium-life-"));
+  return {
+    path,
+    remove() {
+      for (const { pid } of processesOn(path)) process.kill(pid, "SIGKILL");
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The processes that run on a data folder: embedded servers with all their children. */
+export function processesOn(folder: string): { pid: number; args: string[] }[] {
+  return listProcesses().filter(({ pid, args, cwd }) => pid !== process.pid && (cwd?.startsWith(folder) === true || args.some((arg) => arg.startsWith(folder))));
+}
+
+/** The pid of the PostgreSQL server of a data folder. */
+export function postgresPid(folder: string): number {
+  return Number(readFileSync(join(folder, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+}
