@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["gen/", "node_modules/", ".atrium/", "coverage/"]),
+  globalIgnores(["gen/", "test/transcoding/gen/", "node_modules/", ".atrium/", "coverage/"]),
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.recommendedTypeChecked],

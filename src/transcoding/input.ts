@@ -2,10 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import { isHttpBody } from "./bindings.ts";
 import type { Binding } from "./bindings.ts";
-import { JsonError, readJson } from "./json/parse.ts";
-import { fieldReader } from "./json/fields.ts";
-import { printedName } from "./json/names.ts";
-import { ReadState, messageReader } from "./json/read.ts";
+import { fieldOnlyReader, readMessage } from "./json/message.ts";
+import type { MessageLimits } from "./json/message.ts";
 import { Misfit } from "./json/scalars.ts";
 import { queryReader } from "./query.ts";
 import { Refusal, invalid } from "./refusal.ts";
@@ -105,30 +103,11 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, regis
     };
   }
   const optional = route.rule.optionalBody === true;
-  const readAll = field === undefined ? messageReader(input) : undefined;
-  const readField = field === undefined ? undefined : fieldReader(field, messageReader);
-  const step = field === undefined ? "" : printedName(field);
+  const bounds: MessageLimits = { depth: limits.jsonDepth, violations: limits.violations, registry };
+  const read = field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
   return (bytes) => {
-    if (bytes === undefined || bytes.length === 0) {
-      if (optional) return create(input);
-      throw new Refusal("malformed_body", "a JSON body is needed");
-    }
-    const state = new ReadState(registry, limits.violations);
-    let message: Message | undefined;
-    try {
-      const node = readJson(bytes, limits.jsonDepth);
-      if (readAll !== undefined) message = readAll(node, state);
-      else {
-        message = create(input);
-        state.path[0] = step;
-        state.depth = 1;
-        readField?.(message, node, state);
-      }
-    } catch (error) {
-      if (error instanceof JsonError) throw new Refusal("malformed_body", error.message);
-      throw error;
-    }
-    if (message === undefined || state.violations.length > 0) throw invalid("invalid_body", state.violations);
-    return message;
+    if (bytes !== undefined && bytes.length > 0) return read(bytes);
+    if (optional) return create(input);
+    throw new Refusal("malformed_body", "a JSON body is needed");
   };
 }

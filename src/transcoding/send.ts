@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { constants as h2 } from "node:http2";
 import type { Http2ServerResponse } from "node:http2";
 import { promisify } from "node:util";
@@ -66,14 +66,15 @@ export function send(request: NodeRequest, response: NodeResponse, answer: Answe
     if (length === body.length) encoding = "latin1";
   } else if (body !== undefined) headers.push("content-length", `${body.length}`);
   const payload = request.method === "HEAD" ? undefined : body;
-  if (!request.readableEnded && hasBody(request) && !(Number(request.headers["content-length"] ?? Infinity) <= drainBytes)) {
+  const unread = !request.readableEnded && hasBody(request);
+  if (unread && !(Number(request.headers["content-length"] ?? Infinity) <= drainBytes)) {
     sendAndClose(request, response, answer, payload);
     return;
   }
   writeHead(response, answer);
   if (payload === undefined) response.end();
   else (response as ServerResponse).end(payload, encoding);
-  if (request.httpVersionMajor >= 2 && !request.readableEnded) request.resume();
+  if (unread) request.resume();
 }
 
 /** Writes status and headers on either version of HTTP. */
@@ -84,24 +85,25 @@ export function writeHead(response: NodeResponse, answer: Answer): void {
 function sendAndClose(request: NodeRequest, response: NodeResponse, answer: Answer, payload: string | Uint8Array | undefined): void {
   if (request.httpVersionMajor >= 2) {
     writeHead(response, answer);
-    const { stream } = response as Http2ServerResponse;
-    response.once("finish", () => stream.close(h2.NGHTTP2_NO_ERROR));
     (response as ServerResponse).end(payload);
+    const { stream } = response as Http2ServerResponse;
+    linger(request, () => stream.close(h2.NGHTTP2_NO_ERROR));
     return;
   }
   answer.headers.push("connection", "close");
   writeHead(response, answer);
   if (payload === undefined) (response as ServerResponse).flushHeaders();
   else (response as ServerResponse).write(payload);
-  linger(request as IncomingMessage, response as ServerResponse);
+  linger(request, () => (response as ServerResponse).end());
 }
 
-function linger(request: IncomingMessage, response: ServerResponse): void {
+/** Throws away what still comes, for a while and up to a size, and then calls back. */
+function linger(request: NodeRequest, done: () => void): void {
   let left = lingerBytes;
   const finish = (): void => {
     clearTimeout(timer);
     request.off("data", onData).off("end", finish).off("close", finish);
-    response.end();
+    done();
   };
   const onData = (chunk: Buffer): void => {
     left -= chunk.length;

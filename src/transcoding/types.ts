@@ -126,7 +126,7 @@ export interface TranscoderOptions {
    * (`user.id`); one with broken percent-encoding is there as it was sent.
    */
   gate?(context: HandlerContext, params: Readonly<Record<string, string>>, route: Route): void | Promise<void>;
-  /** Values a request starts with. */
+  /** Values a request starts with. Must not throw. */
   contextValues?(request: NodeRequest): ContextValues;
   /** Turns a refusal of the library into an error of the program. */
   refuse?(refusal: Error & RefusalFacts): unknown;
@@ -139,7 +139,7 @@ export interface TranscoderOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** Aborts every running call's signal. */
   readonly shutdownSignal?: AbortSignal | undefined;
-  /** Told once for every request taken, when the answer was handed to node or could not be. */
+  /** Told once for every request taken, when its answer is handed to node or nobody waits for one. Must not throw. */
   finished?(outcome: Outcome): void;
 }
 

@@ -1,6 +1,10 @@
-import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import { Refusal, invalid } from "../refusal.ts";
+import { fieldReader } from "./fields.ts";
+import { printedName } from "./names.ts";
 import { JsonError, readJson } from "./parse.ts";
+import type { JsonNode } from "./parse.ts";
 import { ReadState, messageReader } from "./read.ts";
 
 /** Bounds for {@link readMessage}. */
@@ -19,10 +23,36 @@ export interface MessageLimits {
  * @throws Refusal of kind `malformed_body` or `invalid_body`
  */
 export function readMessage(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message {
+  return guarded(limits, (state) => messageReader(desc)(parsed(bytes, limits), state));
+}
+
+/**
+ * Compiles the reading of a JSON value as one field of a message that is otherwise empty.
+ * What it returns throws as {@link readMessage} does.
+ */
+export function fieldOnlyReader(desc: DescMessage, field: DescField, limits: MessageLimits): (bytes: Uint8Array) => Message {
+  const read = fieldReader(field, messageReader);
+  const step = printedName(field);
+  return (bytes) =>
+    guarded(limits, (state) => {
+      const message = create(desc);
+      state.path[0] = step;
+      state.depth = 1;
+      read(message, parsed(bytes, limits), state);
+      return message;
+    });
+}
+
+function parsed(bytes: Uint8Array, limits: MessageLimits): JsonNode {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return readJson(buffer, limits.depth);
+}
+
+function guarded(limits: MessageLimits, read: (state: ReadState) => Message | undefined): Message {
   const state = new ReadState(limits.registry, limits.violations);
   let message: Message | undefined;
   try {
-    message = messageReader(desc)(readJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits.depth), state);
+    message = read(state);
   } catch (error) {
     if (error instanceof JsonError) throw new Refusal("malformed_body", error.message);
     throw error;
