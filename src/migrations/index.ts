@@ -4,6 +4,7 @@ import { identity } from "./0002-identity.ts";
 import { marketplace } from "./0003-marketplace.ts";
 import { developmentMailbox } from "./0004-mailbox.ts";
 import { mfa } from "./0005-mfa.ts";
+import { people } from "./0006-people.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
-export const migrations: readonly MigrationObject[] = [foundation, identity, marketplace, developmentMailbox, mfa];
+export const migrations: readonly MigrationObject[] = [foundation, identity, marketplace, developmentMailbox, mfa, people];
