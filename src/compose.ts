@@ -3,6 +3,8 @@ import { INSTALL_CHANGED, marketplaceEntities } from "./domains/marketplace/inde
 import type { InstallChanged } from "./domains/marketplace/index.ts";
 import { Organization } from "./domains/orgs/index.ts";
 import { Person } from "./domains/users/index.ts";
+import { WEBHOOK_RETRY, webhookEntities } from "./domains/webhooks/index.ts";
+import type { WebhookRetry } from "./domains/webhooks/index.ts";
 import { composeDomains } from "./compose/domains.ts";
 import type { Domains } from "./compose/domains.ts";
 import { composeServer } from "./compose/server.ts";
@@ -35,7 +37,10 @@ const TASK_QUEUE = "atrium";
 const EMPTY = "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
 
 /** Entities of every domain. */
-export const entities = [Organization, Person, ...marketplaceEntities];
+export const entities = [Organization, Person, ...marketplaceEntities, ...webhookEntities];
+
+/** Waits between tries to reach Temporal, milliseconds. */
+const workflowRetry: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
 
 /** Topics of the outbox and who takes them. */
 function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: Record<string, unknown>) => Promise<void>): Record<string, TopicHandler> {
@@ -46,8 +51,16 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
         const { install_id: installId } = payload as unknown as InstallChanged;
         await temporal.signalWithStart({ workflowType: "driveInstall", workflowId: `install/${installId}`, taskQueue: TASK_QUEUE, args: [installId] }, "install-changed");
       },
-      retry: [200, 500, 1_000, 2_000, 5_000],
+      retry: workflowRetry,
       concurrency: 16,
+    },
+    [WEBHOOK_RETRY]: {
+      handle: async (payload) => {
+        const { webhook_id: webhookId } = payload as unknown as WebhookRetry;
+        await temporal.signalWithStart({ workflowType: "retryDeliveries", workflowId: `webhook-retries/${webhookId}`, taskQueue: TASK_QUEUE, args: [webhookId] }, "deliveries-changed");
+      },
+      retry: workflowRetry,
+      concurrency: 8,
     },
   };
 }
@@ -78,7 +91,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     connection: { address, tls: tlsOptions(infrastructure.temporal), ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }) },
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,
-    activities: domains.marketplace.activities,
+    activities: { ...domains.marketplace.activities, ...domains.webhooks.activities },
     log,
     graceMs: 5_000,
   });
@@ -88,11 +101,13 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     tasks: {
       sessions: domains.sessions.tidy,
       mailedTokens: domains.signin.tidy,
+      webhookEvents: domains.webhooks.tidy,
       idempotency: idempotency.purge,
       limits: limiter.purge,
     },
   });
   let unlisten = (): void => undefined;
+  const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), worker.stop()]);
 
   return {
     async start() {
@@ -102,6 +117,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       if (works) {
         unlisten = database.onOutbox(() => dispatcher.nudge());
         dispatcher.start();
+        domains.webhooks.pump.start();
         worker.start();
         tidying.start();
       }
@@ -113,7 +129,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       await server?.close(graceMs);
       unlisten();
       tidying.stop();
-      if (works) await Promise.all([dispatcher.stop(Math.max(1_000, until - performance.now())), worker.stop()]);
+      if (works) await stopWorking(Math.max(1_000, until - performance.now()));
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();
       await database.close();

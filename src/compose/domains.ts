@@ -19,6 +19,8 @@ import { createOrgs } from "../domains/orgs/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
 import { createSignin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
+import { createWebhooks } from "../domains/webhooks/index.ts";
+import type { WebhookEventType } from "../domains/webhooks/index.ts";
 
 /** What every domain is built on. */
 export interface Ground {
@@ -34,6 +36,19 @@ export interface Ground {
 
 /** Origin of what the service does by itself. */
 const itself: Pick<RequestInfo, "address" | "userAgent"> = { address: "", userAgent: "atrium" };
+
+/** What webhooks hear of the marketplace (decisions 11.6). */
+const MARKETPLACE_EVENTS: Readonly<Record<string, WebhookEventType>> = {
+  "app.published": "app.published",
+  "app.archived": "app.archived",
+  "install.requested": "install.provisioning",
+  "install.active": "install.active",
+  "install.failed": "install.failed",
+  "install.suspended": "install.suspended",
+  "install.resumed": "install.resumed",
+  "install.deprovisioning": "install.deprovisioning",
+  "install.deprovisioned": "install.deprovisioned",
+};
 
 /** Builds the domains in floor order and ties the few that need each other. */
 export function composeDomains(ground: Ground) {
@@ -92,7 +107,24 @@ export function composeDomains(ground: Ground) {
     },
   });
 
-  async function auditMarketplace(tx: Tx, { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit): Promise<void> {
+  const pump = { nudge: (): void => undefined };
+  const webhooks = createWebhooks({
+    database, clock, random, log, sealer, outgoing,
+    vetUrl: (url) => outgoing.vetUrl(url),
+    audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
+      await audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata, actor: actorOf(caller), resource: { type: "webhook", id: webhookId } });
+    },
+    administeredApp: (caller, appId) => market().apps.administered(caller, appId),
+    administeredApps: (caller) => market().apps.administeredIds(caller),
+    nudge: () => pump.nudge(),
+    config: { schedule: patience.webhookScheduleMs, timeoutMs: patience.webhookTimeoutMs, secretOverlapMs: ttl.secretOverlapMs },
+  });
+  pump.nudge = webhooks.pump.nudge;
+
+  /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
+  async function tellMarketplace(tx: Tx, { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit): Promise<void> {
+    const event = MARKETPLACE_EVENTS[type];
+    if (event !== undefined) await webhooks.announce(tx, { type: event, orgUuid, appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined, data: metadata });
     await audit.record(tx, {
       type, outcome: "success", orgUuid, metadata,
       userUuid: caller?.userUuid ?? null,
@@ -104,7 +136,7 @@ export function composeDomains(ground: Ground) {
   const marketplace = (late.marketplace = createMarketplace({
     database, clock, random, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
-    audit: auditMarketplace,
+    audit: tellMarketplace,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
     people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive },
     config: {
@@ -116,7 +148,7 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace };
+  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace, webhooks };
 }
 
 /** Every domain, built. */

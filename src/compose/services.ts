@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
 import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
@@ -13,6 +14,7 @@ import { orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc } from "../domains/sessions/index.ts";
 import { signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
+import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 import { operatorRpc } from "../server/operator.ts";
@@ -21,7 +23,7 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users } = domains;
+  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
@@ -33,6 +35,8 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     signingKeysRpc(keys),
     publisherRpc(marketplace),
     buyerRpc(marketplace),
+    webhooksRpc(webhooks),
+    registration(CredentialsService, webhookSecretRpc(webhooks)),
     registration(OperatorService, operatorRpc(operator)),
   ];
 }

@@ -5,6 +5,7 @@ import { marketplace } from "./0003-marketplace.ts";
 import { developmentMailbox } from "./0004-mailbox.ts";
 import { mfa } from "./0005-mfa.ts";
 import { people } from "./0006-people.ts";
+import { webhookDeliveries } from "./0007-webhooks.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
-export const migrations: readonly MigrationObject[] = [foundation, identity, marketplace, developmentMailbox, mfa, people];
+export const migrations: readonly MigrationObject[] = [foundation, identity, marketplace, developmentMailbox, mfa, people, webhookDeliveries];

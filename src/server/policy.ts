@@ -44,6 +44,8 @@ export interface Policy {
   readonly tenantRow: ErrorRow;
   /** Power whose holders may name any organization; undefined: nobody. */
   readonly foreignTenant: Power | undefined;
+  /** Callers without POWER_ADMIN are the use case's to judge. */
+  readonly appAdminSuffices: boolean;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
   readonly rate: RateClass;
@@ -98,6 +100,7 @@ function compilePolicy(method: DescMethod): Policy {
     scope: access.resource === "" ? "" : `${safe ? "read" : "write"}:${access.resource}`,
     tenant: access.tenant === "" ? undefined : fieldOf(method, access.tenant),
     tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
+    appAdminSuffices: access.appAdminSuffices,
     foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,

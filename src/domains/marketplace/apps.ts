@@ -50,6 +50,16 @@ export function createApps(deps: MarketplaceDeps) {
     });
   }
 
+  /** The app's organization, where the caller administers the app; undefined otherwise. */
+  async function administered(caller: Caller, appId: string): Promise<{ orgUuid: string } | undefined> {
+    const app = await database.read((em) => store.appById(em, appId));
+    if (app === null) return undefined;
+    const inOrg = caller.orgUuid === app.orgUuid;
+    const isMaker = caller.userUuid === app.createdBy && !app.keyRotatedAt && Number(caller.claims?.["ims"]) <= app.createdAt.getTime();
+    const yes = caller.isPlatformAdmin || caller.appAdmin.includes(appId) || (inOrg && (caller.isOwner || isMaker));
+    return yes ? { orgUuid: app.orgUuid } : undefined;
+  }
+
   return {
     /** Makes a draft; the provision secret is in this answer and never again. Errors: 403 forbidden, 400 validation_error, 409 slug_taken. */
     async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
@@ -109,18 +119,18 @@ export function createApps(deps: MarketplaceDeps) {
     /** Name of the organization that publishes an app. */
     publisherName: (app: App) => database.transaction((tx) => deps.orgName(tx, app.orgUuid)),
 
+    administered,
     /**
      * Whether the caller administers the app: owner of its organization, platform admin, a grant in the token, or
      * the maker whose token is older than the app (decisions 9.1).
      */
-    async isAppAdmin(caller: Caller, appId: string): Promise<boolean> {
-      const app = await database.read((em) => store.appById(em, appId));
-      if (app === null) return false;
-      if (caller.isPlatformAdmin || caller.appAdmin.includes(appId)) return true;
-      if (caller.orgUuid !== app.orgUuid) return false;
-      if (caller.isOwner) return true;
-      const issuedAt = Number(caller.claims?.["iat"]) * 1000;
-      return caller.userUuid === app.createdBy && app.keyRotatedAt === null && issuedAt <= app.createdAt.getTime();
+    isAppAdmin: async (caller: Caller, appId: string): Promise<boolean> => (await administered(caller, appId)) !== undefined,
+
+    /** Ids of the apps the caller administers by the token or as owner of their organization. */
+    async administeredIds(caller: Caller): Promise<string[]> {
+      const { orgUuid } = caller;
+      const published = caller.isOwner && orgUuid !== null ? await database.transaction((tx) => store.publishedBy(tx, orgUuid)) : [];
+      return [...new Set([...caller.appAdmin, ...published])];
     },
   };
 }

@@ -1,0 +1,101 @@
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { signDelivery } from "../../platform/outgoing/signature.ts";
+import type { WebhookDeps } from "./deps.ts";
+import { secretContext } from "./deps.ts";
+import { WEBHOOK_RETRY } from "./events.ts";
+import type { Announcement } from "./events.ts";
+import * as queue from "./queue-store.ts";
+import type { TakenDelivery } from "./queue-store.ts";
+import { GIVE_UP_MS, nextWait, retryAfterMs } from "./rules.ts";
+import * as store from "./store.ts";
+import type { AttemptRecord } from "./store.ts";
+
+/** Characters of an answer that are kept. */
+const KEPT_RESPONSE = 2_048;
+
+interface Outcome {
+  ok: boolean;
+  gone: boolean;
+  retryAfterMs: number;
+  record: AttemptRecord;
+}
+
+/** One attempt to deliver, and what follows from it. */
+export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Announcement) => Promise<void>) {
+  const { database, clock, random, log, sealer, outgoing, config } = deps;
+
+  function secretsOf(delivery: TakenDelivery): string[] {
+    const context = secretContext(delivery.webhook_id);
+    const old = delivery.old_secret !== null && delivery.old_secret_expires_at !== null && delivery.old_secret_expires_at.getTime() > clock.now() ? [delivery.old_secret] : [];
+    return [delivery.secret, ...old].map((box) => sealer.open(box, context).toString());
+  }
+
+  async function post(delivery: TakenDelivery): Promise<Outcome> {
+    const at = dateOf(clock);
+    const signature = signDelivery({ id: delivery.event_id, timestamp: Math.floor(at.getTime() / 1000), body: delivery.body, secrets: secretsOf(delivery) });
+    const begun = performance.now();
+    try {
+      const answer = await outgoing.request({
+        method: "POST", url: delivery.url, headers: { "content-type": "application/json", ...signature }, body: delivery.body, timeoutMs: config.timeoutMs,
+      });
+      const text = answer.body.toString("utf8").replaceAll("\0", "\uFFFD").slice(0, KEPT_RESPONSE).toWellFormed();
+      return {
+        ok: answer.status >= 200 && answer.status < 300,
+        gone: answer.status === 410,
+        retryAfterMs: retryAfterMs(answer.headers["retry-after"], clock.now()),
+        record: { at: at.toISOString(), status_code: answer.status, error: null, duration_ms: Math.round(answer.durationMs), response: text === "" ? null : text },
+      };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { ok: false, gone: false, retryAfterMs: 0, record: { at: at.toISOString(), status_code: null, error: message.slice(0, 500), duration_ms: Math.round(performance.now() - begun), response: null } };
+    }
+  }
+
+  async function succeeded(delivery: TakenDelivery, record: AttemptRecord): Promise<void> {
+    await queue.markDelivered(database, delivery.delivery_id, record);
+    if (!(await queue.isFailing(database, delivery.webhook_id))) return;
+    await database.transaction(async (tx) => {
+      if (await queue.clearFailing(tx, delivery.webhook_id, dateOf(clock))) await wake(tx, delivery.webhook_id);
+    });
+  }
+
+  const wake = (tx: Tx, webhookId: string): Promise<void> => tx.emit({ topic: WEBHOOK_RETRY, payload: { webhook_id: webhookId } });
+
+  async function failed(delivery: TakenDelivery, outcome: Outcome): Promise<void> {
+    await database.transaction(async (tx) => {
+      const webhook = await store.lockWebhook(tx, delivery.webhook_id);
+      const tries = await queue.openTries(tx, delivery.delivery_id);
+      if (webhook === null || tries === undefined) return;
+      const at = dateOf(clock);
+      webhook.failingSince ??= at;
+      const wait = nextWait(config.schedule, tries + 1, outcome.retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
+      await queue.markAttemptFailed(tx, delivery.delivery_id, outcome.record, wait === undefined ? null : dateOf(clock, wait));
+      if (outcome.gone || at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS) {
+        webhook.disable(at);
+        await tx.em.flush();
+        await store.failOpen(tx, webhook.webhookId);
+        await announce(tx, { type: "webhook.disabled", orgUuid: webhook.orgUuid, data: { webhook_id: webhook.webhookId, url: webhook.url, reason: outcome.gone ? "gone" : "failing" } });
+      } else if (wait !== undefined) {
+        await wake(tx, webhook.webhookId);
+      }
+    });
+  }
+
+  return {
+    /** Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease ends. */
+    async attempt(delivery: TakenDelivery): Promise<boolean> {
+      try {
+        const outcome = await post(delivery);
+        await (outcome.ok ? succeeded(delivery, outcome.record) : failed(delivery, outcome));
+        return outcome.ok;
+      } catch (error) {
+        log.warn({ err: error, delivery_id: delivery.delivery_id }, "the outcome of a delivery could not be noted; it is tried again");
+        return false;
+      }
+    },
+  };
+}
+
+/** Attempts as the pump and the activities make them. */
+export type Attempt = ReturnType<typeof createAttempt>;

@@ -1,0 +1,49 @@
+import { defineEntity, p } from "@mikro-orm/postgresql";
+
+const WebhookSchema = defineEntity({
+  name: "Webhook",
+  tableName: "webhooks",
+  properties: {
+    webhookId: p.uuid().primary(),
+    orgUuid: p.uuid(),
+    scope: p.text().$type<"org" | "app">(),
+    appId: p.uuid().nullable(),
+    url: p.text(),
+    events: p.array(),
+    status: p.text().$type<"enabled" | "disabled">(),
+    secret: p.blob().$type<Buffer>(),
+    oldSecret: p.blob().$type<Buffer>().nullable(),
+    oldSecretExpiresAt: p.datetime().nullable(),
+    failingSince: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+
+/** A registered endpoint. */
+export class Webhook extends WebhookSchema.class {
+  /** Turns it off, by hand or because the endpoint is gone. */
+  disable(at: Date): void {
+    this.status = "disabled";
+    this.updatedAt = at;
+  }
+
+  /** Turns it on with a clean record. */
+  enable(at: Date): void {
+    this.status = "enabled";
+    this.failingSince = null;
+    this.updatedAt = at;
+  }
+
+  /** Takes a new secret; the present one stays valid until `overlapEnd`, an older one ends now. */
+  rotate(secret: Buffer, at: Date, overlapEnd: Date): void {
+    this.oldSecret = this.secret;
+    this.oldSecretExpiresAt = overlapEnd;
+    this.secret = secret;
+    this.updatedAt = at;
+  }
+}
+WebhookSchema.setClass(Webhook);
+
+/** Entities of this domain, for the ORM's explicit list. */
+export const webhookEntities = [WebhookSchema];

@@ -1,0 +1,120 @@
+import { LockMode } from "@mikro-orm/postgresql";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { Webhook } from "./entities.ts";
+
+/** One attempt, as it is kept. */
+export interface AttemptRecord {
+  at: string;
+  status_code: number | null;
+  error: string | null;
+  duration_ms: number;
+  response: string | null;
+}
+
+/** A delivery as it is shown. */
+export interface DeliveryRow {
+  delivery_id: string;
+  event_id: string;
+  event_type: string;
+  status: "pending" | "delivered" | "failed";
+  attempts: AttemptRecord[];
+  next_attempt_at: Date | null;
+  created_at: Date;
+}
+
+/** A page of a list. */
+export interface Page {
+  limit: number;
+  offset: number;
+}
+
+/** The webhook of this id, its row locked until the transaction ends. */
+export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
+  return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** The webhook of this id. */
+export function webhookById(em: EntityManager, webhookId: string): Promise<Webhook | null> {
+  return em.findOne(Webhook, { webhookId });
+}
+
+/** Webhooks of an organization and of apps, newest first. */
+export async function webhooksOf(em: EntityManager, orgUuid: string | null, appIds: readonly string[], page: Page): Promise<{ webhooks: Webhook[]; total: number }> {
+  const seen = [...(orgUuid === null ? [] : [{ orgUuid, scope: "org" as const }]), { scope: "app" as const, appId: { $in: [...appIds] } }];
+  const [webhooks, total] = await em.findAndCount(Webhook, { $or: seen }, { orderBy: { createdAt: "desc", webhookId: "asc" }, ...page });
+  return { webhooks, total };
+}
+
+/** Removes a webhook and its deliveries. */
+export async function deleteWebhook(tx: Tx, webhookId: string): Promise<void> {
+  await tx.query("delete from webhooks where webhook_id = $1", [webhookId]);
+}
+
+/** Whether anybody hears an event. */
+export async function isHeard(tx: Tx, type: string, orgUuid: string, appId: string | undefined): Promise<boolean> {
+  const rows = await tx.query(
+    `select 1 from webhooks where status = 'enabled' and events && array[$1, '*']
+     and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) limit 1`,
+    [type, orgUuid, appId ?? null],
+  );
+  return rows.length > 0;
+}
+
+/** Stores an event and a delivery for everybody who hears it; an endpoint that is failing gets it in turn with its retries. */
+export async function insertForListeners(tx: Tx, event: { id: string; type: string; body: string; orgUuid: string; appId: string | undefined; at: Date }): Promise<void> {
+  await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)", [event.id, event.type, event.body, event.at]);
+  await tx.query(
+    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
+     select gen_random_uuid(), $1, w.webhook_id, 'pending', case when open.next is null then 'first' else 'retry' end, coalesce(open.next, $4), $4
+     from webhooks w
+     left join lateral (
+       select min(next_attempt_at) as next from webhook_deliveries d
+       where d.webhook_id = w.webhook_id and d.queue = 'retry' and d.status = 'pending'
+     ) open on true
+     where w.status = 'enabled' and w.events && array[$2, '*'] and ((w.scope = 'org' and w.org_uuid = $3) or (w.scope = 'app' and w.app_id = $5))`,
+    [event.id, event.type, event.orgUuid, event.at, event.appId ?? null],
+  );
+}
+
+/** Stores an event for one webhook, whatever it hears. */
+export async function insertForOne(tx: Tx, event: { id: string; type: string; body: string; at: Date }, webhookId: string, deliveryId: string): Promise<void> {
+  await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)", [event.id, event.type, event.body, event.at]);
+  await tx.query(
+    "insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at) values ($1, $2, $3, 'pending', 'first', $4, $4)",
+    [deliveryId, event.id, webhookId, event.at],
+  );
+}
+
+const shown = "d.delivery_id, d.event_id, e.type as event_type, d.status, d.attempts, d.next_attempt_at, d.created_at";
+
+/** Deliveries of a webhook, newest first. */
+export async function deliveriesOf(database: Pick<Database, "prepared">, webhookId: string, status: string | undefined, page: Page): Promise<{ rows: DeliveryRow[]; total: number }> {
+  const where = "d.webhook_id = $1 and ($2::text is null or d.status = $2)";
+  const [rows, counts] = await Promise.all([
+    database.prepared<DeliveryRow>(
+      "webhook-deliveries", `select ${shown} from webhook_deliveries d join webhook_events e using (event_id) where ${where} order by d.created_at desc, d.delivery_id limit $3 offset $4`,
+      [webhookId, status ?? null, page.limit, page.offset],
+    ),
+    database.prepared<{ total: number }>("webhook-deliveries-count", `select count(*)::int as total from webhook_deliveries d where ${where}`, [webhookId, status ?? null]),
+  ]);
+  return { rows, total: counts[0]?.total ?? 0 };
+}
+
+/** One delivery of a webhook, its row locked. */
+export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string): Promise<DeliveryRow | undefined> {
+  const rows = await tx.query<DeliveryRow>(
+    `select ${shown} from webhook_deliveries d join webhook_events e using (event_id) where d.webhook_id = $1 and d.delivery_id = $2 for update of d`, [webhookId, deliveryId],
+  );
+  return rows[0];
+}
+
+/** Begins a delivery's schedule anew. */
+export async function reopenDelivery(tx: Tx, deliveryId: string, at: Date): Promise<void> {
+  await tx.query("update webhook_deliveries set status = 'pending', queue = 'first', tries = 0, next_attempt_at = $2 where delivery_id = $1", [deliveryId, at]);
+}
+
+/** Fails everything of a webhook that is still open. */
+export async function failOpen(tx: Tx, webhookId: string): Promise<void> {
+  await tx.query("update webhook_deliveries set status = 'failed', next_attempt_at = null where webhook_id = $1 and status = 'pending'", [webhookId]);
+}

@@ -1,0 +1,32 @@
+import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
+import type { RetryActivities } from "../activities.ts";
+
+const { nextDeliveryRetry, attemptDueDeliveries } = proxyActivities<RetryActivities>({
+  startToCloseTimeout: "5m",
+  retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s" },
+});
+
+/** Another delivery of the endpoint waits, or it answers again: ask anew when the next one is due. */
+export const deliveriesChangedSignal = defineSignal("deliveries-changed");
+
+/**
+ * Patience for one endpoint: sleeps until its next retry is due, has everything due attempted in batches, ends when
+ * nothing is open. Its cost follows due times, not deliveries. Id: `webhook-retries/<webhook_id>`.
+ */
+export async function retryDeliveries(webhookId: string): Promise<void> {
+  let changed = false;
+  setHandler(deliveriesChangedSignal, () => {
+    changed = true;
+  });
+  for (;;) {
+    changed = false;
+    const wait = await nextDeliveryRetry(webhookId);
+    if (wait === null) {
+      if (changed) continue;
+      return;
+    }
+    if (wait > 0 && (await condition(() => changed, wait))) continue;
+    await attemptDueDeliveries(webhookId);
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof retryDeliveries>(webhookId);
+  }
+}
