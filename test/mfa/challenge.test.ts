@@ -46,6 +46,19 @@ describe("a door", () => {
     expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
   });
 
+  it("for magic links ends the factor of whoever signed up with somebody else's address", async () => {
+    const squatter = await enrolled(identity);
+    await identity.sql("update people set email_confirmed_at = null where uuid = $1", [squatter.caller.userUuid]);
+    await identity.mfa.recoveryCodes.regenerate(squatter.caller);
+    const waiting = await squatter.pass();
+    const { devToken = "" } = await identity.signin.magicLink.send({ email: squatter.email });
+    const mine = await identity.me(opened(await identity.signin.magicLink.verify(devToken, info)).accessToken);
+    expect(await identity.mfa.factors.list(mine)).toEqual([]);
+    expect(await identity.mfa.recoveryCodes.list(mine)).toEqual([]);
+    expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
+    expect(await eventsOf(identity, mine.userUuid, "mfa.disabled")).toEqual(["mfa.disabled success"]);
+  });
+
   it("and the activation of a factor cannot pass each other", async () => {
     const person = await enrolled(identity);
     await identity.mfa.factors.remove(person.caller, person.factorId, info);

@@ -1,7 +1,8 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { generateTotpSecret, otpauthUri } from "../../platform/crypto/totp.ts";
-import { ServiceError } from "../../platform/errors.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import type { ServiceError } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets } from "./budget.ts";
@@ -104,6 +105,19 @@ export function createFactors({ database, clock, random, sealer, audit, users, a
         const metadata = { factor_id: id, factor_type: "totp", was: factor.status, last };
         await audit.record(tx, { ...event(caller, info, "mfa.disabled", id), outcome: "success", metadata });
       }, caller);
+    },
+
+    /**
+     * Disables every factor of a person and voids their recovery codes, in the transaction of what makes that necessary.
+     * The person's row must be locked.
+     */
+    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<void> {
+      for (const { id, status } of await store.disableAll(tx, userUuid, dateOf(clock))) {
+        const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
+        const resource = { type: "mfa_factor", id: String(id) };
+        await audit.record(tx, { type: "mfa.disabled", outcome: "success", userUuid, orgUuid: null, info, resource, metadata });
+      }
+      await store.dropRecoveryCodes(tx, userUuid);
     },
   };
 }

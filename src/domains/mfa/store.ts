@@ -69,6 +69,13 @@ export async function disableFactor(tx: Tx, id: number, at: Date): Promise<boole
   return (await tx.query(sql, [id, at])).length === 1;
 }
 
+/** Disables every factor of somebody; answers which, and what they were. */
+export function disableAll(tx: Tx, userUuid: string, at: Date): Promise<{ id: number; status: string }[]> {
+  const sql = `with gone as (select id, status from mfa_factors where user_uuid = $1 and status <> 'disabled' order by id for update)
+    update mfa_factors f set status = 'disabled', secret = null, disabled_at = $2 from gone where f.id = gone.id returning f.id, gone.status`;
+  return tx.query<{ id: number; status: string }>(sql, [userUuid, at]);
+}
+
 /** A recovery code as its person sees it. */
 export interface RecoveryCodeRow {
   id: number;

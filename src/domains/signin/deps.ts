@@ -24,7 +24,7 @@ export interface SigninDeps {
   access: Access;
   keys: Keys;
   sessions: Sessions;
-  mfa: Pick<Mfa, "gatekeeper">;
+  mfa: Pick<Mfa, "gatekeeper" | "factors">;
   config: SigninConfig;
 }
 

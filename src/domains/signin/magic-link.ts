@@ -8,6 +8,7 @@ import { errors } from "../../platform/errors.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession } from "../sessions/index.ts";
 import type { SigninDeps } from "./deps.ts";
+import { createMailboxProof } from "./mailbox-proof.ts";
 import { magicLinkMail } from "./mails.ts";
 import { insertMailToken, useMailToken } from "./store.ts";
 import type { MailTokenRow } from "./store.ts";
@@ -33,7 +34,10 @@ export interface MagicSecondFactor extends SecondFactorNeeded {
 }
 
 /** The door for mailed links (decisions 3.6). */
-export function createMagicLink({ database, clock, random, post, audit, orgs, users, access, sessions, mfa, config }: SigninDeps) {
+export function createMagicLink(deps: SigninDeps) {
+  const { database, clock, random, post, audit, orgs, users, access, sessions, mfa, config } = deps;
+  const prove = createMailboxProof(deps);
+
   /** The organization a link signs in to: the one asked for where it admits the person, else the one last used. */
   async function organizationFor(tx: Tx, link: MailTokenRow, email: Email, userUuid: string, info: RequestInfo): Promise<string | null> {
     const asked = link.org_uuid === null ? undefined : await orgs.findIn(tx, link.org_uuid);
@@ -52,14 +56,13 @@ export function createMagicLink({ database, clock, random, post, audit, orgs, us
   async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
     const email = parseEmail(link.email);
     if (email === undefined) throw new Error("a stored address cannot be read");
-    const { person, lostCredentials } = await users.people.proven(tx, email);
-    if (lostCredentials) await sessions.own.endAll(tx, person.uuid, "mailbox_proven", info);
-    const org = await organizationFor(tx, link, email, person.uuid, info);
+    const userUuid = await prove(tx, email, info);
+    const org = await organizationFor(tx, link, email, userUuid, info);
     await tx.em.flush();
-    const standing = await access.standing(tx, person.uuid, org);
+    const standing = await access.standing(tx, userUuid, org);
     if (standing === undefined) throw new Error("a person or membership vanished under a lock");
     const redirectTo = link.redirect_to ?? undefined;
-    const event = { type: "login.magic_link" as const, outcome: "success" as const, userUuid: person.uuid, orgUuid: org, info };
+    const event = { type: "login.magic_link" as const, outcome: "success" as const, userUuid, orgUuid: org, info };
     const needed = await mfa.gatekeeper.begin(tx, { standing, amr: ["mail"], info });
     if (needed !== undefined) {
       await audit.record(tx, { ...event, metadata: { method: "magic_link", mfa_required: true } });
@@ -67,7 +70,7 @@ export function createMagicLink({ database, clock, random, post, audit, orgs, us
     }
     const opened = await sessions.open.alone(tx, { standing, amr: ["mail"], info, accessTtlMs: config.magicAccessMs });
     await audit.record(tx, { ...event, metadata: { method: "magic_link", session_id: opened.sessionId } });
-    return { ...opened, user: { userUuid: person.uuid, email: standing.email }, redirectTo };
+    return { ...opened, user: { userUuid, email: standing.email }, redirectTo };
   }
 
   return {
