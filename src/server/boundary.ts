@@ -66,9 +66,12 @@ function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceErro
     case Code.Unavailable:
       return errors.unavailable({ retryAfter: 1, cause: error });
     default:
-      return message.startsWith("parse binary") ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : errors.internal({ cause: error });
+      return callersFault.test(message) ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : errors.internal({ cause: error });
   }
 }
+
+/** Bytes that are no message, a cut gzip stream, a compressed frame without a named coding: connect calls all of them internal. */
+const callersFault = /^(?:parse binary|decompression failed|received compressed envelope)/u;
 
 function undecodable(error: ConnectError, policy: Policy | undefined): ServiceError {
   const { cause } = error;

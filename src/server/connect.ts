@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { HandlerContext, MethodImpl } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
@@ -43,6 +44,7 @@ export function connectHandlers(rpcs: readonly CompiledRpc[], gate: Gate, fail: 
       } catch (reason) {
         throw connectError(fail(reason, call));
       }
+      checkQueryMessage(context);
     },
   });
   for (const { policy, run } of rpcs) {
@@ -116,9 +118,25 @@ function stream(run: StreamCall, fail: Fail): StreamCall {
   };
 }
 
+/** Connect answers a GET whose message is no base64 as a fault of its own; it is the caller's. */
+function checkQueryMessage({ requestMethod, url }: HandlerContext): void {
+  if (requestMethod !== "GET") return;
+  const { searchParams } = new URL(url);
+  if (searchParams.get("base64") !== "1") return;
+  try {
+    base64Decode(searchParams.get("message") ?? "");
+  } catch (error) {
+    throw new ConnectError("the message is not base64", Code.InvalidArgument, undefined, undefined, error);
+  }
+}
+
 /** The result, or the signal's reason as soon as it is aborted: a deadline ends the call even if the handler does not listen. */
 function beforeAbort<T>(result: Promise<T> | T, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  if (signal.aborted) {
+    // Whatever the handler still comes to, nobody waits for it any more.
+    Promise.resolve(result).catch(() => undefined);
+    return Promise.reject(signal.reason as Error);
+  }
   return new Promise<T>((resolve, reject) => {
     const aborted = (): void => reject((signal.reason as Error | undefined) ?? errors.deadlineExceeded());
     signal.addEventListener("abort", aborted, { once: true });
