@@ -102,24 +102,28 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
+const preface = Buffer.from("PRI");
+
 /** Reads until it is clear which protocol the client speaks, puts the bytes back and hands the socket on. */
 function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h2: boolean) => void): void {
   let timer = setTimeout(() => socket.destroy(), limits.idleMs);
-  let begun = false;
+  let held: Buffer | undefined;
   const onReadable = (): void => {
     const bytes = socket.read() as Buffer | null;
     if (bytes === null) return;
-    const preface = "PRI".startsWith(bytes.toString("latin1", 0, Math.min(3, bytes.length)));
-    socket.unshift(bytes);
-    if (preface && bytes.length < 3) {
-      if (begun) return;
-      begun = true;
+    const before = held;
+    held = before === undefined ? bytes : Buffer.concat([before, bytes]);
+    const known = Math.min(held.length, preface.length);
+    const h2 = held.subarray(0, known).equals(preface.subarray(0, known));
+    if (h2 && known < preface.length) {
+      if (before !== undefined) return;
       clearTimeout(timer);
       timer = setTimeout(() => socket.destroy(), limits.headersMs);
       return;
     }
     stop();
-    hand(socket, preface);
+    socket.unshift(held);
+    hand(socket, h2);
   };
   const onEnd = (): void => {
     stop();

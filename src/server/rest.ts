@@ -36,6 +36,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
     encoders: options.encoders,
     shutdownSignal: options.shutdownSignal,
     contextValues: options.currentCall,
+    answerHeaders: (values) => ["x-request-id", callOf(values).info.requestId],
     gate(context, params, route) {
       const call = callOf(context.values);
       const policy = (call.policy = policies.get(route.method) as Policy);

@@ -46,11 +46,12 @@ export function createRoutes(table: RouteTable, handover: Handover): (request: N
     const url = pathOf(request);
     if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
     if (request.headers.origin !== undefined && answersCors(url, request, response, table)) return;
-    response.setHeader("x-request-id", call.info.requestId);
-    if (table.extra?.(request, response) === true) return;
     handover.call = call;
-    if (!table.rest.handle(request, response)) refuse(errors.noRoute(), call, response, table);
+    const taken = table.rest.handle(request, response);
     handover.call = undefined;
+    if (taken) return;
+    response.setHeader("x-request-id", call.info.requestId);
+    if (table.extra?.(request, response) !== true) refuse(errors.noRoute(), call, response, table);
   };
 }
 

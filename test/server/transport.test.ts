@@ -1,0 +1,209 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect as connectH2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { get as getTls } from "node:https";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { start } from "./support.ts";
+import type { Running } from "./support.ts";
+
+let server: Running;
+beforeAll(async () => void (server = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } })));
+afterAll(() => server.close());
+
+function open(port = server.port): Socket {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  return socket;
+}
+
+/** Everything the server sends until it closes the connection. */
+function untilClosed(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    socket.on("close", () => resolve(text));
+  });
+}
+
+async function raw(text: string): Promise<string> {
+  const socket = open();
+  socket.write(text);
+  return untilClosed(socket);
+}
+
+function h2Status(session: ClientHttp2Session, headers: Record<string, string>): Promise<number | string> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ":path": "/api/hello", ...headers });
+    stream.on("response", (answer) => resolve(answer[":status"] ?? 0));
+    stream.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    stream.on("close", () => resolve(`reset ${stream.rstCode}`));
+    stream.end();
+    stream.resume();
+  });
+}
+
+const alive = async (): Promise<void> => expect((await server.fetch("/api/hello")).status).toBe(200);
+
+describe("HTTP/1.1", () => {
+  test.each([
+    ["two Host headers", "GET /api/hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400],
+    ["no Host header", "GET /api/hello HTTP/1.1\r\n\r\n", 400],
+    ["Transfer-Encoding with Content-Length", "POST /api/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", 400],
+    ["header block over 16 KiB", `GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Big: ${"x".repeat(64 * 1024)}\r\n\r\n`, 431],
+    ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400],
+    ["a method there is not", "BREW /api/hello HTTP/1.1\r\nHost: a\r\n\r\n", 400],
+    ["slow headers", "GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Slow", 408],
+    ["slow body", 'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em', 408],
+  ])("%s", async (_name, text, status) => {
+    const answer = await raw(text);
+    expect(answer.split("\r\n")[0]).toContain(`HTTP/1.1 ${status} `);
+    expect(answer.toLowerCase()).toContain("connection: close");
+    await alive();
+  });
+
+  test("half a preface is no reason to wait for ever", async () => {
+    expect(await raw("PR")).toBe("");
+  });
+
+  test("a P that is no preface", async () => {
+    const socket = open();
+    socket.write("P");
+    setTimeout(() => socket.write("OST /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{\"email\":\"a@b.co\"}"), 50);
+    expect(await untilClosed(socket)).toContain("HTTP/1.1 204 ");
+  });
+
+  test("idle connections are closed", async () => {
+    const socket = open();
+    socket.write("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    const began = Date.now();
+    expect(await untilClosed(socket)).toContain("200 OK");
+    expect(Date.now() - began).toBeGreaterThan(1_000);
+  });
+
+  test("absolute form of the request target", async () => {
+    expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain('"hello x"');
+  });
+
+  test("clients that vanish hurt nobody", async () => {
+    for (let at = 0; at < 20; at++) {
+      const socket = open();
+      socket.write("GET /api/fail/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n");
+      setTimeout(() => socket.resetAndDestroy(), 10 + at);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await alive();
+  });
+
+  test("1,000 idle connections", async () => {
+    const sockets = Array.from({ length: 1_000 }, () => open());
+    await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+    await alive();
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe("HTTP/2", () => {
+  async function session(use: (session: ClientHttp2Session) => Promise<void>): Promise<void> {
+    const made = connectH2(server.url);
+    made.on("error", () => undefined);
+    await use(made);
+    made.destroy();
+  }
+
+  test("header blocks", async () => {
+    await session(async (h2) => {
+      expect(await h2Status(h2, {})).toBe(200);
+      expect(await h2Status(h2, { "x-big": "x".repeat(20 * 1024) })).toBe(431);
+    });
+    await alive();
+  });
+
+  test("a body that does not arrive", async () => {
+    await session(
+      (h2) =>
+        new Promise((resolve) => {
+          const stream = h2.request({ ":path": "/api/login", ":method": "POST", "content-type": "application/json" });
+          stream.on("error", () => undefined);
+          stream.on("close", () => resolve());
+          stream.write("{");
+        }),
+    );
+    await alive();
+  });
+
+  test("broken frames and floods of resets close the connection", async () => {
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    const bad = open();
+    bad.write(Buffer.concat([preface, settings, Buffer.from([255, 255, 255, 99, 255, 255, 255, 255, 255])]));
+    await untilClosed(bad);
+    const flood = open();
+    const frames: Buffer[] = [preface, settings];
+    for (let id = 1; id < 4_000; id += 2) {
+      // HEADERS with :method GET, :scheme http, :path /, end of headers and stream; then RST_STREAM.
+      frames.push(Buffer.from([0, 0, 3, 1, 5, 0, 0, id >> 8, id & 255, 0x82, 0x86, 0x84]), Buffer.from([0, 0, 4, 3, 0, 0, 0, id >> 8, id & 255, 0, 0, 0, 8]));
+    }
+    flood.write(Buffer.concat(frames));
+    await untilClosed(flood);
+    await alive();
+  });
+
+  test("idle sessions are closed", async () => {
+    await session(async (h2) => {
+      expect(await h2Status(h2, {})).toBe(200);
+      await new Promise((resolve) => h2.once("close", resolve));
+    });
+  });
+});
+
+describe("shutdown", () => {
+  test("what runs finishes, what is new is refused", async () => {
+    const other = await start();
+    const h2 = connectH2(other.url);
+    h2.on("error", () => undefined);
+    const slow = [other.fetch("/api/fail/slow").then((answer) => answer.status), h2Status(h2, { ":path": "/api/fail/slow" })];
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const idle = open(other.port);
+    const began = Date.now();
+    const closed = other.close();
+    await expect(fetch(`${other.url}/api/hello`)).rejects.toThrow();
+    await closed;
+    expect(Date.now() - began).toBeLessThan(1_400);
+    expect(await Promise.allSettled(slow)).toHaveLength(2);
+    idle.destroy();
+  });
+
+  test("calls that end in time are answered", async () => {
+    const other = await start();
+    const call = other.fetch("/api/fail/slow", { headers: { "connect-timeout-ms": "500" } });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await other.close();
+    expect((await call).status).toBe(504);
+  });
+
+  test("a port in use is node's error", async () => {
+    await expect(start({ port: server.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+});
+
+test("TLS with ALPN", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tls-"));
+  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", join(folder, "key"), "-out", join(folder, "cert")], { stdio: "ignore" });
+  const [key, cert] = [readFileSync(join(folder, "key")), readFileSync(join(folder, "cert"))];
+  rmSync(folder, { recursive: true });
+  const secure = await start({ tls: { key, cert } });
+  const h2 = connectH2(secure.url, { rejectUnauthorized: false });
+  expect(await h2Status(h2, {})).toBe(200);
+  h2.destroy();
+  const status = await new Promise((resolve, reject) => {
+    getTls(`${secure.url}/api/hello`, { rejectUnauthorized: false, agent: false }, (answer) => resolve(answer.resume().statusCode)).on("error", reject);
+  });
+  expect(status).toBe(200);
+  open(secure.port).end("GET / HTTP/1.1\r\n\r\n");
+  await secure.close();
+});
