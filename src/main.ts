@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { App, Role } from "./platform/app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
@@ -51,7 +52,8 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   // Said before anything is started for nothing.
   if (role !== "worker") await demandPort(config.host, config.port);
   const servers = openServers(running, stop, false);
-  // Most of the program is loaded while the servers start.
+  // Most of the program is loaded while the servers start, but not so soon that it keeps them from starting.
+  await servers.spawned;
   const composing = import("./compose.ts");
   composing.catch(() => undefined);
   const secrets = firstSecrets(config);
@@ -83,6 +85,7 @@ function openServers(running: Running, stop: StopRequest, databaseOnly: boolean)
 }
 
 async function migrateDatabase({ log, say }: Running, servers: Servers): Promise<{ url: string }> {
+  await servers.spawned;
   const [{ DatabaseStartError, migrate }, { migrations }] = await Promise.all([import("./platform/db/index.ts"), import("./migrations/index.ts")]);
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
@@ -103,8 +106,10 @@ async function end(running: Running, { exitCode, error }: StopReason, stop: Stop
   if (error !== undefined && !stop.signal.aborted) complain(error);
   else if (error instanceof StartError) complain(error);
   else if (stop.signal.aborted) say("Stopping");
+  const grace = exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS;
   try {
-    await running.app?.stop(exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS);
+    // What does not keep to its time is left behind; the servers need the rest of it.
+    await Promise.race([running.app?.stop(grace), sleep(grace + 500, undefined, { ref: false })]);
   } catch (failure) {
     log.error({ err: failure }, "stopping the application failed");
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Infrastructure } from "../platform/app.ts";
 import type { Config } from "../platform/config.ts";
 import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../platform/embedded/data-folder.ts";
@@ -6,6 +7,7 @@ import { startPostgres } from "../platform/embedded/postgres.ts";
 import type { StartError } from "../platform/embedded/start-error.ts";
 import type { Supervised } from "../platform/embedded/supervisor.ts";
 import { temporalProgram } from "../platform/embedded/temporal-program.ts";
+import { startTemporal } from "../platform/embedded/temporal.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
 /** What `startServers` needs besides the configuration. */
@@ -26,6 +28,8 @@ export interface Servers {
   /** Resolve when each can be used. */
   readonly database: Promise<{ url: string; migrationUrl: string }>;
   readonly temporal: Promise<TemporalTarget>;
+  /** Resolves when those that start have their processes, or after a second: time for work that blocks ours. */
+  readonly spawned: Promise<unknown>;
   /** Ends our own: Temporal first, PostgreSQL last, also those still starting; then frees the data folder. */
   stop(): Promise<void>;
   /** Asks our own to end without waiting. */
@@ -44,10 +48,13 @@ export function startServers(config: Config, context: ServerContext): Servers {
   const folder = needsPostgres || needsTemporal ? openDataFolder(config.dataDir) : undefined;
   const lock = folder === undefined ? undefined : lockDataFolder(folder);
 
+  const spawnedPostgres = Promise.withResolvers<void>();
+  const spawnedTemporal = Promise.withResolvers<void>();
+
   async function startDatabase(): Promise<{ url: string; migrationUrl: string }> {
     const url = config.database.url ?? config.database.migrationUrl;
     if (url !== undefined || folder === undefined) return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
-    const postgres = await startPostgres({ folder, log: say, onFatal });
+    const postgres = await startPostgres({ folder, log: say, onFatal, onSpawn: spawnedPostgres.resolve });
     own.postgres = postgres;
     say(`PostgreSQL on 127.0.0.1:${postgres.port}`);
     return { url: postgres.url, migrationUrl: postgres.url };
@@ -58,9 +65,7 @@ export function startServers(config: Config, context: ServerContext): Servers {
     if (address !== undefined || folder === undefined || context.databaseOnly) return { address: address ?? "", namespace, tls, apiKey };
     const program = await temporalProgram({ path: context.env.PATH, cacheHome: context.env.XDG_CACHE_HOME, log: say, signal });
     signal.throwIfAborted();
-    // The client's libraries are heavy; PostgreSQL is on its way before they are loaded.
-    const { startTemporal } = await import("../platform/embedded/temporal.ts");
-    const temporal = await startTemporal({ folder, program, namespace, log: say, onFatal });
+    const temporal = await startTemporal({ folder, program, namespace, log: say, onFatal, onSpawn: spawnedTemporal.resolve });
     own.temporal = temporal;
     say(`Temporal on ${temporal.address}`);
     return { address: temporal.address, namespace };
@@ -70,9 +75,11 @@ export function startServers(config: Config, context: ServerContext): Servers {
   const temporal = startWorkflows();
   // Awaited by whoever needs them, perhaps later than they fail.
   for (const starting of [database, temporal]) starting.catch(() => undefined);
+  const launched = [Promise.race([spawnedPostgres.promise, database]), Promise.race([spawnedTemporal.promise, temporal])];
   return {
     database,
     temporal,
+    spawned: Promise.race([Promise.allSettled(launched), sleep(1000, undefined, { ref: false })]),
     async stop() {
       await Promise.allSettled([database, temporal]);
       await own.temporal?.stop();

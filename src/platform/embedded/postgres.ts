@@ -23,6 +23,8 @@ export interface PostgresOptions {
   log(line: string): void;
   /** Called once when it cannot be kept alive. */
   onFatal(error: StartError): void;
+  /** Called when the server's process exists and gets ready by itself: time for work that blocks ours. */
+  onSpawn?: () => void;
   /** Server settings beside ours: `{ fsync: "off" }` for tests. */
   settings?: Readonly<Record<string, string>>;
 }
@@ -68,6 +70,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   async function start(): Promise<ServerProcess> {
     await endLeftovers(data);
     const server = await startServer({ command, args, cwd: "/", env: ENVIRONMENT, logFile, account: run.account, stopSteps: STOP_STEPS });
+    options.onSpawn?.();
     const until = Date.now() + READY_MS;
     while (!isReady(data, server.pid)) {
       const end = server.ended();

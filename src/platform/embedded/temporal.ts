@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkNamespace } from "../temporal/health.ts";
 import { rememberedPort } from "./ports.ts";
 import { endProcess, listProcesses } from "./processes.ts";
 import { lastWords, startServer } from "./server-process.ts";
@@ -21,6 +20,8 @@ export interface TemporalOptions {
   log(line: string): void;
   /** Called once when it cannot be kept alive. */
   onFatal(error: StartError): void;
+  /** Called when the server's process exists and gets ready by itself: time for work that blocks ours. */
+  onSpawn?: () => void;
 }
 
 /** A running Temporal server of our own. */
@@ -30,14 +31,14 @@ export interface EmbeddedTemporal extends Supervised {
   readonly namespace: string;
 }
 
-const STOP_STEPS = [["SIGTERM", 3000], ["SIGKILL", 2000]] as const;
+const STOP_STEPS = [["SIGTERM", 2000], ["SIGKILL", 1000]] as const;
 const READY_MS = 30_000;
 
 /**
  * Starts the development server on 127.0.0.1 and keeps it alive. One left over from a crash is ended first.
  * @throws StartError in one line when it cannot be started.
  */
-export async function startTemporal({ folder, program, namespace = "atrium", log, onFatal }: TemporalOptions): Promise<EmbeddedTemporal> {
+export async function startTemporal({ folder, program, namespace = "atrium", log, onFatal, onSpawn }: TemporalOptions): Promise<EmbeddedTemporal> {
   const database = join(folder, "temporal.db");
   const logFile = join(folder, "temporal.log");
   await endLeftovers(database);
@@ -53,6 +54,9 @@ export async function startTemporal({ folder, program, namespace = "atrium", log
     // Its own settings come from here alone: no TEMPORAL_ variable, no file in the person's home.
     const env = { PATH: dirname(program), HOME: folder };
     const server = await startServer({ command: program, args, cwd: folder, env, logFile, stopSteps: STOP_STEPS });
+    onSpawn?.();
+    // The client's libraries are heavy: loaded while the server starts.
+    const { checkNamespace } = await import("../temporal/health.ts");
     const until = Date.now() + READY_MS;
     while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
       const end = server.ended();
