@@ -15,6 +15,7 @@ import { streamAnswer } from "./stream.ts";
 import type { Limits, NodeRequest, NodeResponse, PrintedError, TranscoderOptions } from "./types.ts";
 
 const noText: readonly PathText[] = [];
+const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One request on its way through the library. */
 export class Call {
@@ -57,7 +58,7 @@ export class Call {
         path = variables.map((variable) => captured(segments, variable, open && variable.to === steps.length));
       }
       if (this.options.gate !== undefined) {
-        const params = Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
+        const params = variables.length === 0 ? noParams : Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
         const gated = this.options.gate(context, params, target.route);
         if (gated !== undefined) await gated;
       }
@@ -100,7 +101,7 @@ export class Call {
     const context = this.context as RestContext;
     const headers: string[] = [];
     let contentType = mediaType;
-    context.responseHeader.forEach((value, name) => {
+    context.answerHeader?.forEach((value, name) => {
       if (name === "content-type") contentType = value;
       else if (!hopByHop.has(name)) headers.push(name, value);
     });
@@ -122,6 +123,16 @@ export class Call {
     this.answer(answer);
   }
 
+  /** Adds what every answer of the program says, where this one does not say it itself. */
+  addHeaders(headers: string[]): void {
+    const more = this.options.answerHeaders?.(this.values);
+    if (more === undefined) return;
+    for (let i = 0; i < more.length; i += 2) {
+      const name = more[i] as string;
+      if (!headers.includes(name)) headers.push(name, more[i + 1] as string);
+    }
+  }
+
   /** Sends an answer that needs no more work. */
   answer(answer: Answer): void {
     this.finish(undefined);
@@ -130,6 +141,7 @@ export class Call {
 
   /** What node refuses to send (a header with a line break, say) ends the connection, not the program. */
   private send(answer: Answer): void {
+    this.addHeaders(answer.headers);
     try {
       send(this.request, this.response, answer, this.limits.drainBytes);
     } catch {
@@ -155,7 +167,7 @@ export class Call {
 
   /** An error as text; one that cannot be printed is `internal`. */
   printed(error: unknown): PrintedError {
-    const about = { request: this.request, route: this.target?.route, values: this.values, responseHeader: this.context?.responseHeader };
+    const about = { request: this.request, route: this.target?.route, values: this.values, responseHeader: this.context?.answerHeader };
     try {
       return this.options.printError?.(error, about) ?? printConnectError(error);
     } catch {
@@ -173,7 +185,7 @@ export class Call {
       response: this.response,
       route: this.target?.route,
       values: this.values,
-      responseHeader: this.context?.responseHeader,
+      responseHeader: this.context?.answerHeader,
       error,
     });
   }

@@ -9,8 +9,8 @@ import type { NodeRequest } from "./types.ts";
 export const mediaTypeKey = createContextKey<string>("application/json", { description: "negotiated media type" });
 
 /**
- * What a handler sees of a call. The signal and the request's `Headers` are
- * made when they are first looked at; a call that needs neither pays for neither.
+ * What a handler sees of a call. The signal and the `Headers` of request and
+ * answer are made when they are first looked at; a call that needs none pays for none.
  */
 export class RestContext implements HandlerContext {
   readonly method: DescMethod;
@@ -18,13 +18,14 @@ export class RestContext implements HandlerContext {
   readonly protocolName = "rest";
   readonly requestMethod: string;
   readonly requestHeader: Headers;
-  readonly responseHeader = new Headers();
   readonly values: ContextValues;
   /** Milliseconds left, or undefined without a deadline. */
   readonly timeoutMs: () => number | undefined;
   private readonly request: NodeRequest;
   private readonly shutdown: AbortSignal | undefined;
   private controller: AbortController | undefined;
+  /** What the handler said about the answer's headers; undefined while it has not. */
+  answerHeader: Headers | undefined;
   private trailer: Headers | undefined;
   private over: { readonly reason: unknown } | undefined;
   private onShutdown: (() => void) | undefined;
@@ -38,6 +39,10 @@ export class RestContext implements HandlerContext {
     this.request = request;
     this.shutdown = shutdown;
     this.timeoutMs = timeoutMs === undefined ? noTimeout : remaining(timeoutMs);
+  }
+
+  get responseHeader(): Headers {
+    return (this.answerHeader ??= new Headers());
   }
 
   get responseTrailer(): Headers {

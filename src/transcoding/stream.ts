@@ -51,12 +51,13 @@ export async function streamAnswer(
 function start(call: Call, target: Target, context: RestContext, first: Message | undefined, mediaType: string): void {
   const headers: string[] = [];
   let contentType = (first === undefined ? undefined : target.raw(first)?.contentType) || mediaType;
-  context.responseHeader.forEach((value, name) => {
+  context.answerHeader?.forEach((value, name) => {
     if (name === "content-type") contentType = value;
     else if (name !== "content-length") headers.push(name, value);
   });
   headers.push("content-type", contentType);
   if (target.offers.length > 1) vary(call.response, headers, "accept");
+  call.addHeaders(headers);
   call.started = true;
   writeHead(call.response, { status: target.status, headers, body: undefined });
 }

@@ -128,6 +128,11 @@ export interface TranscoderOptions {
   gate?(context: HandlerContext, params: Readonly<Record<string, string>>, route: Route): void | Promise<void>;
   /** Values a request starts with. Must not throw. */
   contextValues?(request: NodeRequest): ContextValues;
+  /**
+   * Headers of every answer that does not have them already, names in lower case and values in turn. Costs less than
+   * setting them on node's response beforehand. Must not throw.
+   */
+  answerHeaders?(values: ContextValues): readonly string[];
   /** Turns a refusal of the library into an error of the program. */
   refuse?(refusal: Error & RefusalFacts): unknown;
   /** Prints whatever was thrown. Default: Connect's error JSON. */

@@ -129,26 +129,34 @@ export interface LiveRow {
 // Every step is a look-up by primary key, and `limit 1` keeps the planner from making anything else of it: statistics
 // of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
 const livenessSql = `
-  select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
-    p.is_superuser, p.is_operator
-  from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
-  cross join lateral (
-    select user_uuid, org_uuid from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
-  cross join lateral (
-    select 1 from signing_keys where kid = q.kid and org_uuid is not distinct from s.org_uuid
-      and (valid_until is null or valid_until > $3) limit 1) k
-  cross join lateral (
-    select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
-  left join lateral (
-    select is_owner, version from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid and status = 'active' limit 1) m on true
-  left join lateral (
-    select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
-  where s.org_uuid is null or (m.version is not null and o.name is not null)`;
+  select coalesce(json_agg(live), '[]') as rows from (
+    select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
+      p.is_superuser, p.is_operator
+    from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
+    cross join lateral (
+      select user_uuid, org_uuid from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
+    cross join lateral (
+      select 1 from signing_keys where kid = q.kid and org_uuid is not distinct from s.org_uuid
+        and (valid_until is null or valid_until > $3) limit 1) k
+    cross join lateral (
+      select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
+    left join lateral (
+      select is_owner, version from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid and status = 'active' limit 1) m on true
+    left join lateral (
+      select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
+    where s.org_uuid is null or (m.version is not null and o.name is not null)) live`;
 
 /**
  * Which of these sessions are live, and their keys valid: the session is neither revoked nor over, the key that
  * signed the token is the organization's and not deleted, the membership is active, the organization exists.
  */
-export function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<LiveRow[]> {
-  return database.prepared<LiveRow>("sessions_live", livenessSql, [sids, kids, at]);
+export async function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<LiveRow[]> {
+  // The path of every request: rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
+  const [answer] = await database.prepared<{ rows: LiveRow[] }>("sessions_live", livenessSql, [list(sids), list(kids), at]);
+  return answer?.rows ?? [];
+}
+
+/** An array as PostgreSQL reads it, of items that need no quotes: UUIDs and thumbprints. */
+function list(items: readonly string[]): string {
+  return `{${items.join(",")}}`;
 }
