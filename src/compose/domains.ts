@@ -17,7 +17,7 @@ import { createMfa } from "../domains/mfa/index.ts";
 import type { Continuation } from "../domains/mfa/index.ts";
 import { createOrgs } from "../domains/orgs/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
-import { createSignin } from "../domains/signin/index.ts";
+import { ACCEPT_INVITATION, createSignin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
 import type { WebhookEventType } from "../domains/webhooks/index.ts";
@@ -106,6 +106,7 @@ export function composeDomains(ground: Ground) {
       magicAccessMs: ttl.magicAccessMs,
     },
   });
+  continuations[ACCEPT_INVITATION] = signin.invite.complete;
 
   const pump = { nudge: (): void => undefined };
   const webhooks = createWebhooks({

@@ -12,7 +12,7 @@ import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/ind
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc } from "../domains/sessions/index.ts";
-import { signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
+import { invitationsRpc, inviteLoginRpc, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import { registration } from "../platform/rpc.ts";
@@ -25,9 +25,9 @@ import type { Domains } from "./domains.ts";
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
   const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks } = domains;
   return [
-    registration(LoginService, { ...signinLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
+    registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
-    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin) }),
+    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin), ...invitationsRpc(signin) }),
     rolesRpc(access),
     mfaRpc(mfa),
     stepUpRpc(mfa),

@@ -14,10 +14,8 @@ const invitations = `
     created_at timestamptz(3) not null,
     expires_at timestamptz(3) not null,
     accepted_at timestamptz(3),
-    accepted_by uuid references people (uuid),
     ended_at timestamptz(3),
     ended_as text check (ended_as in ('withdrawn', 'replaced')),
-    check ((accepted_at is null) = (accepted_by is null)),
     check ((ended_at is null) = (ended_as is null)),
     check (accepted_at is null or ended_at is null)
   );

@@ -5,11 +5,17 @@ import { errors } from "../../platform/errors.ts";
 import { orgErrors } from "../orgs/index.ts";
 import type { OrganizationRow, Orgs } from "../orgs/index.ts";
 import { accessErrors } from "./errors.ts";
+import { covers } from "./powers.ts";
+import { roleOf } from "./role-store.ts";
+import type { RoleRow } from "./role-store.ts";
 import { decide } from "./rules.ts";
 import type { Decision } from "./rules.ts";
 import * as store from "./store.ts";
 import type { MembershipRow, NamedRow, Standing } from "./store.ts";
 
+export { accessErrors } from "./errors.ts";
+export { covers, scopeOf } from "./powers.ts";
+export type { RoleRow } from "./role-store.ts";
 export type { Decision } from "./rules.ts";
 export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts";
 export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
@@ -69,6 +75,16 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
       return decide(caller, feature, orgUuid, asksForApp ? await apps.slugsOf(caller.appAdmin) : []);
     },
 
+    /** A role an organization has, by id or name. Throws 404 `role_not_found`. */
+    async role(tx: Tx, orgUuid: string, wanted: number | string): Promise<RoleRow> {
+      const role = await roleOf(tx, orgUuid, wanted);
+      if (role === undefined) throw accessErrors.roleNotFound();
+      return role;
+    },
+    /** Refuses with 403 `forbidden` to grant what is beyond the caller's own power. */
+    demandGrantable(caller: Caller, permissions: readonly string[]): void {
+      if (!covers(caller, permissions)) throw accessErrors.abovePower();
+    },
     /** Roles of the caller's organization. */
     roles: (caller: Caller): Promise<NamedRow[]> => store.listRoles(database, callerOrg(caller)),
     /** The catalogue of permissions. */

@@ -43,6 +43,8 @@ export function createOrgs({ database, clock, random }: OrgsDeps) {
     find: (uuid: string): Promise<OrganizationRow | undefined> => store.findOrganization(database, uuid),
     /** A live organization, read in a transaction. */
     findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
+    /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
+    lock: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.lockOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */
     nameOf: (tx: Pick<Tx, "query">, uuid: string): Promise<string | undefined> => store.nameOf(tx, uuid),
     /** Whether an organization exists or existed. */

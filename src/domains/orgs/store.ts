@@ -49,6 +49,12 @@ export async function organizationIn(tx: Tx, uuid: string): Promise<Organization
   return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
 }
 
+/** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
+export async function lockOrganization(tx: Tx, uuid: string): Promise<OrganizationRow | undefined> {
+  const sql = `select ${columns} from organizations o where o.uuid = $1 and o.deleted_at is null for no key update`;
+  return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
+}
+
 /** Whether an organization exists or existed. */
 export async function existsEver(database: Database, uuid: string): Promise<boolean> {
   return (await database.prepared("orgs_ever", "select 1 from organizations where uuid = $1", [uuid])).length > 0;

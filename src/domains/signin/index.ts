@@ -1,7 +1,9 @@
 import { dateOf } from "../../platform/clock.ts";
+import { createAcceptInvite } from "./accept-invite.ts";
 import { createBootstrap } from "./bootstrap.ts";
 import type { SigninDeps } from "./deps.ts";
 import { createFounding } from "./founding.ts";
+import { createInvitations } from "./invitations.ts";
 import { createMagicLink } from "./magic-link.ts";
 import { createPasswordLogin } from "./password.ts";
 import { createSignUp } from "./sign-up.ts";
@@ -9,15 +11,20 @@ import { forgetMailTokens } from "./store.ts";
 
 export type { SigninConfig, SigninDeps } from "./deps.ts";
 export { encodeInviteRegistration, FLATBUFFERS } from "./invite-registration.ts";
+export { ACCEPT_INVITATION } from "./accept-invite.ts";
+export { inviteLoginRpc, invitationsRpc } from "./invitation-rpc.ts";
 export { signinLoginRpc, signUpRpc } from "./rpc.ts";
 
-/** The doors: password, magic link, sign-up, and the first start. */
+/** The doors: password, magic link, sign-up, invitation, and the first start. */
 export function createSignin(deps: SigninDeps) {
   const founding = createFounding(deps);
+  const invitations = createInvitations(deps);
   return {
     password: createPasswordLogin(deps),
     magicLink: createMagicLink(deps),
     signUp: createSignUp(deps, founding),
+    invitations,
+    invite: createAcceptInvite(deps, invitations),
     ...createBootstrap(deps, founding),
     /** Forgets some of the mailed tokens that expired more than a day ago; answers how many. Safe on every instance. */
     tidy: (): Promise<number> => forgetMailTokens(deps.database, dateOf(deps.clock, -86_400_000)),

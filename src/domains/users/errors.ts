@@ -3,6 +3,7 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of people. */
 export const userErrors = defineErrors({
   emailTaken: [409, "email_taken", "Somebody signed up with this email; sign in and create the organization with your token."],
+  usernameTaken: [409, "username_taken", "Somebody has this username; choose another."],
   invalidPhone: [400, "invalid_phone", "phone must be an E.164 number such as +4915112345678."],
   notFound: [404, "not_found", "Nobody has this email."],
 });

@@ -8,6 +8,7 @@ export { builtInRoles } from "./memberships.ts";
 export type { PersonToMake, UsersDeps } from "./people.ts";
 export type { LoginRow } from "./store.ts";
 export { profileRpc, usersLoginRpc } from "./rpc.ts";
+export { readUsername } from "./rules.ts";
 
 /** People, their profiles and their memberships. */
 export function createUsers(deps: UsersDeps) {

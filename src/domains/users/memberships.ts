@@ -23,6 +23,19 @@ export function createMemberships({ clock }: { clock: Clock }) {
       return { joined, active: joined || (await store.membershipStatus(tx, orgUuid, userUuid)) === "active" };
     },
 
+    /**
+     * Makes somebody a member with a role, who was invited; whoever was removed begins anew. False, and nothing
+     * changes, for somebody who is a member, active or not.
+     */
+    join: (tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<boolean> =>
+      store.joinMembership(tx, orgUuid, userUuid, roleId, dateOf(clock)),
+
+    /** Whether the person behind an address is a member, active or not. */
+    async hasMember(tx: Tx, orgUuid: string, emailKey: string): Promise<boolean> {
+      const status = await store.membershipStatusByEmail(tx, orgUuid, emailKey);
+      return status !== undefined && status !== "removed";
+    },
+
     /** Whether somebody is an active member. */
     isActive: async (tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> =>
       (await store.membershipStatus(tx, orgUuid, userUuid)) === "active",

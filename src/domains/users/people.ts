@@ -2,6 +2,7 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { checkPassword } from "../../platform/crypto/password-rules.ts";
+import { violatedConstraint } from "../../platform/db/failure.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
@@ -32,6 +33,10 @@ export interface PersonToMake {
   confirmed: boolean;
   /** Platform admin, superuser and operator. */
   powerful?: boolean | undefined;
+  /** Unique without case; see `readUsername`. */
+  username?: string | undefined;
+  /** E.164. */
+  phone?: string | undefined;
 }
 
 /** People and their profiles. */
@@ -49,9 +54,13 @@ export function createPeople({ database, clock, random }: UsersDeps) {
         passwordHash: person.passwordHash,
         confirmed: person.confirmed,
         powerful: person.powerful ?? false,
+        username: person.username ?? null,
+        phone: person.phone || null,
       },
       dateOf(clock),
-    );
+    ).catch((error: unknown) => {
+      throw violatedConstraint(error) === "people_username" ? userErrors.usernameTaken() : error;
+    });
     return made === undefined ? undefined : { id: made.id, uuid };
   }
 
@@ -64,7 +73,7 @@ export function createPeople({ database, clock, random }: UsersDeps) {
   return {
     profile,
 
-    /** A new person. Throws 409 `email_taken`. */
+    /** A new person. Throws 409 `email_taken`, `username_taken`. */
     async create(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string }> {
       const made = await make(tx, person);
       if (made === undefined) throw userErrors.emailTaken();
@@ -88,6 +97,12 @@ export function createPeople({ database, clock, random }: UsersDeps) {
       const person = await store.lockPerson(tx, userUuid);
       person?.proveMailbox(dateOf(clock), true);
     },
+
+    /**
+     * Notes that somebody who exists has the mailbox an invitation was sent to. They have also proven who they are,
+     * so what they proved it with stays.
+     */
+    confirmByInvitation: (tx: Tx, userUuid: string): Promise<void> => store.confirmEmail(tx, userUuid, dateOf(clock)),
 
     /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
     async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }): Promise<void> {
@@ -119,6 +134,8 @@ export function createPeople({ database, clock, random }: UsersDeps) {
       await store.lockPerson(tx, userUuid);
     },
 
+    /** What is known of the password of the person behind an address. */
+    findByEmail: (emailKey: string) => store.findPasswordByEmail(database, emailKey),
     /** What the password of somebody is judged by. */
     findPassword: (userUuid: string) => store.findPassword(database, userUuid),
     /** What a password login is judged by. */

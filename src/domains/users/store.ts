@@ -12,16 +12,19 @@ export interface NewPerson {
   confirmed: boolean;
   /** Platform admin, superuser and operator, all three. */
   powerful: boolean;
+  /** Unique without case. */
+  username: string | null;
+  phone: string | null;
 }
 
 /** Stores a person; undefined when the address is taken. */
 export async function insertPerson(tx: Tx, uuid: string, person: NewPerson, at: Date): Promise<{ id: number } | undefined> {
   const rows = await tx.query<{ id: number }>(
     `insert into people (uuid, email, email_key, first_name, last_name, password_hash, email_confirmed_at,
-       is_platform_admin, is_superuser, is_operator, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8, $9, $9)
+       is_platform_admin, is_superuser, is_operator, username, phone, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8, $10, $11, $9, $9)
      on conflict (email_key) do nothing returning id`,
-    [uuid, person.email, person.emailKey, person.firstName, person.lastName, person.passwordHash, person.confirmed ? at : null, person.powerful, at],
+    [uuid, person.email, person.emailKey, person.firstName, person.lastName, person.passwordHash, person.confirmed ? at : null, person.powerful, at, person.username, person.phone],
   );
   return rows[0];
 }
@@ -60,6 +63,12 @@ export async function findPersonByEmail(database: Database, emailKey: string): P
   return (await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey]))[0];
 }
 
+/** Notes that somebody has their mailbox, where that was not known. */
+export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<void> {
+  const sql = "update people set email_confirmed_at = $2, updated_at = $2, version = version + 1 where uuid = $1 and email_confirmed_at is null";
+  await tx.query(sql, [uuid, at]);
+}
+
 /** Makes somebody a member; false when there is a membership, of whatever status. */
 export async function insertMembership(tx: Tx, orgUuid: string, userUuid: string, roleId: number, isOwner: boolean, at: Date): Promise<boolean> {
   const rows = await tx.query(
@@ -68,6 +77,27 @@ export async function insertMembership(tx: Tx, orgUuid: string, userUuid: string
     [orgUuid, userUuid, roleId, isOwner, at],
   );
   return rows.length === 1;
+}
+
+/** Makes somebody a member with a role, anew where they were removed; false where they are a member, active or not. */
+export async function joinMembership(tx: Tx, orgUuid: string, userUuid: string, roleId: number, at: Date): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into memberships as m (org_uuid, user_uuid, role_id, last_used_at, created_at, updated_at)
+     values ($1, $2, $3, $4, $4, $4)
+     on conflict (org_uuid, user_uuid) do update
+       set role_id = excluded.role_id, is_owner = false, status = 'active', version = m.version + 1,
+         last_used_at = excluded.last_used_at, created_at = excluded.created_at, updated_at = excluded.updated_at
+       where m.status = 'removed'
+     returning m.org_uuid`,
+    [orgUuid, userUuid, roleId, at],
+  );
+  return rows.length === 1;
+}
+
+/** Status of the membership of the person behind an address; undefined where there never was one. */
+export async function membershipStatusByEmail(tx: Tx, orgUuid: string, emailKey: string): Promise<string | undefined> {
+  const sql = "select status from memberships where org_uuid = $1 and email_key = $2";
+  return (await tx.query<{ status: string }>(sql, [orgUuid, emailKey]))[0]?.status;
 }
 
 /** Status of a membership; undefined where there never was one. */
@@ -109,6 +139,12 @@ export interface PasswordRow {
 export async function findPassword(database: Database, userUuid: string): Promise<PasswordRow | undefined> {
   const sql = "select id, uuid, email, password_hash, credentials_version from people where uuid = $1";
   return (await database.prepared<PasswordRow>("users_password", sql, [userUuid]))[0];
+}
+
+/** What is known of the password of the person behind an address. */
+export async function findPasswordByEmail(database: Database, emailKey: string): Promise<PasswordRow | undefined> {
+  const sql = "select id, uuid, email, password_hash, credentials_version from people where email_key = $1";
+  return (await database.prepared<PasswordRow>("users_password_email", sql, [emailKey]))[0];
 }
 
 /** What a password login is judged by: the person, if they are an active member of the organization of that name. */

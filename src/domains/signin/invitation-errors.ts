@@ -1,0 +1,13 @@
+import { defineErrors } from "../../platform/errors.ts";
+
+/** Errors of invitations (decisions 1.6). */
+export const invitationErrors = defineErrors({
+  expired: [400, "invitation_expired", "The invitation has expired or was used; ask for another."],
+  notFound: [404, "invitation_not_found", "No such invitation."],
+  memberAlready: [409, "email_taken", "This email has a membership in the organization."],
+  emailTaken: [
+    409,
+    "email_taken",
+    "Somebody has an account with this email. Accept with its present password, or sign in (a magic link to this email works) and accept with your token.",
+  ],
+});

@@ -1,0 +1,95 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** How an invitation stands. */
+export type InvitationStatus = "pending" | "accepted" | "expired" | "withdrawn" | "replaced";
+
+/** An invitation, never its token. */
+export interface InvitationRow {
+  uuid: string;
+  org_uuid: string;
+  org_name: string;
+  email: string;
+  email_key: string;
+  role_id: number;
+  role: string;
+  invited_by: string | null;
+  status: InvitationStatus;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** An invitation to store; only the token's hash is. */
+export interface NewInvitation {
+  uuid: string;
+  tokenHash: Buffer;
+  orgUuid: string;
+  email: string;
+  emailKey: string;
+  roleId: number;
+  invitedBy: string | null;
+  at: Date;
+  expiresAt: Date;
+}
+
+const present = `select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
+    case when i.accepted_at is not null then 'accepted' when i.ended_at is not null then i.ended_as
+      when i.expires_at <= $1 then 'expired' else 'pending' end as status,
+    i.created_at, i.expires_at
+  from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
+
+/** Stores an invitation in the place of the one that is open for the same email. The organization must be locked. */
+export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
+  const { uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, at, expiresAt } = invitation;
+  await tx.query(
+    `update invitations set ended_at = $3, ended_as = 'replaced'
+     where org_uuid = $1 and email_key = $2 and accepted_at is null and ended_at is null`,
+    [orgUuid, emailKey, at],
+  );
+  await tx.query(
+    `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, at, expiresAt],
+  );
+}
+
+/** A page of an organization's invitations, newest first. */
+export function invitationsOf(database: Database, orgUuid: string, at: Date, limit: number, offset: number): Promise<InvitationRow[]> {
+  const sql = `${present} where i.org_uuid = $2 order by i.created_at desc, i.uuid limit $3 offset $4`;
+  return database.prepared<InvitationRow>("signin_invitations", sql, [at, orgUuid, limit, offset]);
+}
+
+/** How many invitations an organization has made. */
+export async function countInvitations(database: Database, orgUuid: string): Promise<number> {
+  const sql = "select count(*)::int as n from invitations where org_uuid = $1";
+  return (await database.prepared<{ n: number }>("signin_invitations_count", sql, [orgUuid]))[0]?.n ?? 0;
+}
+
+/** The invitation behind a token, however it stands, where its organization lives. */
+export async function invitationByToken(database: Database, tokenHash: Buffer, at: Date): Promise<InvitationRow | undefined> {
+  const sql = `${present} where i.token_hash = $2 and o.deleted_at is null`;
+  return (await database.prepared<InvitationRow>("signin_invitation", sql, [at, tokenHash]))[0];
+}
+
+/** Uses an invitation up: one winner however many try. Undefined when it is not open. */
+export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<InvitationRow | undefined> {
+  const used = await tx.query(
+    `update invitations set accepted_at = $2 where uuid = $1 and accepted_at is null and ended_at is null and expires_at > $2 returning uuid`,
+    [uuid, at],
+  );
+  return used.length === 0 ? undefined : invitationIn(tx, uuid, at);
+}
+
+/** An invitation where its organization lives, read in a transaction; locked, if wanted, until that ends. */
+export async function invitationIn(tx: Tx, uuid: string, at: Date, lock: "" | "for update of i" = ""): Promise<InvitationRow | undefined> {
+  return (await tx.query<InvitationRow>(`${present} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid]))[0];
+}
+
+/** Withdraws an invitation that nobody has accepted; its email, or undefined where there is none to withdraw. */
+export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, at: Date): Promise<string | undefined> {
+  const rows = await tx.query<{ email: string }>(
+    `update invitations set ended_at = $3, ended_as = 'withdrawn'
+     where uuid = $2 and org_uuid = $1 and accepted_at is null and ended_at is null returning email`,
+    [orgUuid, uuid, at],
+  );
+  return rows[0]?.email;
+}
