@@ -64,7 +64,8 @@ export interface Policy {
 export function compilePolicies(services: readonly DescService[]): ReadonlyMap<DescMethod, Policy> {
   const policies = new Map<DescMethod, Policy>();
   const problems: string[] = [];
-  for (const service of services) {
+  for (const [at, service] of services.entries()) {
+    if (services.indexOf(service) !== at) problems.push(`${service.typeName}: is registered twice`);
     for (const method of service.methods) {
       try {
         policies.set(method, compilePolicy(method));
