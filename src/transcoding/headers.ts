@@ -1,37 +1,9 @@
 import type { NodeRequest } from "./types.ts";
 
-/**
- * The request's headers as `Headers`, made from node's own only when something
- * but `get` and `has` is asked: making them costs more than a small call.
- */
-export class RequestHeaders implements Headers {
-  private readonly request: NodeRequest;
-  private full: Headers | undefined;
-
-  constructor(request: NodeRequest) {
-    this.request = request;
-  }
-
-  private all(): Headers {
-    if (this.full === undefined) {
-      this.full = new Headers();
-      for (const [name, value] of Object.entries(this.request.headers)) {
-        if (name.startsWith(":") || value === undefined) continue;
-        if (typeof value === "string") this.full.append(name, value);
-        else for (const one of value) this.full.append(name, one);
-      }
-    }
-    return this.full;
-  }
-
-  get(name: string): string | null {
-    if (this.full !== undefined) return this.full.get(name);
-    const lower = name.toLowerCase();
-    if (lower.startsWith(":")) return null;
-    const value = this.request.headers[lower];
-    if (typeof value === "string") return value;
-    return value === undefined ? null : value.join(", ");
-  }
+/** `Headers` that are made when something needs all of them. */
+abstract class LazyHeaders implements Headers {
+  protected abstract all(): Headers;
+  abstract get(name: string): string | null;
 
   has(name: string): boolean {
     return this.get(name) !== null;
@@ -54,7 +26,9 @@ export class RequestHeaders implements Headers {
   }
 
   forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
-    this.all().forEach((value, name) => visit.call(thisArg, value, name, this));
+    this.all().forEach((value, name) => {
+      visit.call(thisArg, value, name, this);
+    });
   }
 
   entries(): ReturnType<Headers["entries"]> {
@@ -71,5 +45,64 @@ export class RequestHeaders implements Headers {
 
   [Symbol.iterator](): ReturnType<Headers["entries"]> {
     return this.all().entries();
+  }
+}
+
+/**
+ * The request's headers, made from node's own only when something but `get`
+ * and `has` is asked: making them costs more than a small call.
+ */
+export class RequestHeaders extends LazyHeaders {
+  private readonly request: NodeRequest;
+  private full: Headers | undefined;
+
+  constructor(request: NodeRequest) {
+    super();
+    this.request = request;
+  }
+
+  protected override all(): Headers {
+    if (this.full === undefined) {
+      this.full = new Headers();
+      for (const [name, value] of Object.entries(this.request.headers)) {
+        if (name.startsWith(":") || value === undefined) continue;
+        if (typeof value === "string") this.full.append(name, value);
+        else for (const one of value) this.full.append(name, one);
+      }
+    }
+    return this.full;
+  }
+
+  override get(name: string): string | null {
+    if (this.full !== undefined) return this.full.get(name);
+    const lower = name.toLowerCase();
+    if (lower.startsWith(":")) return null;
+    const value = this.request.headers[lower];
+    if (typeof value === "string") return value;
+    return value === undefined ? null : value.join(", ");
+  }
+}
+
+/** What {@link AnswerHeaders} stand for. */
+interface AnswerHeaderOwner {
+  readonly answerHeader: Headers | undefined;
+  readonly responseHeader: Headers;
+}
+
+/** A call's response headers as interceptors see them, unmade until one of them is set. */
+export class AnswerHeaders extends LazyHeaders {
+  private readonly owner: AnswerHeaderOwner;
+
+  constructor(owner: AnswerHeaderOwner) {
+    super();
+    this.owner = owner;
+  }
+
+  protected override all(): Headers {
+    return this.owner.responseHeader;
+  }
+
+  override get(name: string): string | null {
+    return this.owner.answerHeader?.get(name) ?? null;
   }
 }

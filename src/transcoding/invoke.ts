@@ -3,6 +3,7 @@ import type { DescMethod, DescMethodStreaming, DescMethodUnary, Message } from "
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ContextValues, HandlerContext, Interceptor, StreamRequest, StreamResponse, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import type { RestContext } from "./context.ts";
+import { AnswerHeaders } from "./headers.ts";
 import type { ServiceEntry } from "./types.ts";
 
 type Next = ReturnType<Interceptor>;
@@ -88,8 +89,9 @@ function contextOf(request: AnyRequest, context: RestContext): HandlerContext {
   };
 }
 
-function copyHeaders(from: Headers, to: Headers): void {
-  if (from === to) return;
+function copyHeaders(from: Headers, context: RestContext): void {
+  if (from instanceof AnswerHeaders || from === context.responseHeader) return;
+  const to = context.responseHeader;
   for (const name of [...to.keys()]) to.delete(name);
   for (const [name, value] of from) to.append(name, value);
 }
@@ -111,12 +113,12 @@ export function unaryInvoker(entry: ServiceEntry, method: DescMethodUnary, inter
       method,
       message: whole(await implementation(request.message, contextOf(request, context))),
       service: context.service,
-      header: context.responseHeader,
-      trailer: context.responseTrailer,
+      header: new AnswerHeaders(context),
+      trailer: new Headers(),
     });
     const next = chain(last as Next, interceptors, context);
     const response = (await next(new Request(false, message, context) as unknown as UnaryRequest)) as UnaryResponse;
-    copyHeaders(response.header, context.responseHeader);
+    copyHeaders(response.header, context);
     return response.message;
   };
 }
@@ -151,7 +153,7 @@ export function streamInvoker(entry: ServiceEntry, method: DescMethodStreaming, 
     const next = chain(last as Next, interceptors, context);
     const request = new Request(true, once(message), context) as unknown as StreamRequest;
     const response = (await next(request)) as StreamResponse;
-    copyHeaders(response.header, context.responseHeader);
+    copyHeaders(response.header, context);
     yield* response.message;
   };
 }
