@@ -11,7 +11,7 @@ import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
 import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { orgsLoginRpc } from "../domains/orgs/index.ts";
-import { sessionsLoginRpc } from "../domains/sessions/index.ts";
+import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
 import { invitationsRpc, inviteLoginRpc, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
@@ -31,6 +31,7 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     rolesRpc(access),
     mfaRpc(mfa),
     stepUpRpc(mfa),
+    sessionsRpc(sessions),
     auditRpc(audit),
     signingKeysRpc(keys),
     publisherRpc(marketplace),

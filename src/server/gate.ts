@@ -33,6 +33,8 @@ export interface Gate {
   admit(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /** Tenant and app that only the body names. */
   admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void>;
+  /** Whether the credential of a call under way still holds; counts against no budget. Rejects as `authenticate` does. */
+  recheck(policy: Policy, call: Call): Promise<void>;
   /** The refusal a caller gets whatever the message says; undefined when the message matters. */
   refusal(policy: Policy, call: Call): ServiceError | undefined;
 }
@@ -55,9 +57,13 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     await rates.general(policy, call);
   }
 
-  async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
+  function identify(policy: Policy, call: Call): Promise<Caller> {
     const token = bearerToken(call.request.headers.authorization);
-    call.caller = await (policy.credential === Credential.SCIM ? authenticators.scim(token, call.info) : authenticators.bearer(token, call.info));
+    return policy.credential === Credential.SCIM ? authenticators.scim(token, call.info) : authenticators.bearer(token, call.info);
+  }
+
+  async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
+    call.caller = await identify(policy, call);
     const counted = rates.general(policy, call);
     if (counted !== undefined) await counted;
     if (params === undefined) return;
@@ -98,6 +104,9 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     enter,
     admit,
     admitTenant,
+    recheck: async (policy, call) => {
+      if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) await identify(policy, call);
+    },
     refusal: (policy, call) => {
       try {
         checkPowers(policy, call.caller);

@@ -11,6 +11,7 @@ import { fingerprint, idempotencyScope, packAnswer, unpackAnswer } from "./idemp
 import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
+import { whileValid } from "./vigil.ts";
 
 /** A unary rpc as connect and the transcoder call it. */
 export type UnaryCall = (message: Message, context: HandlerContext) => Promise<Message> | Message;
@@ -78,7 +79,7 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
         await admit(policy, call, message);
         validate(policy, message);
         await rates.valid(policy, call, message);
-        yield* implementation(message, context);
+        yield* whileValid(implementation(message, context), () => gate.recheck(policy, call));
       };
     },
   };

@@ -90,6 +90,9 @@ export const administrativeEventTypes = [
   "audit.exported",
   "audit.purged",
   "retention.updated",
+  "device.account_added",
+  "device.account_removed",
+  "device.account_switched",
 ] as const;
 
 /** A type of authentication event. */

@@ -7,8 +7,10 @@ import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { Keys } from "../keys/index.ts";
+import { createAccounts } from "./accounts.ts";
 import { createBearer } from "./bearer.ts";
 import type { BearerDeps } from "./bearer.ts";
+import { createInventories, rememberedMs } from "./inventory.ts";
 import { createLastSeen } from "./last-seen.ts";
 import { createLiveness } from "./liveness.ts";
 import { createOpen } from "./open.ts";
@@ -22,10 +24,7 @@ import { createTokens } from "./tokens.ts";
 export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
 export type { OwnSession } from "./own-sessions.ts";
 export type { AccessClaims } from "./tokens.ts";
-export { sessionsLoginRpc } from "./rpc.ts";
-
-/** How long ended sessions are kept (decisions 3.9). */
-const keptMs = 30 * 24 * 60 * 60 * 1000;
+export { sessionsLoginRpc, sessionsRpc } from "./rpc.ts";
 
 /** What sessions are made of. */
 export interface SessionsDeps {
@@ -55,20 +54,26 @@ export function createSessions(deps: SessionsDeps) {
   const lastSeen = createLastSeen(deps);
   const own = createOwnSessions(deps);
   const refreshing = createRefresh(opening);
+  const open = createOpen(opening);
+  const authenticate = createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen });
   return {
     /** Access tokens, for step-up. */
     tokens,
     /** Sessions for people who have proven who they are. */
-    open: createOpen(opening),
+    open,
     own,
+    /** Live sessions of organizations and devices, for those who may see and end them. */
+    inventories: createInventories(deps),
+    /** Accounts that share a device. */
+    accounts: createAccounts({ ...deps, open, authenticate }),
     /** Proof of the second factor in a session: noting it, and when it was last given. */
     secondFactor: { mark: markSecondFactor, provenAt: secondFactorAt },
     ...refreshing,
     /** The caller behind an access token; for the gate. */
-    authenticate: createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen }),
+    authenticate,
     lastSeen,
     /** Forgets some of the sessions that ended more than 30 days ago; answers how many. Safe on every instance. */
-    tidy: (): Promise<number> => forgetSessions(deps.database, dateOf(deps.clock, -keptMs)),
+    tidy: (): Promise<number> => forgetSessions(deps.database, dateOf(deps.clock, -rememberedMs)),
     /** Writes what is still to be written. */
     close: (): Promise<void> => lastSeen.close(),
   };

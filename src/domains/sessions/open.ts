@@ -101,3 +101,6 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
     },
   };
 }
+
+/** Opening of sessions. */
+export type Opening = ReturnType<typeof createOpen>;

@@ -1,0 +1,159 @@
+import type { Tx } from "../../platform/db/types.ts";
+import { loginAccountId } from "./rules.ts";
+import type { DeviceAccount, Sight } from "./rules.ts";
+
+/** Most entries that are read for an admin, who also sees other people's. */
+const most = 200;
+
+/** Whether there is anything on a device that a caller sees: a live session or an account. */
+export async function seesDevice(tx: Tx, deviceUuid: string, { userUuid, adminOf }: Sight, at: Date): Promise<boolean> {
+  const rows = await tx.query<{ seen: boolean }>(
+    `select exists (select 1 from sessions where device_uuid = $1 and (user_uuid = $2 or org_uuid = $3) and revoked_at is null and expires_at > $4)
+       or exists (select 1 from device_accounts where device_uuid = $1 and (holder_uuid = $2 or org_uuid = $3)) as seen`,
+    [deviceUuid, userUuid, adminOf, at],
+  );
+  return rows[0]?.seen === true;
+}
+
+interface LoginRow {
+  user_uuid: string;
+  org_uuid: string | null;
+  email: string;
+  elsewhere: boolean;
+  added_at: Date;
+  last_used_at: Date;
+}
+
+/**
+ * The accounts that are on a device by their live sessions: the caller's own, in the organization of their token, and
+ * for an admin everybody's in it.
+ */
+export async function loginAccounts(tx: Tx, deviceUuid: string, caller: { userUuid: string; orgUuid: string | null }, sight: Sight, at: Date): Promise<DeviceAccount[]> {
+  const rows = await tx.query<LoginRow>(
+    `select s.user_uuid, s.org_uuid, p.email, min(s.created_at) as added_at, max(s.last_seen_at) as last_used_at,
+       exists (select 1 from device_accounts a where a.device_uuid = $1 and a.holder_uuid = s.user_uuid and a.active) as elsewhere
+     from sessions s join people p on p.uuid = s.user_uuid
+     where s.device_uuid = $1 and s.revoked_at is null and s.expires_at > $2
+       and (s.org_uuid = $5 or (s.user_uuid = $3 and s.org_uuid is not distinct from $4))
+     group by s.user_uuid, s.org_uuid, p.email order by s.user_uuid = $3 desc, added_at limit ${most}`,
+    [deviceUuid, at, caller.userUuid, caller.orgUuid, sight.adminOf],
+  );
+  return rows.map((row) => ({
+    id: loginAccountId(deviceUuid, row.user_uuid, row.org_uuid),
+    kind: row.user_uuid === caller.userUuid ? "own" : "other",
+    login: true,
+    userUuid: row.user_uuid,
+    email: row.email,
+    orgUuid: row.org_uuid,
+    active: !row.elsewhere,
+    addedAt: row.added_at,
+    lastUsedAt: row.last_used_at,
+  }));
+}
+
+interface AddedRow {
+  uuid: string;
+  holder_uuid: string;
+  user_uuid: string;
+  org_uuid: string | null;
+  email: string;
+  active: boolean;
+  added_at: Date;
+  last_used_at: Date;
+}
+
+/** The accounts that were added on a device by the caller, and for an admin by anybody where they act in the organization. */
+export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): Promise<DeviceAccount[]> {
+  const rows = await tx.query<AddedRow>(
+    `select a.uuid, a.holder_uuid, a.user_uuid, a.org_uuid, p.email, a.active, a.added_at, a.last_used_at
+     from device_accounts a join people p on p.uuid = a.user_uuid
+     where a.device_uuid = $1 and (a.holder_uuid = $2 or a.org_uuid = $3) order by a.holder_uuid = $2 desc, a.added_at limit ${most}`,
+    [deviceUuid, sight.userUuid, sight.adminOf],
+  );
+  return rows.map((row) => ({
+    id: row.uuid,
+    kind: row.holder_uuid === sight.userUuid ? "added" : "other",
+    login: false,
+    userUuid: row.user_uuid,
+    email: row.email,
+    orgUuid: row.org_uuid,
+    active: row.active,
+    addedAt: row.added_at,
+    lastUsedAt: row.last_used_at,
+  }));
+}
+
+/** Lets one change at a time be made to the accounts somebody has on a device; released with the transaction. */
+export async function lockAccounts(tx: Tx, deviceUuid: string, holderUuid: string): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`device accounts ${deviceUuid.toLowerCase()} ${holderUuid}`]);
+}
+
+/** An account to store. */
+export interface NewAccount {
+  uuid: string;
+  deviceUuid: string;
+  holderUuid: string;
+  sessionId: string;
+  userUuid: string;
+  orgUuid: string | null;
+  at: Date;
+}
+
+/** Stores an account. */
+export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> {
+  await tx.query(
+    `insert into device_accounts (uuid, device_uuid, holder_uuid, session_uuid, user_uuid, org_uuid, added_at, last_used_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    [account.uuid, account.deviceUuid, account.holderUuid, account.sessionId, account.userUuid, account.orgUuid, account.at],
+  );
+}
+
+/** Removes an account and ends the sessions that were opened by switching to it; answers how many. */
+export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<number> {
+  await tx.query("delete from device_accounts where uuid = $1", [uuid]);
+  const rows = await tx.query(
+    "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2 returning 1 as one",
+    [uuid, at],
+  );
+  return rows.length;
+}
+
+/** Ends the live sessions of somebody on a device in one organization, or in none; answers how many. */
+export async function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid: string | null, at: Date): Promise<number> {
+  const rows = await tx.query(
+    `update sessions set revoked_at = $4, revoked_reason = 'account_removed'
+     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3 and revoked_at is null and expires_at > $4 returning 1 as one`,
+    [deviceUuid, userUuid, orgUuid, at],
+  );
+  return rows.length;
+}
+
+/** How the session an account was proven by was opened; undefined when it has ended. */
+export async function proofOf(tx: Tx, uuid: string, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
+  const rows = await tx.query<{ amr: string[]; auth_time: Date }>(
+    `select s.amr, s.auth_time from device_accounts a join sessions s on s.uuid = a.session_uuid
+     where a.uuid = $1 and s.revoked_at is null and s.expires_at > $2`,
+    [uuid, at],
+  );
+  return rows[0];
+}
+
+/** How a session was opened; undefined when it has ended. */
+export async function ownProof(tx: Tx, sessionId: string | null, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
+  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2";
+  return (await tx.query<{ amr: string[]; auth_time: Date }>(sql, [sessionId, at]))[0];
+}
+
+/** Notes which account is in use on a device; null: the login's own. */
+export async function activate(tx: Tx, deviceUuid: string, holderUuid: string, uuid: string | null, at: Date): Promise<void> {
+  await tx.query(
+    `update device_accounts set active = coalesce(uuid = $3, false), last_used_at = case when uuid = $3 then $4 else last_used_at end
+     where device_uuid = $1 and holder_uuid = $2 and (active or uuid = $3)`,
+    [deviceUuid, holderUuid, uuid, at],
+  );
+}
+
+/** Notes the account a session was opened for by switching. */
+export async function markSwitched(tx: Tx, sessionId: string, uuid: string): Promise<void> {
+  await tx.query("update sessions set account_uuid = $2 where uuid = $1", [sessionId, uuid]);
+}
