@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TEMPORAL_CLI_VERSION, temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { testFolder } from "../support/program.ts";
+
+let folder: ReturnType<typeof testFolder>;
+beforeEach(() => { folder = testFolder(); });
+afterEach(() => folder.remove());
+
+/** A port that fetch refuses: no internet. */
+const NOWHERE = "http://127.0.0.1:1";
+
+/** A folder for the PATH with a shell script in it. */
+function pathWith(name: string, script: string): string {
+  const path = join(folder.path, `path-${name}`);
+  mkdirSync(path);
+  writeFileSync(join(path, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(path, name), 0o755);
+  return path;
+}
+
+function search(path: string, downloadOrigin = NOWHERE) {
+  const lines: string[] = [];
+  const cacheHome = join(folder.path, "cache");
+  return { lines, kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION), run: () => temporalProgram({ path, cacheHome, log: (line) => lines.push(line), downloadOrigin }) };
+}
+
+/** Stands for Go: counts its runs and puts a program in GOBIN, slowly. */
+const GO = 'echo run >> "$(dirname "$0")/runs"; sleep 0.3; printf "#!/bin/sh\\necho temporal version 1\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"; echo "$@ $CGO_ENABLED" > "$(dirname "$0")/said"';
+
+test("one on the PATH is taken as it is", async () => {
+  const path = pathWith("temporal", "exit 0");
+  expect(await search(`/nowhere:${path}`).run()).toBe(join(path, "temporal"));
+});
+
+test("without the internet it is built with Go, once, however many ask", async () => {
+  const path = pathWith("go", GO);
+  const { run, kept, lines } = search(path);
+  const found = await Promise.all([run(), run(), run()]);
+  expect(new Set(found)).toEqual(new Set([join(kept, "temporal")]));
+  expect(readFileSync(join(path, "runs"), "utf8")).toBe("run\n");
+  expect(readFileSync(join(path, "said"), "utf8")).toBe(`install -ldflags -s -w github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION} 0\n`);
+  expect(lines).toContain("building the Temporal development server with Go, about 3 minutes, once");
+  expect(readdirSync(kept).sort()).toEqual(["lock.db", "temporal"]);
+});
+
+test("with the internet the archive is downloaded and unpacked", async () => {
+  const source = pathWith("temporal", "echo temporal version 1");
+  const archive = execFileSync("tar", ["-czf", "-", "-C", source, "temporal"]);
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.end(archive);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { run, kept } = search("/usr/bin:/bin", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(await run()).toBe(join(kept, "temporal"));
+  expect(asked).toEqual([expect.stringMatching(new RegExp(`^/cli/archive/v${TEMPORAL_CLI_VERSION}\\?platform=\\w+&arch=\\w+$`))]);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("when no way works it says what was tried and what to do, and leaves nothing half done", async () => {
+  const { run, kept } = search(pathWith("go", "echo no module proxy >&2; exit 1"));
+  await expect(run()).rejects.toThrow(/^There is no Temporal server: none on the PATH, it could not be downloaded \([^)]+\), Go could not build it \(no module proxy\)\. Install .* or set TEMPORAL_ADDRESS/);
+  expect(readdirSync(kept)).toEqual(["lock.db"]);
+});
+
+test("a program that does not run is not kept", async () => {
+  const { run, kept } = search(pathWith("go", 'printf "#!/bin/sh\\nexit 3\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"'));
+  await expect(run()).rejects.toThrow(/exit code 3/);
+  expect(readdirSync(kept)).toEqual(["lock.db"]);
+});
