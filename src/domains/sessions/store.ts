@@ -128,6 +128,8 @@ export interface LiveRow {
 
 // Every step is a look-up by primary key, and `limit 1` keeps the planner from making anything else of it: statistics
 // of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
+// For the same reason the membership's status is judged outside: an index over organization and status would do as well
+// while the table is small, and very badly once an organization is large.
 const livenessSql = `
   select coalesce(json_agg(live), '[]') as rows from (
     select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
@@ -141,7 +143,7 @@ const livenessSql = `
     cross join lateral (
       select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
     left join lateral (
-      select is_owner, version from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid and status = 'active' limit 1) m on true
+      select is_owner, version, status from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid limit 1) m on m.status = 'active'
     left join lateral (
       select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
     where s.org_uuid is null or (m.version is not null and o.name is not null)) live`;
