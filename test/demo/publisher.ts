@@ -10,7 +10,7 @@ export interface ProvisionCall {
   data: { install_id: string; slug: string; org: { org_uuid: string; name: string }; callback_url: string; plan_id: string; quantity: number };
 }
 
-/** A publisher's answer: status, JSON body, headers. */
+/** A publisher's answer: status, body (JSON, or a text that is sent as it is), headers. */
 export interface PublisherReply {
   status: number;
   body?: unknown;
@@ -49,7 +49,7 @@ export async function startPublisher(answer: (call: ProvisionCall, nth: number) 
       publisher.calls.push(call);
       const { status, body: answerBody, headers: more } = await answer(call, publisher.calls.length);
       response.writeHead(status, { "content-type": "application/json", ...more });
-      response.end(answerBody === undefined ? undefined : JSON.stringify(answerBody));
+      response.end(answerBody === undefined || typeof answerBody === "string" ? answerBody : JSON.stringify(answerBody));
     }
   });
   server.listen(0, "127.0.0.1");

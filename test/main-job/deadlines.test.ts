@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { openMarket } from "../support/market.ts";
+import type { Market } from "../support/market.ts";
+import { temporalServer } from "../support/temporal.ts";
+
+let app: TestApp;
+let market: Market;
+beforeAll(async () => {
+  const env = { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms", SERVICE_PROVISION_DEADLINE: "700ms", SERVICE_DEPROVISION_DEADLINE: "700ms" };
+  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env });
+  market = await openMarket(app);
+});
+afterAll(async () => {
+  await market.close();
+  await app.close();
+});
+
+const events = (install: { timeline: { event: string }[] }): string[] => install.timeline.map(({ event }) => event);
+
+it("a publisher who never comes round fails the install, and hears of no deprovisioning", async () => {
+  const offer = await market.offer(() => ({ status: 500 }));
+  const { body } = await offer.install();
+  const install = await market.until(body.install_id, "deprovisioned");
+  expect(install.failure_reason).toMatch(/\w/u);
+  expect(new Set(events(install))).toEqual(new Set(["requested", "attempt_failed", "failed"]));
+  expect(new Set(offer.server.calls.map(({ type }) => type))).toEqual(new Set(["install.provisioning"]));
+  expect((await offer.report(body.install_id, { status: "active" })).body).toMatchObject({ status: 409, code: "invalid_transition" });
+});
+
+it("a 202 that nothing follows fails the install", async () => {
+  const offer = await market.offer(() => ({ status: 202 }));
+  const { body } = await offer.install();
+  const install = await market.until(body.install_id, "deprovisioned");
+  expect(install.failure_reason).toMatch(/\w/u);
+  expect(events(install)).toEqual(["requested", "accepted", "failed"]);
+  expect(offer.server.calls).toHaveLength(1);
+});
+
+it.each([500, 202])("a deprovisioning that is answered %i only is forced, and the timeline says so", async (status) => {
+  const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : status }));
+  const { body } = await offer.install();
+  await market.until(body.install_id, "active");
+  await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer });
+  const install = await market.until(body.install_id, "deprovisioned");
+  expect(events(install).slice(-2)).toEqual(["forced", "deprovisioned"]);
+  expect(install.failure_reason).toBeNull();
+});
