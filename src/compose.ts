@@ -3,6 +3,8 @@ import { INSTALL_CHANGED, marketplaceEntities } from "./domains/marketplace/inde
 import type { InstallChanged } from "./domains/marketplace/index.ts";
 import { Organization } from "./domains/orgs/index.ts";
 import { Person } from "./domains/users/index.ts";
+import { KEY_OVERLAP } from "./domains/keys/index.ts";
+import type { KeyOverlap } from "./domains/keys/index.ts";
 import { WEBHOOK_RETRY, webhookEntities } from "./domains/webhooks/index.ts";
 import type { WebhookRetry } from "./domains/webhooks/index.ts";
 import { composeDomains } from "./compose/domains.ts";
@@ -54,6 +56,14 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
       retry: workflowRetry,
       concurrency: 16,
     },
+    [KEY_OVERLAP]: {
+      handle: async (payload) => {
+        const { key_id: keyId } = payload as unknown as KeyOverlap;
+        await temporal.signalWithStart({ workflowType: "rotateKey", workflowId: `key-rotation/${keyId}`, taskQueue: TASK_QUEUE, args: [keyId] }, "key-changed");
+      },
+      retry: workflowRetry,
+      concurrency: 4,
+    },
     [WEBHOOK_RETRY]: {
       handle: async (payload) => {
         const { webhook_id: webhookId } = payload as unknown as WebhookRetry;
@@ -91,7 +101,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     connection: { address, tls: tlsOptions(infrastructure.temporal), ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }) },
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,
-    activities: { ...domains.marketplace.activities, ...domains.webhooks.activities },
+    activities: { ...domains.marketplace.activities, ...domains.webhooks.activities, ...domains.keys.activities },
     log,
     graceMs: 5_000,
   });

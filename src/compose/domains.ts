@@ -10,6 +10,7 @@ import { createPost } from "../platform/outgoing/post.ts";
 import type { Random } from "../platform/random.ts";
 import { createAccess } from "../domains/access/index.ts";
 import { actorOf, createAudit } from "../domains/audit/index.ts";
+import { createCredentials } from "../domains/credentials/index.ts";
 import { createKeys } from "../domains/keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
 import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
@@ -20,7 +21,7 @@ import { createSessions } from "../domains/sessions/index.ts";
 import { ACCEPT_INVITATION, createSignin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
-import type { WebhookEventType } from "../domains/webhooks/index.ts";
+import type { WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
 
 /** What every domain is built on. */
 export interface Ground {
@@ -59,8 +60,12 @@ export function composeDomains(ground: Ground) {
   const users = createUsers({ database, clock, random });
   const audit = createAudit({ database, clock, random, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
 
-  // The marketplace stands below access, which asks it for apps: the functions are bound when both are there.
-  const late: { marketplace?: Marketplace } = {};
+  // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
+  const late: { marketplace?: Marketplace; webhooks?: Webhooks } = {};
+  const tell = (): Webhooks => {
+    if (late.webhooks === undefined) throw new Error("webhooks are not composed yet");
+    return late.webhooks;
+  };
   const market = (): Marketplace => {
     if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
     return late.marketplace;
@@ -75,7 +80,11 @@ export function composeDomains(ground: Ground) {
       slugsOf: (appIds) => market().slugsOf(appIds),
     },
   });
-  const keys = createKeys({ database, clock, sealer, orgs });
+  const keys = createKeys({
+    database, clock, random, sealer, orgs, audit,
+    announce: (tx, event) => tell().announce(tx, event),
+    config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
+  });
   const sessions = createSessions({
     database, clock, random, log, sealer, audit, access, keys,
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
@@ -95,6 +104,11 @@ export function composeDomains(ground: Ground) {
       stepUpLockMs: patience.stepUpLockMs,
     },
   });
+  const credentials = createCredentials({
+    database, clock, random, audit, access,
+    announce: (tx, event) => tell().announce(tx, event),
+    environment: config.development ? "dev" : "live",
+  });
   const signin = createSignin({
     database, clock, random, hasher, post, audit, orgs, users, access, keys, sessions, mfa,
     config: {
@@ -109,7 +123,7 @@ export function composeDomains(ground: Ground) {
   continuations[ACCEPT_INVITATION] = signin.invite.complete;
 
   const pump = { nudge: (): void => undefined };
-  const webhooks = createWebhooks({
+  const webhooks = (late.webhooks = createWebhooks({
     database, clock, random, log, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
@@ -119,7 +133,7 @@ export function composeDomains(ground: Ground) {
     administeredApps: (caller) => market().apps.administeredIds(caller),
     nudge: () => pump.nudge(),
     config: { schedule: patience.webhookScheduleMs, timeoutMs: patience.webhookTimeoutMs, secretOverlapMs: ttl.secretOverlapMs },
-  });
+  }));
   pump.nudge = webhooks.pump.nudge;
 
   /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
@@ -149,7 +163,7 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace, webhooks };
+  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
 }
 
 /** Every domain, built. */

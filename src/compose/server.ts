@@ -3,7 +3,6 @@ import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
-import { errors } from "../platform/errors.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
 import { FLATBUFFERS, encodeInviteRegistration } from "../domains/signin/index.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
@@ -68,8 +67,8 @@ export function composeServer(parts: ServerParts): Server {
     tls: config.tls,
     services: composeServices(domains, { readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
     authenticators: {
-      bearer: domains.sessions.authenticate,
-      scim: () => Promise.reject(errors.unauthorized()),
+      bearer: (token, info) => (domains.credentials.authenticate.isApiKey(token) ? domains.credentials.authenticate.apiKey(token) : domains.sessions.authenticate(token, info)),
+      scim: (token) => domains.credentials.authenticate.scimToken(token),
       appAdmin: domains.marketplace.apps.isAppAdmin,
     },
     idempotency: parts.idempotency,

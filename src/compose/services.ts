@@ -7,6 +7,7 @@ import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { accessRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
 import { auditRpc } from "../domains/audit/index.ts";
+import { credentialsRpc } from "../domains/credentials/index.ts";
 import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
 import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
@@ -23,7 +24,7 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks } = domains;
+  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
@@ -37,7 +38,7 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     publisherRpc(marketplace),
     buyerRpc(marketplace),
     webhooksRpc(webhooks),
-    registration(CredentialsService, webhookSecretRpc(webhooks)),
+    registration(CredentialsService, { ...credentialsRpc(credentials), ...webhookSecretRpc(webhooks) }),
     registration(OperatorService, operatorRpc(operator)),
   ];
 }

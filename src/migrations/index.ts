@@ -6,6 +6,7 @@ import { developmentMailbox } from "./0004-mailbox.ts";
 import { mfa } from "./0005-mfa.ts";
 import { people } from "./0006-people.ts";
 import { webhookDeliveries } from "./0007-webhooks.ts";
+import { credentialTables } from "./0009-credentials.ts";
 import { devicesAndCodes } from "./0008-devices.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */

@@ -5,8 +5,8 @@ import { errors } from "./errors.ts";
 
 /** Who acts: a person, or a credential that belongs to an organization. */
 export interface Principal {
-  type: "user" | "api_key" | "automation_token" | "svid";
-  /** user_uuid, key_id or identity_id. */
+  type: "user" | "api_key" | "automation_token" | "svid" | "scim_token";
+  /** user_uuid, key_id, identity_id or token_id. */
   id: string;
 }
 

@@ -1,17 +1,23 @@
+import { createKeyActivities } from "./activities.ts";
 import { createJwks } from "./jwks.ts";
 import type { JwksDeps } from "./jwks.ts";
+import { createManage } from "./manage.ts";
+import type { ManageDeps } from "./manage.ts";
 import { createSigning } from "./signing.ts";
 import type { KeysDeps as SigningDeps } from "./signing.ts";
 
 export type { KeySet } from "./jwks.ts";
+export { KEY_OVERLAP } from "./events.ts";
+export type { KeyOverlap } from "./events.ts";
 export { keysLoginRpc, signingKeysRpc } from "./rpc.ts";
 
 /** What signing keys are made of. */
-export type KeysDeps = SigningDeps & JwksDeps;
+export type KeysDeps = SigningDeps & JwksDeps & ManageDeps;
 
 /** Signing keys of organizations and of the instance. */
 export function createKeys(deps: KeysDeps) {
-  return { signing: createSigning(deps), jwks: createJwks(deps) };
+  const signing = createSigning(deps);
+  return { signing, jwks: createJwks(deps), manage: createManage(deps, signing), activities: createKeyActivities(deps) };
 }
 
 /** Signing keys as other domains see them. */

@@ -35,6 +35,11 @@ export function createSigning({ database, clock, sealer }: KeysDeps) {
     /** Makes a key pair; off the event loop, so before the transaction that stores it. */
     generate: generateSigningKey,
 
+    /** Stores a key as the active one, where the organization has none at this moment of the transaction. */
+    async keepIn(tx: Tx, orgUuid: string, pair: NewKeyPair, description: string): Promise<void> {
+      if (!(await keep(tx, orgUuid, pair, description))) throw new Error("the organization has another active signing key");
+    },
+
     /** Stores the first key of a new organization. */
     async found(tx: Tx, orgUuid: string, pair: NewKeyPair): Promise<void> {
       if (!(await keep(tx, orgUuid, pair, "first key"))) throw new Error("a new organization already has a signing key");
@@ -78,3 +83,6 @@ export function createSigning({ database, clock, sealer }: KeysDeps) {
 function context(kid: string): string {
   return `signing-key:${kid}`;
 }
+
+/** Signing keys in use. */
+export type Signing = ReturnType<typeof createSigning>;

@@ -1,0 +1,68 @@
+import type { Caller } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import { constantTimeEqual, hashToken } from "../../platform/crypto/opaque.ts";
+import type { Database } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import type { Access } from "../access/index.ts";
+import { readSecret } from "./secret.ts";
+import * as store from "./store.ts";
+
+/** What checking credentials is made of. */
+export interface AuthenticateDeps {
+  database: Database;
+  clock: Clock;
+  access: Pick<Access, "standing" | "grants">;
+}
+
+/** What every credential of an organization is not. */
+const nobody = {
+  userUuid: null, email: null, sessionId: null, isOwner: false, isPlatformAdmin: false, isSuperuser: false, isOperator: false,
+  canWriteVault: false, elevated: false, claims: null,
+} as const;
+
+/**
+ * The callers behind API keys and SCIM tokens, asked of the database on every request. A key has its scopes within
+ * its maker's present power: a demotion reaches it at once, and whoever is no member any more has none.
+ */
+export function createAuthenticate({ database, clock, access }: AuthenticateDeps) {
+  return {
+    /** Whether a bearer looks like an API key. */
+    isApiKey: (token: string): boolean => token.startsWith("atr_"),
+
+    /** The caller behind an API key. Throws `unauthorized`, with no distinction. */
+    async apiKey(token: string): Promise<Caller> {
+      const read = readSecret(token);
+      const row = read?.kind === "atr" ? await store.useApiKey(database, read.id, dateOf(clock)) : undefined;
+      if (read === undefined || row === undefined || !constantTimeEqual(row.hash, hashToken(token)) || row.expires_at.getTime() <= clock.now()) throw errors.unauthorized();
+      return database.transaction(async (tx) => {
+        const standing = await access.standing(tx, row.made_by, row.org_uuid);
+        if (!standing?.org) throw errors.unauthorized();
+        const { org } = standing;
+        const grants = await access.grants(tx, standing);
+        const isAdmin = org.isOwner || org.role === "admin";
+        const scopes = new Set(row.scopes);
+        return {
+          ...nobody,
+          principal: { type: "api_key" as const, id: read.id },
+          orgUuid: org.uuid, orgName: org.name, roles: grants.roles, isAdmin,
+          canWriteVault: isAdmin && scopes.has("vault:write"),
+          entitlements: grants.entitlements, appAdmin: grants.app_admin, sandbox: grants.sandbox, scopes, expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+        };
+      });
+    },
+
+    /** The caller behind a SCIM token. Throws `unauthorized`, with no distinction. */
+    async scimToken(token: string): Promise<Caller> {
+      const read = readSecret(token);
+      const row = read?.kind === "scim" ? await store.useScimToken(database, read.id, dateOf(clock)) : undefined;
+      if (read === undefined || row === undefined || !constantTimeEqual(row.hash, hashToken(token)) || row.expires_at.getTime() <= clock.now()) throw errors.unauthorized();
+      return {
+        ...nobody,
+        principal: { type: "scim_token", id: read.id },
+        orgUuid: row.org_uuid, orgName: row.org_name, roles: [], isAdmin: false, entitlements: [], appAdmin: [], sandbox: false,
+        scopes: null, expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+      };
+    },
+  };
+}

@@ -1,0 +1,9 @@
+import { defineErrors } from "../../platform/errors.ts";
+
+/** Errors of API keys and SCIM tokens (interface, Errors). */
+export const credentialErrors = defineErrors({
+  keyNotFound: [404, "not_found", "No such API key."],
+  tokenNotFound: [404, "not_found", "No such SCIM token."],
+  beyondPower: [403, "forbidden", "A key cannot have a scope its maker does not have."],
+  tooManyTokens: [409, "conflict", "The organization has 5 living SCIM tokens; revoke one first."],
+});

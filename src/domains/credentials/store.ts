@@ -1,0 +1,120 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** An API key as it is shown. */
+export interface ApiKeyRow {
+  key_id: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  scopes: string[];
+  created_at: Date;
+  expires_at: Date;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+}
+
+/** A SCIM token as it is shown. */
+export interface ScimTokenRow {
+  token_id: string;
+  name: string;
+  created_at: Date;
+  expires_at: Date;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+}
+
+/** What a key is judged by. */
+export interface KeyToJudge {
+  org_uuid: string;
+  hash: Buffer;
+  scopes: string[];
+  made_by: string;
+  expires_at: Date;
+}
+
+/** Stores an API key. */
+export async function insertApiKey(tx: Tx, key: Omit<ApiKeyRow, "revoked_at" | "last_used_at"> & { org_uuid: string; hash: Buffer; made_by: string }): Promise<void> {
+  await tx.query(
+    `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [key.key_id, key.org_uuid, key.name, key.hash, key.prefix, key.last4, key.scopes, key.made_by, key.created_at, key.expires_at],
+  );
+}
+
+/** Who made the first key of a line of keys. */
+export async function makerOf(tx: Tx, keyId: string): Promise<string | undefined> {
+  return (await tx.query<{ made_by: string }>("select made_by from api_keys where key_id = $1", [keyId]))[0]?.made_by;
+}
+
+/** API keys of an organization, newest first; those revoked before `since` are left out. */
+export async function apiKeysOf(database: Pick<Database, "prepared">, orgUuid: string, since: Date, limit: number, offset: number): Promise<{ rows: ApiKeyRow[]; total: number }> {
+  const where = "org_uuid = $1 and (revoked_at is null or revoked_at > $2)";
+  const [rows, counts] = await Promise.all([
+    database.prepared<ApiKeyRow>("api-keys-list", `select key_id, name, prefix, last4, scopes, created_at, expires_at, revoked_at, last_used_at from api_keys where ${where} order by created_at desc, key_id limit $3 offset $4`, [orgUuid, since, limit, offset]),
+    database.prepared<{ total: number }>("api-keys-count", `select count(*)::int as total from api_keys where ${where}`, [orgUuid, since]),
+  ]);
+  return { rows, total: counts[0]?.total ?? 0 };
+}
+
+/** Ends a key; false when there was no living one. */
+export async function revokeApiKey(tx: Tx, orgUuid: string, keyId: string, at: Date): Promise<boolean> {
+  const rows = await tx.query("update api_keys set revoked_at = $3 where org_uuid = $1 and key_id = $2 and revoked_at is null returning 1 as one", [orgUuid, keyId, at]);
+  return rows.length > 0;
+}
+
+/** Ends every living key somebody made in an organization; answers their ids. */
+export async function revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<string[]> {
+  const rows = await tx.query<{ key_id: string }>("update api_keys set revoked_at = $3 where org_uuid = $1 and made_by = $2 and revoked_at is null returning key_id", [orgUuid, userUuid, at]);
+  return rows.map((row) => row.key_id);
+}
+
+/** A key that has not been revoked, and notes its use at most once a minute. */
+export async function useApiKey(database: Pick<Database, "prepared">, keyId: string, at: Date): Promise<KeyToJudge | undefined> {
+  const rows = await database.prepared<KeyToJudge & { last_used_at: Date | null }>(
+    "api-key-use", "select org_uuid, hash, scopes, made_by, expires_at, last_used_at from api_keys where key_id = $1 and revoked_at is null", [keyId],
+  );
+  const [row] = rows;
+  if (row !== undefined && (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() > 60_000)) {
+    await database.prepared("api-key-used", "update api_keys set last_used_at = $2 where key_id = $1 returning 1 as one", [keyId, at]);
+  }
+  return row;
+}
+
+/** Stores a SCIM token; false when the organization has `most` living ones. */
+export async function insertScimToken(tx: Tx, token: Omit<ScimTokenRow, "revoked_at" | "last_used_at"> & { org_uuid: string; hash: Buffer }, most: number): Promise<boolean> {
+  await tx.query("select 1 from organizations where uuid = $1 for update", [token.org_uuid]);
+  const [living] = await tx.query<{ count: number }>("select count(*)::int as count from scim_tokens where org_uuid = $1 and revoked_at is null and expires_at > $2", [token.org_uuid, token.created_at]);
+  if ((living?.count ?? 0) >= most) return false;
+  await tx.query("insert into scim_tokens (token_id, org_uuid, name, hash, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)", [token.token_id, token.org_uuid, token.name, token.hash, token.created_at, token.expires_at]);
+  return true;
+}
+
+/** SCIM tokens of an organization, newest first; those revoked before `since` are left out. */
+export async function scimTokensOf(database: Pick<Database, "prepared">, orgUuid: string, since: Date, limit: number, offset: number): Promise<{ rows: ScimTokenRow[]; total: number }> {
+  const where = "org_uuid = $1 and (revoked_at is null or revoked_at > $2)";
+  const [rows, counts] = await Promise.all([
+    database.prepared<ScimTokenRow>("scim-tokens-list", `select token_id, name, created_at, expires_at, revoked_at, last_used_at from scim_tokens where ${where} order by created_at desc, token_id limit $3 offset $4`, [orgUuid, since, limit, offset]),
+    database.prepared<{ total: number }>("scim-tokens-count", `select count(*)::int as total from scim_tokens where ${where}`, [orgUuid, since]),
+  ]);
+  return { rows, total: counts[0]?.total ?? 0 };
+}
+
+/** Ends a SCIM token; false when there was no living one. */
+export async function revokeScimToken(tx: Tx, orgUuid: string, tokenId: string, at: Date): Promise<boolean> {
+  const rows = await tx.query("update scim_tokens set revoked_at = $3 where org_uuid = $1 and token_id = $2 and revoked_at is null returning 1 as one", [orgUuid, tokenId, at]);
+  return rows.length > 0;
+}
+
+/** A SCIM token that has not been revoked, and notes its use at most once a minute. */
+export async function useScimToken(database: Pick<Database, "prepared">, tokenId: string, at: Date): Promise<{ org_uuid: string; org_name: string; hash: Buffer; expires_at: Date } | undefined> {
+  const rows = await database.prepared<{ org_uuid: string; org_name: string; hash: Buffer; expires_at: Date; last_used_at: Date | null }>(
+    "scim-token-use",
+    `select t.org_uuid, o.name as org_name, t.hash, t.expires_at, t.last_used_at from scim_tokens t join organizations o on o.uuid = t.org_uuid and o.deleted_at is null
+     where t.token_id = $1 and t.revoked_at is null`,
+    [tokenId],
+  );
+  const [row] = rows;
+  if (row !== undefined && (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() > 60_000)) {
+    await database.prepared("scim-token-used", "update scim_tokens set last_used_at = $2 where token_id = $1 returning 1 as one", [tokenId, at]);
+  }
+  return row;
+}

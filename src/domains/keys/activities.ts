@@ -1,0 +1,31 @@
+import { dateOf } from "../../platform/clock.ts";
+import * as store from "./manage-store.ts";
+import type { ManageDeps } from "./manage.ts";
+
+/** Idempotent effects of the workflow that watches a key's overlap. Validity itself is stored; this tidies and tells. */
+export function createKeyActivities({ database, clock, audit, announce }: Pick<ManageDeps, "database" | "clock" | "audit" | "announce">) {
+  return {
+    /** Milliseconds until a replaced key's overlap is over; null when the key is gone or was retired. */
+    async keyOverlapLeft(kid: string): Promise<number | null> {
+      const end = await store.overlapEnd(database, kid);
+      return end === undefined ? null : Math.max(0, end.getTime() - clock.now());
+    },
+
+    /** Tells the audit log and the webhooks, once, that a key has ended. */
+    async retireSigningKey(kid: string): Promise<void> {
+      await database.transaction(async (tx) => {
+        const retired = await store.retireKey(tx, kid, dateOf(clock));
+        if (retired === undefined) return;
+        const metadata = { key_id: kid, algorithm: retired.algorithm, reason: "overlap_ended" };
+        await audit.record(tx, {
+          type: "signing_key.deleted", outcome: "success", userUuid: null, orgUuid: retired.org_uuid, info: { address: "", userAgent: "atrium" },
+          metadata, actor: null, resource: { type: "signing_key", id: kid },
+        });
+        await announce(tx, { type: "signing_key.rotated", orgUuid: retired.org_uuid, data: { key_id: kid, retired: true } });
+      });
+    },
+  };
+}
+
+/** The activities as the workflow sees them. */
+export type KeyActivities = ReturnType<typeof createKeyActivities>;
