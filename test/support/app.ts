@@ -52,7 +52,7 @@ export interface TestApp {
 }
 
 /** Key of every instance of a test: instances of one database must share it. */
-const INSTANCE_KEY = Buffer.alloc(32, 7);
+export const INSTANCE_KEY = Buffer.alloc(32, 7);
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
 /** One call over REST to `url`. */

@@ -76,30 +76,29 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
     });
   }
 
-  /** Somebody who exists and has proven it by `proof`; the second factor is asked for unless `secondFactor`. */
-  async function asKnown(tx: Tx, invitation: InvitationRow, person: PasswordRow, proof: Proof, secondFactor: boolean, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
+  /** Somebody who exists and has proven it; the second factor is asked for unless it was proven in the session they come with. */
+  async function asKnown(tx: Tx, invitation: InvitationRow, person: PasswordRow, proof: Proof, sessionId: string | null, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
     await users.people.lock(tx, person.uuid);
+    demandOpen(await invitationIn(tx, invitation.uuid, dateOf(clock)));
     const standing = await access.standing(tx, person.uuid, null);
     if (standing?.credentialsVersion !== person.credentials_version) throw invitationErrors.emailTaken();
     if (await users.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key)) throw invitationErrors.memberAlready();
     const continuation = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
-    const needed = secondFactor ? undefined : await mfa.gatekeeper.begin(tx, { standing, amr: proof.amr, info, continuation });
+    const proven = sessionId !== null && (await sessions.secondFactor.provenAt(tx, sessionId)) !== null;
+    const needed = proven ? undefined : await mfa.gatekeeper.begin(tx, { standing, amr: proof.amr, info, continuation });
     return needed ?? open(tx, invitation, person.uuid, proof, info);
   }
 
   async function withBearer(invitation: InvitationRow, person: PasswordRow, { sessionId, claims }: Caller, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
     const amr = Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : [];
     const authTime = typeof claims?.["auth_time"] === "number" ? new Date(claims["auth_time"] * 1000) : undefined;
-    return database.transaction(async (tx) => {
-      const proven = sessionId === null ? null : await sessions.secondFactor.provenAt(tx, sessionId);
-      return asKnown(tx, invitation, person, { amr, authTime }, proven !== null, info);
-    });
+    return database.transaction((tx) => asKnown(tx, invitation, person, { amr, authTime }, sessionId, info));
   }
 
   async function withPassword(invitation: InvitationRow, person: PasswordRow, password: string | undefined, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
     const right = password ? (await hasher.verify(person.password_hash, password)).ok : false;
     if (!right) throw invitationErrors.emailTaken();
-    return database.transaction((tx) => asKnown(tx, invitation, person, { amr: ["pwd"] }, false, info));
+    return database.transaction((tx) => asKnown(tx, invitation, person, { amr: ["pwd"] }, null, info));
   }
 
   async function refused(invitation: InvitationRow, person: PasswordRow | undefined, error: unknown, token: string, info: RequestInfo): Promise<unknown> {

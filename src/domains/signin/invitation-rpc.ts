@@ -1,4 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
@@ -16,9 +16,10 @@ export function inviteLoginRpc({ invitations, invite }: Signin): Partial<Service
       const { email, org_uuid, org_name, role, expires_at } = await invitations.show(token);
       return { email, orgUuid: org_uuid, orgName: org_name, role, expiresAt: timestampFromDate(expires_at) };
     },
-    acceptInvite: async (request, context) => ({
-      data: printAcceptance(await invite.accept(request, context.values.get(callerKey), requestInfo(context))),
-    }),
+    acceptInvite: async (request, context) => {
+      const answer = await invite.accept(request, context.values.get(callerKey), requestInfo(context));
+      return { data: printAcceptance(answer, context) };
+    },
   };
 }
 
@@ -38,8 +39,11 @@ export function invitationsRpc({ invitations }: Signin): Partial<ServiceImpl<typ
   };
 }
 
-function printAcceptance(answer: Accepted | SecondFactorNeeded) {
-  return "mfaRequired" in answer ? answer : { ...answer, message: "Invitation accepted." };
+/** The binary form tells of memberships alone: the call for the second factor is JSON, whatever `Accept` says. */
+function printAcceptance(answer: Accepted | SecondFactorNeeded, { protocolName, responseHeader }: HandlerContext) {
+  if (!("mfaRequired" in answer)) return { ...answer, message: "Invitation accepted." };
+  if (protocolName === "rest") responseHeader.set("content-type", "application/json");
+  return answer;
 }
 
 function printInvitation({ uuid, email, role_id, role, status, invited_by, created_at, expires_at }: InvitationRow) {

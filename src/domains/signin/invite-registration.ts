@@ -5,8 +5,12 @@ import { InviteRegistration } from "../../../gen/fbs/invite-registration.ts";
 /** Media type of the binary answer to an accepted invitation (decisions 12). */
 export const FLATBUFFERS = "application/x-flatbuffers";
 
-/** The binary answer: a finished buffer with the file identifier `IREG`. */
-export function encodeInviteRegistration(data: InviteAcceptance): Uint8Array {
+/**
+ * The binary answer: a finished buffer with the file identifier `IREG`. The call for the second factor, which it has
+ * no members for, is JSON text instead; its handler labels it so.
+ */
+export function encodeInviteRegistration(data: InviteAcceptance): Uint8Array | string {
+  if (data.mfaRequired === true) return JSON.stringify({ data: { mfa_required: true, mfa_token: data.mfaToken } });
   const builder = new Builder(512);
   const text = (value: string | undefined): number => builder.createString(value ?? "");
   const root = InviteRegistration.createInviteRegistration(
