@@ -6,8 +6,18 @@ import { developmentMailbox } from "./0004-mailbox.ts";
 import { mfa } from "./0005-mfa.ts";
 import { people } from "./0006-people.ts";
 import { webhookDeliveries } from "./0007-webhooks.ts";
-import { credentialTables } from "./0009-credentials.ts";
 import { devicesAndCodes } from "./0008-devices.ts";
+import { credentialTables } from "./0009-credentials.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
-export const migrations: readonly MigrationObject[] = [foundation, identity, marketplace, developmentMailbox, mfa, people, webhookDeliveries, devicesAndCodes];
+export const migrations: readonly MigrationObject[] = [
+  foundation,
+  identity,
+  marketplace,
+  developmentMailbox,
+  mfa,
+  people,
+  webhookDeliveries,
+  devicesAndCodes,
+  credentialTables,
+];
