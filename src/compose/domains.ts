@@ -110,7 +110,7 @@ export function composeDomains(ground: Ground) {
     environment: config.development ? "dev" : "live",
   });
   const signin = createSignin({
-    database, clock, random, hasher, post, audit, orgs, users, access, keys, sessions, mfa,
+    database, clock, random, sealer, hasher, post, audit, orgs, users, access, keys, sessions, mfa,
     config: {
       baseUrl,
       openSignup: config.openSignup,
@@ -118,6 +118,8 @@ export function composeDomains(ground: Ground) {
       accessMs: ttl.accessMs,
       magicLinkMs: ttl.magicLinkMs,
       magicAccessMs: ttl.magicAccessMs,
+      otpMs: ttl.otpMs,
+      passwordResetMs: ttl.passwordResetMs,
     },
   });
   continuations[ACCEPT_INVITATION] = signin.invite.complete;

@@ -44,3 +44,9 @@ export async function consumeChallenge(tx: Tx, uuid: string, at: Date): Promise<
   const sql = "update step_up_challenges set consumed_at = $2 where uuid = $1 and consumed_at is null and expires_at > $2 returning uuid";
   return (await tx.query(sql, [uuid, at])).length === 1;
 }
+
+/** Uses up the challenges of a person whose tokens are under way by mail. */
+export async function consumeMailed(tx: Tx, userUuid: string, at: Date): Promise<void> {
+  const sql = "update step_up_challenges set consumed_at = $2 where user_uuid = $1 and method = 'magic_link' and consumed_at is null and expires_at > $2";
+  await tx.query(sql, [userUuid, at]);
+}

@@ -16,7 +16,7 @@ import { personOf } from "./proof.ts";
 import { demandAnswer, demandAnyAnswer, provenBy } from "./step-up-rules.ts";
 import type { StepUpAnswer } from "./step-up-rules.ts";
 import { hasActiveFactor } from "./store.ts";
-import { consumeChallenge, findChallenge, insertChallenge } from "./step-up-store.ts";
+import { consumeChallenge, consumeMailed, findChallenge, insertChallenge } from "./step-up-store.ts";
 import type { ChallengeRow, StepUpMethod } from "./step-up-store.ts";
 
 /** A challenge that was issued. */
@@ -151,6 +151,9 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
       if (verdict instanceof Error) return refusedOutright(caller, "step_up.failed", verdict, info, { challenge_id: answer.challengeId });
       return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info)));
     },
+
+    /** Ends the challenges of a person that wait for the token of a mail; in the transaction that makes it necessary. */
+    endMailed: (tx: Tx, userUuid: string): Promise<void> => consumeMailed(tx, userUuid, dateOf(clock)),
 
     /** Whether the token presented is elevated, and until when. */
     status: ({ elevated, expiresAt }: Caller): { elevated: boolean; expiresAt: Date | undefined } => ({

@@ -47,9 +47,9 @@ export function createOwnSessions({ database, clock, audit }: OwnSessionsDeps) {
       });
     },
 
-    /** Ends every session of a person, in the transaction of what makes that necessary; answers how many. */
-    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
-      const revoked = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock));
+    /** Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. */
+    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo, spared: string | null = null): Promise<number> {
+      const revoked = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
       const metadata = { revoked, reason };
       if (revoked > 0) await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid: null, info, metadata });
       return revoked;

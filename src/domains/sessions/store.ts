@@ -68,12 +68,12 @@ export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Da
   return rows.length === 1;
 }
 
-/** Ends every live session of a person; answers how many. */
-export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date): Promise<number> {
+/** Ends every live session of a person but `spared`; answers how many. */
+export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<number> {
   const rows = await tx.query(
     `update sessions set revoked_at = $2, revoked_reason = $3
-     where user_uuid = $1 and revoked_at is null and expires_at > $2 returning uuid`,
-    [userUuid, at, reason],
+     where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4) returning uuid`,
+    [userUuid, at, reason, spared],
   );
   return rows.length;
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
+import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Post } from "../../platform/outgoing/post.ts";
 import type { Random } from "../../platform/random.ts";
@@ -15,7 +16,9 @@ import type { Users } from "../users/index.ts";
 export interface SigninDeps {
   database: Database;
   clock: Clock;
-  random: Pick<Random, "uuid" | "bytes">;
+  random: Pick<Random, "uuid" | "bytes" | "int">;
+  /** Seals with the instance key. */
+  sealer: Sealer;
   hasher: Pick<PasswordHasher, "hash" | "verify">;
   post: Post;
   audit: Audit;
@@ -24,7 +27,7 @@ export interface SigninDeps {
   access: Access;
   keys: Keys;
   sessions: Sessions;
-  mfa: Pick<Mfa, "gatekeeper" | "factors">;
+  mfa: Pick<Mfa, "gatekeeper" | "factors" | "stepUp">;
   config: SigninConfig;
 }
 
@@ -42,4 +45,8 @@ export interface SigninConfig {
   magicLinkMs: number;
   /** Access token of a magic link. */
   magicAccessMs: number;
+  /** One-time code. */
+  otpMs: number;
+  /** Link to set a new password. */
+  passwordResetMs: number;
 }

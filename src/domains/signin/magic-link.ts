@@ -3,12 +3,12 @@ import { dateOf } from "../../platform/clock.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
-import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession } from "../sessions/index.ts";
 import type { SigninDeps } from "./deps.ts";
-import { createMailboxProof } from "./mailbox-proof.ts";
+import { createMailboxEntry } from "./mailbox-entry.ts";
+import type { MailboxDoor } from "./mailbox-entry.ts";
 import { magicLinkMail } from "./mails.ts";
 import { insertMailToken, useMailToken } from "./store.ts";
 import type { MailTokenRow } from "./store.ts";
@@ -35,42 +35,20 @@ export interface MagicSecondFactor extends SecondFactorNeeded {
 
 /** The door for mailed links (decisions 3.6). */
 export function createMagicLink(deps: SigninDeps) {
-  const { database, clock, random, post, audit, orgs, users, access, sessions, mfa, config } = deps;
-  const prove = createMailboxProof(deps);
-
-  /** The organization a link signs in to: the one asked for where it admits the person, else the one last used. */
-  async function organizationFor(tx: Tx, link: MailTokenRow, email: Email, userUuid: string, info: RequestInfo): Promise<string | null> {
-    const asked = link.org_uuid === null ? undefined : await orgs.findIn(tx, link.org_uuid);
-    if (asked !== undefined && (await belongs(tx, asked.uuid, asked.jit_domains.includes(email.domain), userUuid, info))) return asked.uuid;
-    return (await users.memberships.lastUsed(tx, userUuid)) ?? null;
-  }
-
-  async function belongs(tx: Tx, orgUuid: string, admits: boolean, userUuid: string, info: RequestInfo): Promise<boolean> {
-    if (!admits) return users.memberships.isActive(tx, orgUuid, userUuid);
-    const { active, joined } = await users.memberships.admit(tx, orgUuid, userUuid);
-    const resource = { type: "user", id: userUuid };
-    if (joined) await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid, info, resource, metadata: { method: "magic_link" } });
-    return active;
-  }
+  const { database, clock, random, post, audit, sessions, config } = deps;
+  const enter = createMailboxEntry(deps);
+  const door: MailboxDoor<OpenedSession> = {
+    method: "magic_link",
+    amr: ["mail"],
+    open: (tx, request) => sessions.open.alone(tx, { ...request, accessTtlMs: config.magicAccessMs }),
+  };
 
   async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
-    const email = parseEmail(link.email);
-    if (email === undefined) throw new Error("a stored address cannot be read");
-    const userUuid = await prove(tx, email, info);
-    const org = await organizationFor(tx, link, email, userUuid, info);
-    await tx.em.flush();
-    const standing = await access.standing(tx, userUuid, org);
-    if (standing === undefined) throw new Error("a person or membership vanished under a lock");
     const redirectTo = link.redirect_to ?? undefined;
-    const event = { type: "login.magic_link" as const, outcome: "success" as const, userUuid, orgUuid: org, info };
-    const needed = await mfa.gatekeeper.begin(tx, { standing, amr: ["mail"], info });
-    if (needed !== undefined) {
-      await audit.record(tx, { ...event, metadata: { method: "magic_link", mfa_required: true } });
-      return { ...needed, redirectTo };
-    }
-    const opened = await sessions.open.alone(tx, { standing, amr: ["mail"], info, accessTtlMs: config.magicAccessMs });
-    await audit.record(tx, { ...event, metadata: { method: "magic_link", session_id: opened.sessionId } });
-    return { ...opened, user: { userUuid, email: standing.email }, redirectTo };
+    const entered = await enter(tx, { email: link.email, orgUuid: link.org_uuid }, door, info);
+    if ("mfaRequired" in entered) return { ...entered, redirectTo };
+    const { opened, standing } = entered;
+    return { ...opened, user: { userUuid: standing.userUuid, email: standing.email }, redirectTo };
   }
 
   return {

@@ -1,13 +1,23 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
-import { callerKey, requestInfo } from "../../platform/caller.ts";
+import { caller, callerKey, requestInfo } from "../../platform/caller.ts";
 import type { Signin } from "./index.ts";
 
 /** The doors over the wire. */
-export function signinLoginRpc({ password, magicLink, signUp }: Signin): Partial<ServiceImpl<typeof LoginService>> {
+export function signinLoginRpc({ password, passwordChange, otp, magicLink, signUp }: Signin): Partial<ServiceImpl<typeof LoginService>> {
   return {
     login: async (request, context) => password.login(request, requestInfo(context)),
+    sendOtp: async (request) => ({ message: `The email was sent; the code in it is good for ${(await otp.send(request)).minutes} minutes.` }),
+    verifyOtp: async (request, context) => otp.verify(request, requestInfo(context)),
+    forgotPassword: async ({ email }) => {
+      await passwordChange.forgot(email);
+      return {};
+    },
+    resetPassword: async ({ token, password: wanted }, context) => {
+      await passwordChange.reset(token, wanted, requestInfo(context));
+      return {};
+    },
     sendMagicLink: async (request) => ({ sent: true, ...(await magicLink.send(request)) }),
     verifyMagicLink: async ({ token }, context) => magicLink.verify(token, requestInfo(context)),
     confirmEmail: async ({ token }) => {
@@ -23,6 +33,16 @@ export function signUpRpc({ signUp }: Signin): Partial<ServiceImpl<typeof UsersS
     createOrganization: async (request, context) => {
       const { org, ...opened } = await signUp.signUp(context.values.get(callerKey), request, requestInfo(context));
       return { ...opened, orgUuid: org.uuid, name: org.name };
+    },
+  };
+}
+
+/** Passwords: what of the users area a door ends with. */
+export function passwordRpc({ passwordChange }: Signin): Partial<ServiceImpl<typeof UsersService>> {
+  return {
+    changePassword: async ({ currentPassword, newPassword }, context) => {
+      await passwordChange.change(caller(context), currentPassword, newPassword, requestInfo(context));
+      return {};
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** What a mailed token is good for; it serves nothing else. */
-export type MailPurpose = "magic_link" | "confirm_email";
+export type MailPurpose = "magic_link" | "confirm_email" | "password_reset";
 
 /** A token that was mailed, once it has been used. */
 export interface MailTokenRow {
@@ -51,6 +51,19 @@ export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, a
     [hash, purpose, at],
   );
   return rows[0];
+}
+
+/** Whether a mailed token could be used now, and the address it went to. */
+export async function peekMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, at: Date): Promise<{ email: string } | undefined> {
+  const sql = "select email from mail_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > $3";
+  return (await tx.query<{ email: string }>(sql, [hash, purpose, at]))[0];
+}
+
+/** Ends the sign-in links and reset tokens that are under way to an address. */
+export async function endMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
+  const sql = `update mail_tokens set used_at = $2
+    where email_key = $1 and purpose in ('magic_link', 'password_reset') and used_at is null and expires_at > $2`;
+  await tx.query(sql, [emailKey, at]);
 }
 
 /** Forgets tokens that expired before `before`, at most 1,000; answers how many. */

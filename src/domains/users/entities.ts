@@ -40,6 +40,13 @@ export class Person extends PersonSchema.class {
     return true;
   }
 
+  /** Takes a new password, given as its hash. */
+  takePassword(passwordHash: string, at: Date): void {
+    this.passwordHash = passwordHash;
+    this.credentialsVersion += 1;
+    this.updatedAt = at;
+  }
+
   /** Takes another name and telephone number; undefined leaves as it is, an empty number removes it. */
   describe(change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }, at: Date): void {
     if (change.firstName !== undefined) this.firstName = change.firstName;

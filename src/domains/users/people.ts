@@ -70,6 +70,12 @@ export function createPeople({ database, clock, random }: UsersDeps) {
     return person;
   }
 
+  /** Refuses a password that breaks the rules: 400 `validation_error` for `field`. */
+  async function demandGoodPassword(password: string, owner: { email?: string; orgName?: string }, field = "password"): Promise<void> {
+    const fault = await checkPassword(password, owner, field);
+    if (fault !== undefined) throw errors.validation({ fields: [fault] });
+  }
+
   return {
     profile,
 
@@ -123,10 +129,23 @@ export function createPeople({ database, clock, random }: UsersDeps) {
       return { email: person.email, isSuperuser: person.is_superuser };
     },
 
-    /** Refuses a password that breaks the rules: 400 `validation_error` for `field`. */
-    async demandGoodPassword(password: string, owner: { email?: string; orgName?: string }, field = "password"): Promise<void> {
-      const fault = await checkPassword(password, owner, field);
-      if (fault !== undefined) throw errors.validation({ fields: [fault] });
+    demandGoodPassword,
+
+    /** Refuses a new password of somebody who is here, as above; it must not be the name of any of their organizations either. */
+    async demandGoodPasswordOf(person: { uuid: string; email: string }, password: string, field: string): Promise<void> {
+      const names = await store.organizationNamesOf(database, person.uuid);
+      for (const orgName of ["", ...names]) await demandGoodPassword(password, { email: person.email, orgName }, field);
+    },
+
+    /**
+     * Gives somebody a new password; what was proven with the old one no longer counts. False, and nothing happens, when
+     * the credentials are no longer those of version `was`.
+     */
+    async setPassword(tx: Tx, userUuid: string, passwordHash: string, was?: number): Promise<boolean> {
+      const person = await store.lockPerson(tx, userUuid);
+      if (person === null || (was !== undefined && person.credentialsVersion !== was)) return false;
+      person.takePassword(passwordHash, dateOf(clock));
+      return true;
     },
 
     /** Locks the row of somebody until the transaction ends, against every change of their credentials and factors. */

@@ -147,6 +147,13 @@ export async function findPasswordByEmail(database: Database, emailKey: string):
   return (await database.prepared<PasswordRow>("users_password_email", sql, [emailKey]))[0];
 }
 
+/** Names of the organizations somebody belongs to. */
+export async function organizationNamesOf(database: Database, userUuid: string): Promise<string[]> {
+  const sql = `select o.name from memberships m join organizations o on o.uuid = m.org_uuid
+    where m.user_uuid = $1 and m.status <> 'removed' and o.deleted_at is null`;
+  return (await database.prepared<{ name: string }>("users_org_names", sql, [userUuid])).map(({ name }) => name);
+}
+
 /** What a password login is judged by: the person, if they are an active member of the organization of that name. */
 export interface LoginRow extends PasswordRow {
   org_uuid: string | null;
