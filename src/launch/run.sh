@@ -13,7 +13,10 @@ PATH=$PWD/node_modules/.bin:$PATH
 export PATH
 
 case $command in
-  start) exec node src/main.ts "$@" ;;
+  start)
+    # What was compiled is kept for the next start, and a smaller nursery than V8 would take keeps an idle service small.
+    export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/compiled}"
+    exec node --max-semi-space-size=16 src/main.ts "$@" ;;
   test) exec sh src/launch/test.sh "$@" ;;
   node) exec node "$@" ;;
   *) exec "$command" "$@" ;;

@@ -18,7 +18,7 @@ export function readOptions(args: string[]): Options {
       rows: { type: "string" },
       rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "2" },
-      "warm-up": { type: "string", default: "3" },
+      "warm-up": { type: "string", default: "5" },
       "no-tools": { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -49,10 +49,10 @@ Prints a table and writes test/bench/results/latest.json.
   --rows a,b      only these rows: ${names.join(", ")}
   --rounds N      rounds of each row (5)
   --seconds N     of each side in each round (2)
-  --warm-up N     seconds of each side before the first round (3)
+  --warm-up N     seconds of each side before the first round (5)
   --no-tools      our own load generator, even where wrk and h2load are installed
   --help          this text
 
-BENCH_PROFILE=<folder> writes CPU profiles of the service there.
+BENCH_PROFILE=<folder> writes CPU profiles of the service there; BENCH_NODE_OPTIONS are flags for its Node.
 Needs two cores to tell servers (core 0) and load with the database (core 1) apart.`;
 }

@@ -68,7 +68,7 @@ export async function startService({ databaseUrl, folder }: { databaseUrl: strin
     SERVICE_MAIL_FROM: "bench@atrium.test",
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: "127.0.0.1:1", // the role `serve` starts no workflow
-    ...profiling(),
+    ...nodeOptions(),
   };
   const logFile = join(folder, "service.log");
   const [command, args] = pinned(serverCore, process.execPath, [join(root, "src/main.ts"), "serve"]);
@@ -104,10 +104,11 @@ export async function startService({ databaseUrl, folder }: { databaseUrl: strin
   };
 }
 
-/** BENCH_PROFILE: a folder for CPU profiles of the service, written when it ends. */
-function profiling(): Record<string, string> {
-  const folder = process.env["BENCH_PROFILE"];
-  return folder === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` };
+/** BENCH_PROFILE: a folder for CPU profiles of the service, written when it ends. BENCH_NODE_OPTIONS: flags for its Node. */
+function nodeOptions(): Record<string, string> {
+  const { BENCH_PROFILE: folder, BENCH_NODE_OPTIONS: given } = process.env;
+  const flags = [...(folder === undefined ? [] : [`--cpu-prof --cpu-prof-dir=${folder}`]), ...(given === undefined ? [] : [given])];
+  return flags.length === 0 ? {} : { NODE_OPTIONS: flags.join(" ") };
 }
 
 async function untilReady(url: string, gone: () => boolean, words: () => string): Promise<void> {
