@@ -41,10 +41,16 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
  * Reads a body, inflated where it came with gzip.
  * @throws Refusal 413 beyond the limit, 400 for broken gzip, 499 when the client goes away
  */
-export async function readBody(request: NodeRequest, limit: number): Promise<Buffer> {
-  const bytes = await collect(request, limit);
+export function readBody(request: NodeRequest, limit: number): Promise<Buffer> {
+  const bytes = collect(request, limit);
   const coding = request.headers["content-encoding"];
-  if (coding === undefined || coding === "" || bytes.length === 0 || coding.toLowerCase() === "identity") return bytes;
+  if (coding === undefined || coding === "" || coding.toLowerCase() === "identity") return bytes;
+  return inflated(bytes, limit);
+}
+
+async function inflated(coded: Promise<Buffer>, limit: number): Promise<Buffer> {
+  const bytes = await coded;
+  if (bytes.length === 0) return bytes;
   try {
     return await inflate(bytes, { maxOutputLength: limit });
   } catch (error) {

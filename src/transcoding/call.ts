@@ -67,12 +67,15 @@ export class Call {
       }
       if (this.over) return;
       const mediaType = this.negotiated(target);
-      const message = await this.message(target, path, query);
+      const made = this.message(target, path, query);
+      const message = made instanceof Promise ? await made : made;
       if (this.over) return;
       if (target.stream !== undefined) return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
       const result = target.unary?.(message, context);
       const output = result instanceof Promise ? await result : (result as Message);
-      if (!this.over) await this.succeed(target, output, mediaType);
+      if (this.over) return;
+      const sent = this.succeed(target, output, mediaType);
+      if (sent !== undefined) await sent;
     } catch (error) {
       this.fail(error);
     }
@@ -96,8 +99,8 @@ export class Call {
     return readBody(request, limits.bodyBytes).then((bytes) => input.make(path, query, bytes, request.headers["content-type"] ?? ""));
   }
 
-  /** Prints and sends the answer of a unary call. */
-  private async succeed(target: Target, message: Message, mediaType: string): Promise<void> {
+  /** Prints and sends the answer of a unary call; a promise only where it takes time. */
+  private succeed(target: Target, message: Message, mediaType: string): Promise<void> | undefined {
     const context = this.context as RestContext;
     const headers: string[] = [];
     let contentType = mediaType;
@@ -109,18 +112,20 @@ export class Call {
     const { status } = target;
     if (status === 204 || status === 304 || (status >= 300 && status < 400)) {
       this.answer({ status, headers, body: status === 204 || status === 304 ? undefined : "" });
-      return;
+      return undefined;
     }
     const raw = target.raw(message);
     if (raw !== undefined && raw.contentType !== "") contentType = raw.contentType;
     const body = raw === undefined ? target.print(message, mediaType) : raw.data;
     headers.push("content-type", contentType);
-    let answer: Answer = { status, headers, body };
+    const answer: Answer = { status, headers, body };
     if (this.request.headers["accept-encoding"] !== undefined && body.length >= this.limits.compressMinBytes) {
-      answer = await compressed(this.request, this.response, answer, contentType);
-      if (this.over) return;
+      return compressed(this.request, this.response, answer, contentType).then((smaller) => {
+        if (!this.over) this.answer(smaller);
+      });
     }
     this.answer(answer);
+    return undefined;
   }
 
   /** Adds what every answer of the program says, where this one does not say it itself. */
