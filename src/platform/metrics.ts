@@ -49,7 +49,7 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
     registry,
     observe(rpc, protocol, seconds, errorCode) {
       let byProtocol = series.get(rpc);
-      if (byProtocol === undefined) series.set(rpc, (byProtocol = new Map()));
+      if (byProtocol === undefined) series.set(rpc, (byProtocol = new Map<string, Series>()));
       let one = byProtocol.get(protocol);
       if (one === undefined) byProtocol.set(protocol, (one = new Series(rpc, protocol)));
       one.observe(seconds, errorCode);

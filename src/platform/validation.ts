@@ -74,7 +74,7 @@ function compileMessage(desc: DescMessage, except: ReadonlySet<string> | undefin
   }
   if (checks.length === 0) return undefined;
   return (message, prefix, found) => {
-    for (const check of checks) check(message as unknown as Record<string, unknown>, prefix, found);
+    for (const check of checks) check(message, prefix, found);
   };
 }
 

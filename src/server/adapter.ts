@@ -91,7 +91,7 @@ function writeHead(from: UniversalServerResponse, to: NodeResponse, extra: Reado
 }
 
 function addTrailers(from: UniversalServerResponse, to: NodeResponse): void {
-  if (from.trailer !== undefined) (to as ServerResponse).addTrailers(nodeHeaders(from.trailer) as Record<string, string>);
+  if (from.trailer !== undefined) (to as ServerResponse).addTrailers(nodeHeaders(from.trailer));
 }
 
 function nodeHeaders(headers: Headers | undefined): Record<string, string | string[]> {

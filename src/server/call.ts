@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ContextKey, ContextValues } from "@connectrpc/connect";
 import { callerKey, requestInfoKey } from "../platform/caller.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
+import type { OpenSpan } from "../platform/tracing.ts";
 import type { NodeRequest } from "../transcoding/index.ts";
 import { isUuid } from "../platform/value-rules.ts";
 import type { Policy } from "./policy.ts";
@@ -34,6 +35,8 @@ export class Call implements ContextValues {
   readonly badDevice: boolean;
   /** Code of the error that ended the call, for logs and metrics. */
   errorCode = "";
+  /** The request in the trace, when traces are on. */
+  span: OpenSpan | undefined;
   /** HTTP status that belongs to `errorCode`. */
   status = 200;
   #more: Map<symbol, unknown> | undefined;

@@ -10,6 +10,8 @@ interface Landing {
   /** Route the token is posted to. */
   action: string;
   done: string;
+  /** A new password is asked for and sent along. */
+  password?: boolean;
 }
 
 const LANDINGS: Readonly<Record<string, Landing>> = {
@@ -27,19 +29,33 @@ const LANDINGS: Readonly<Record<string, Landing>> = {
     action: "/api/auth/email/confirm",
     done: "Your address is confirmed. You can close this page.",
   },
+  "/reset-password": {
+    title: "Set a new password",
+    text: "Choose a password of at least 8 characters. You are signed out everywhere then, and sign in with the new one.",
+    button: "Set password",
+    action: "/api/auth/password/reset",
+    done: "Your password is set. You can close this page and sign in.",
+    password: true,
+  },
 };
 
 const SCRIPT = `
 const token = new URLSearchParams(location.search).get("token");
-const button = document.querySelector("button"), note = document.querySelector("output");
+const form = document.querySelector("form"), button = document.querySelector("button"), note = document.querySelector("output");
+const password = document.querySelector("input");
 history.replaceState(null, "", location.pathname);
 if (!token) { button.disabled = true; note.textContent = "The address is incomplete: open the link in the mail again."; }
-button.addEventListener("click", async () => {
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (button.disabled) return;
   button.disabled = true;
+  const body = password ? { token, password: password.value } : { token };
   try {
-    const response = await fetch(button.dataset.action, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) });
+    const response = await fetch(button.dataset.action, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
     const answer = response.status === 204 ? {} : await response.json();
+    if (password && answer.errors) { button.disabled = false; note.textContent = "The password " + answer.errors.map((one) => one.message).join(", ") + "."; return; }
     if (!response.ok) { note.textContent = response.status === 401 ? "The link has expired or was used before. Ask for a new one." : answer.message; return; }
+    if (password) { password.value = ""; password.disabled = true; }
     note.textContent = answer.mfa_required ? "One more step: your second factor is asked for where you signed in." : button.dataset.done + (answer.user ? " " + answer.user.email : "");
     if (answer.redirect_to && !answer.mfa_required) location.assign(answer.redirect_to);
   } catch { button.disabled = false; note.textContent = "The service did not answer. Try again."; }
@@ -51,6 +67,7 @@ const STYLE = `
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { width: min(92vw, 420px); box-sizing: border-box; padding: 32px; border-radius: 14px; background: var(--paper); }
 h1 { margin: 0 0 8px; font-size: 22px; } p { margin: 0 0 20px; color: var(--soft); }
+label { display: block; margin: 0 0 20px; } input { display: block; box-sizing: border-box; width: 100%; margin-top: 6px; padding: 10px; border: 1px solid var(--soft); border-radius: 8px; background: var(--paper); color: var(--ink); font: inherit; }
 button { padding: 10px 20px; border: 0; border-radius: 8px; background: var(--accent); color: #fff; font: 600 16px system-ui, sans-serif; cursor: pointer; }
 button:disabled { opacity: .5; cursor: default; } output { display: block; margin-top: 16px; overflow-wrap: anywhere; }`;
 
@@ -64,9 +81,11 @@ const HEADERS = {
   "content-security-policy": `default-src 'none'; script-src 'sha256-${scriptHash}'; style-src 'sha256-${styleHash}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-function pageOf({ title, text, button, action, done }: Landing): string {
+const FIELD = `<label>New password<input type="password" autocomplete="new-password" minlength="8" maxlength="1024" required autofocus></label>`;
+
+function pageOf({ title, text, button, action, done, password }: Landing): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} · Atrium</title><style>${STYLE}</style></head>
-<body><main><h1>${title}</h1><p>${text}</p><button data-action="${action}" data-done="${done}">${button}</button><output aria-live="polite"></output></main><script>${SCRIPT}</script></body></html>`;
+<body><main><h1>${title}</h1><p>${text}</p><form>${password === true ? FIELD : ""}<button data-action="${action}" data-done="${done}">${button}</button></form><output aria-live="polite"></output></main><script>${SCRIPT}</script></body></html>`;
 }
 
 /** The pages that mailed links lead to. */

@@ -1,5 +1,5 @@
 import { createServer as createHttp1 } from "node:http";
-import type { IncomingMessage, Server as Http1Server } from "node:http";
+import type { IncomingMessage, Server as Http1Server, ServerResponse } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
 import type { Http2Server, ServerHttp2Session } from "node:http2";
 import { createServer as createNet } from "node:net";
@@ -140,7 +140,7 @@ function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h
   socket.on("close", stop);
 }
 
-function http1Server(limits: TransportLimits, handler: (request: IncomingMessage, response: import("node:http").ServerResponse) => void): Http1Server {
+function http1Server(limits: TransportLimits, handler: (request: IncomingMessage, response: ServerResponse) => void): Http1Server {
   const server = createHttp1(
     {
       maxHeaderSize: limits.headerBytes,

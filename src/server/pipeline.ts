@@ -57,7 +57,7 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
     validate(policy, message);
     const counted = rates.valid(policy, call, message);
     if (counted !== undefined) await counted;
-    return implementation(message, context);
+    return rates.attempt(policy, call, message, () => implementation(message, context));
   }
 
   return {

@@ -2,8 +2,8 @@ import type { DescField, DescMethod, DescService, Message } from "@bufbuild/prot
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
-import { access as accessOption, Credential, Format, Power, RateClass, rest as restOption } from "../../gen/atrium/options/v1/options_pb.ts";
-import type { Rest } from "../../gen/atrium/options/v1/options_pb.ts";
+import { access as accessOption, Credential, Format, Power, rest as restOption } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Rest , RateClass} from "../../gen/atrium/options/v1/options_pb.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { compileText, compileValidator, rulesOf } from "../platform/validation.ts";
 import type { Validator } from "../platform/validation.ts";
@@ -151,5 +151,5 @@ function fieldOf(method: DescMethod, name: string): DescField {
 /** Text of a scalar field of a message; empty when it is not set. */
 export function textOf(message: Message, localName: string): string {
   const value = (message as unknown as Record<string, unknown>)[localName];
-  return value === undefined || value === null ? "" : String(value);
+  return typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";
 }

@@ -1,5 +1,6 @@
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
-import { errors } from "../platform/errors.ts";
+import { errors, ServiceError } from "../platform/errors.ts";
+import type { DelayRule, Delays } from "../platform/limits/index.ts";
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import { textOf } from "./policy.ts";
@@ -17,6 +18,8 @@ export interface Budget {
 export interface RateLimiter {
   /** Takes one from the budget of `subject`: 0, or the milliseconds until the next is free. */
   take(budget: Budget, subject: string): number | Promise<number>;
+  /** Delays that grow with consecutive failures; without them there are none. */
+  delays?: Delays | undefined;
 }
 
 /** Rate limits of decisions 13, by the class an rpc declares. */
@@ -25,6 +28,8 @@ export interface Rates {
   general(policy: Policy, call: Call): void | Promise<void>;
   /** Budgets that count valid tries; after the message was found valid. */
   valid(policy: Policy, call: Call, message: Message): void | Promise<void>;
+  /** Makes a valid try; where failures delay the next one, counts how it ends: 401 is a failure. */
+  attempt<T>(policy: Policy, call: Call, message: Message, work: () => Promise<T> | T): Promise<T> | T;
 }
 
 const minute = 60_000;
@@ -49,6 +54,9 @@ const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address:
   [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
 };
 
+/** Decisions 13: after 10 failures a delay of 1 minute, doubling to 15. */
+const loginDelay: DelayRule = { name: "login", tolerated: 10, firstMs: minute, mostMs: 15 * minute, forgetMs: 24 * 60 * minute };
+
 /** Builds the limits; with `on` false only the one that interface.md states is kept. */
 export function createRates(limiter: RateLimiter, on: boolean): Rates {
   return {
@@ -60,14 +68,35 @@ export function createRates(limiter: RateLimiter, on: boolean): Rates {
     valid(policy, call, message) {
       const budgets = on ? byMessage[policy.rate] : undefined;
       if (budgets === undefined) return undefined;
-      const address = addressBlock(call.info.address);
-      const email = textOf(message, "email").trim().toLowerCase();
+      const [address, email] = triedBy(call, message);
       return budgets.reduce<Promise<void>>(
         (before, [budget, key]) => before.then(() => judge(limiter.take(budget, key(address, email)))),
         Promise.resolve(),
       );
     },
+    attempt(policy, call, message, work) {
+      const delays = on && policy.rate === RateClass.LOGIN ? limiter.delays : undefined;
+      return delays === undefined ? work() : delayed(delays, triedBy(call, message).join(" "), work);
+    },
   };
+}
+
+async function delayed<T>(delays: Delays, subject: string, work: () => Promise<T> | T): Promise<T> {
+  const attempt = await delays.begin(loginDelay, subject);
+  refuse(attempt.waitMs);
+  try {
+    const answer = await work();
+    await attempt.passed();
+    return answer;
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 401) await attempt.failed();
+    throw error;
+  }
+}
+
+/** Whose try it is: address and email. */
+function triedBy(call: Call, message: Message): [address: string, email: string] {
+  return [addressBlock(call.info.address), textOf(message, "email").trim().toLowerCase()];
 }
 
 function judge(wait: number | Promise<number>): void | Promise<void> {

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors, ServiceError } from "../platform/errors.ts";
+import { continueTrace, tracing } from "../platform/tracing.ts";
 import type { NodeRequest, NodeResponse, Transcoder } from "../transcoding/index.ts";
 import { universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
@@ -40,6 +41,14 @@ export interface Handover {
 export function createRoutes(table: RouteTable, handover: Handover): (request: NodeRequest, response: NodeResponse) => void {
   return (request, response) => {
     const call = new Call(request, table.addressOf);
+    if (!tracing()) return dispatch(call, request, response);
+    continueTrace(request.method ?? "", "server", call.header("traceparent"), (span) => {
+      call.span = span;
+      dispatch(call, request, response);
+    });
+  };
+
+  function dispatch(call: Call, request: NodeRequest, response: NodeResponse): void {
     const broken = brokenHead(request, table.headerBytes);
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);
@@ -87,7 +96,11 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
   handler(universalRequest(request, response, call))
-    .then((answer) => writeResponse(answer, response, methodKind === "unary", extra))
+    .then((answer) => {
+      // 405 and 415 of connect come without an error.
+      if (answer.status >= 400 && call.errorCode === "") Object.assign(call, { errorCode: "protocol", status: answer.status });
+      return writeResponse(answer, response, methodKind === "unary", extra);
+    })
     .catch((reason: unknown) => {
       // Too late for an answer in the client's protocol: the connection says it.
       table.fail(reason, call);

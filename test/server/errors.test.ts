@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { as, start } from "./support.ts";
 import type { Running } from "./support.ts";
@@ -123,7 +124,7 @@ describe.each(protocols)("%s", (protocol) => {
 
 describe("messages that cannot be read carry ErrorInfo", () => {
   const path = "/atrium.echo.v1.EchoService/Create";
-  const post = (body: BodyInit, type: string, headers: Record<string, string> = {}): Promise<Response> =>
+  const post = (body: string | Uint8Array<ArrayBuffer>, type: string, headers: Record<string, string> = {}): Promise<Response> =>
     server.fetch(path, { method: "POST", token: "admin", body, headers: { "content-type": type, ...headers } });
   const reasons = async (answer: Response): Promise<unknown> => {
     const body = (await answer.json()) as { code: string; details: { debug: { reason?: string } }[] };

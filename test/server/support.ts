@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
-import type { Client, Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import type { HandlerContext } from "@connectrpc/connect";
 import { caller, requestInfo } from "../../src/platform/caller.ts";
@@ -53,7 +53,7 @@ let created = 0;
 
 const me = (_request: Names, context: HandlerContext) => ({ userUuid: caller(context).principal.id, requestId: requestInfo(context).requestId });
 
-const failures: Record<string, () => unknown> = {
+const failures: Record<string, () => Error> = {
   secret: () => new Error("the password is hunter2"),
   away: () => Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:5432"), { code: "ECONNREFUSED" }),
   conflict: () => errors.conflict(),
@@ -77,7 +77,8 @@ const implementation = {
   },
   async *count(request: Names) {
     for (let number = 1; number <= request.to; number++) yield { number };
-    if (request.fail !== "") throw failures[request.fail]?.();
+    const failure = failures[request.fail]?.();
+    if (failure !== undefined) throw failure;
     await Promise.resolve();
   },
 };
@@ -174,7 +175,7 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
           ...(init.headers as Record<string, string> | undefined),
         },
       }),
-    client: (protocol, service = EchoService) => createClient(service, transport(protocol, url)) as Client<DescService> as unknown as AnyClient,
+    client: (protocol, service = EchoService) => createClient(service, transport(protocol, url)),
   };
 }
 

@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Attributes, Context, Span, SpanKind, Tracer } from "@opentelemetry/api";
+
+/** What is loaded and made once traces are on. */
+interface Active {
+  tracer: Tracer;
+  current: AsyncLocalStorage<Span>;
+  childOf(span: Span | undefined): Context;
+  remote(traceparent: string): Context | undefined;
+  kinds: typeof SpanKind;
+  /** SpanStatusCode.ERROR */
+  failed: number;
+}
+
+let active: Active | undefined;
+
+/** Where traces go and who sends them. */
+export interface TracingOptions {
+  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: base URL of an OTLP/HTTP receiver. */
+  endpoint: string;
+  version: string;
+}
+
+/** Starts to record traces. Until then nothing of OpenTelemetry is loaded and the functions here only call what they are given. Returns the end: it sends what is left. */
+export async function startTracing(options: TracingOptions): Promise<() => Promise<void>> {
+  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+    import("@opentelemetry/api"),
+    import("@opentelemetry/sdk-trace"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+    import("@opentelemetry/resources"),
+  ]);
+  const exporter = new OTLPTraceExporter({ url: `${options.endpoint.replace(/\/$/, "")}/v1/traces` });
+  const provider = new sdk.TracerProvider({
+    resource: resourceFromAttributes({ "service.name": "atrium", "service.version": options.version }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
+  });
+  active = {
+    tracer: provider.getTracer("atrium", options.version),
+    current: new AsyncLocalStorage(),
+    childOf: (span) => (span === undefined ? api.ROOT_CONTEXT : api.trace.setSpan(api.ROOT_CONTEXT, span)),
+    remote: (traceparent) => {
+      const found = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent);
+      if (found === null) return undefined;
+      const [, traceId = "", spanId = "", flags = ""] = found;
+      return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true });
+    },
+    kinds: api.SpanKind,
+    failed: api.SpanStatusCode.ERROR,
+  };
+  return async () => {
+    active = undefined;
+    await provider.shutdown();
+  };
+}
+
+/** Whether traces are recorded. */
+export function tracing(): boolean {
+  return active !== undefined;
+}
+
+/** A span that is ended by hand. */
+export interface OpenSpan {
+  /** Ends it under its final name; `error` is the code of a failure, empty for success. */
+  end(name: string, error: string, attributes: Attributes): void;
+}
+
+/**
+ * Runs `work` in a span that continues the trace of `traceparent` (W3C Trace Context), or begins one. The span stays open until
+ * `end` is called. `kind`: a request that was received, or a message taken from a queue.
+ */
+export function continueTrace<T>(name: string, kind: "server" | "consumer", traceparent: string | undefined, work: (span: OpenSpan | undefined) => T): T {
+  const on = active;
+  if (on === undefined) return work(undefined);
+  const parent = (traceparent === undefined ? undefined : on.remote(traceparent)) ?? on.childOf(undefined);
+  const span = on.tracer.startSpan(name, { kind: kind === "server" ? on.kinds.SERVER : on.kinds.CONSUMER }, parent);
+  const open: OpenSpan = {
+    end(finalName, error, attributes) {
+      span.updateName(finalName);
+      span.setAttributes(attributes);
+      if (error !== "") span.setStatus({ code: on.failed, message: error });
+      span.end();
+    },
+  };
+  return on.current.run(span, () => work(open));
+}
+
+/** Runs `work` in a child span of the present one; outside any trace, or with traces off, just runs it. */
+export function withSpan<T>(name: string, work: () => T, attributes: Attributes = {}): T {
+  const on = active;
+  const parent = on?.current.getStore();
+  if (on === undefined || parent === undefined) return work();
+  const span = on.tracer.startSpan(name, { attributes, kind: on.kinds.CLIENT }, on.childOf(parent));
+  const fail = (error: unknown): never => {
+    span.setStatus({ code: on.failed, message: error instanceof Error ? error.name : "error" });
+    span.end();
+    throw error;
+  };
+  let result: T;
+  try {
+    result = on.current.run(span, work);
+  } catch (error) {
+    return fail(error);
+  }
+  if (!(result instanceof Promise)) {
+    span.end();
+    return result;
+  }
+  return result.then((value: unknown) => {
+    span.end();
+    return value;
+  }, fail) as T;
+}
+
+/** `traceparent` of the present span, for headers and for messages that somebody else takes up; undefined outside a trace. */
+export function currentTraceparent(): string | undefined {
+  const context = active?.current.getStore()?.spanContext();
+  return context === undefined ? undefined : `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, "0")}`;
+}
