@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import type { LimiterDeps } from "./budget.ts";
+
+/** Consecutive failures that are answered by a delay: `firstMs` after `tolerated` of them, doubling with each further one to `mostMs`. */
+export interface DelayRule {
+  name: string;
+  tolerated: number;
+  firstMs: number;
+  mostMs: number;
+  /** Failures this old no longer count. */
+  forgetMs: number;
+}
+
+/** One try under a rule. */
+export interface DelayedTry {
+  /** Milliseconds until it may be made; 0: now. */
+  waitMs: number;
+  /** It was made and failed. */
+  failed(): Promise<void>;
+  /** It was made and succeeded: the failures before it no longer count. */
+  passed(): Promise<void>;
+}
+
+/** Growing delays for all instances together, in PostgreSQL. */
+export interface Delays {
+  /** A try of `subject`. Rejects with `unavailable` without the database. */
+  begin(rule: DelayRule, subject: string): Promise<DelayedTry>;
+}
+
+const readSql = "select free_ms from rate_delays where id = $1 and forget_ms > $2::bigint";
+const count = "(case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end)";
+const delay = (n: string): string => `case when ${n} < $3::integer then 0 else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
+const failedSql = `
+  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, ${delay("1")}, $2::bigint + $6::bigint)
+  on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = $2::bigint + $6::bigint
+  returning 1 as counted`;
+
+/** Delays over the service's clock. */
+export function createDelays({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Delays {
+  return {
+    async begin(rule, subject) {
+      const id = createHash("sha256").update(`${rule.name}\n${subject}`).digest();
+      const rows = await database.prepared<{ free_ms: string }>("rate-delay-read", readSql, [id, clock.now()]);
+      const free = rows[0] === undefined ? undefined : Number(rows[0].free_ms);
+      return {
+        waitMs: Math.max(0, (free ?? 0) - clock.now()),
+        async failed() {
+          await database.prepared("rate-delay-failed", failedSql, [id, clock.now(), rule.tolerated, rule.firstMs, rule.mostMs, rule.forgetMs]);
+        },
+        async passed() {
+          if (free !== undefined) await database.prepared("rate-delay-passed", "delete from rate_delays where id = $1 returning 1 as one", [id]);
+        },
+      };
+    },
+  };
+}
