@@ -24,6 +24,7 @@ import { createGuardedClient } from "./platform/outgoing/client.ts";
 import { createMailer } from "./platform/outgoing/mail.ts";
 import { createMailbox } from "./platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "./platform/outgoing/post.ts";
+import { whileUnavailable } from "./platform/patience.ts";
 import { createTemporalClient } from "./platform/temporal/client.ts";
 import type { TemporalClient } from "./platform/temporal/client.ts";
 import { tlsOptions } from "./platform/temporal/connection.ts";
@@ -35,6 +36,9 @@ import { createTemporalWorker } from "./worker/worker.ts";
 
 /** The queue on which this program's workflows ask for work. */
 const TASK_QUEUE = "atrium";
+
+/** How long a start waits for a database that is away (decisions 16.1), milliseconds. */
+const START_MS = 30_000;
 
 const EMPTY = "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
 
@@ -119,11 +123,17 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   let unlisten = (): void => undefined;
   const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), worker.stop()]);
 
+  /** What has to be in the database before anybody calls; can be done again. */
+  async function first(): Promise<boolean> {
+    await domains.keys.signing.ensureInstanceKey();
+    if (bootstrap !== undefined) return domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
+    if (await domains.signin.isEmpty()) log.warn(EMPTY);
+    return false;
+  }
+
   return {
     async start() {
-      await domains.keys.signing.ensureInstanceKey();
-      const bootstrapped = bootstrap !== undefined && (await domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password }));
-      if (bootstrap === undefined && (await domains.signin.isEmpty())) log.warn(EMPTY);
+      const bootstrapped = await whileUnavailable(first, START_MS);
       if (works) {
         unlisten = database.onOutbox(() => dispatcher.nudge());
         dispatcher.start();

@@ -24,6 +24,26 @@ export interface TemporalWorker {
 
 const RECONNECT_MS = 1_000;
 
+let runtimeInstalled = false;
+
+/** The SDK's runtime belongs to the process: it logs where the first worker of the process says. */
+function installRuntime(log: Log): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  const nothing = (): void => undefined;
+  Runtime.install({
+    logger: {
+      log: nothing,
+      trace: nothing,
+      debug: nothing,
+      info: nothing,
+      warn: (message, meta) => log.debug({ ...meta }, message),
+      error: (message, meta) => log.warn({ ...meta }, message),
+    },
+    shutdownSignals: [],
+  });
+}
+
 /** Polls the task queue with every workflow and activity of the program. */
 export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { log } = options;
@@ -74,7 +94,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
 
   return {
     start() {
-      Runtime.install({ logger: { log: () => {}, trace: () => {}, debug: () => {}, info: () => {}, warn: (message, meta) => log.debug({ ...meta }, message), error: (message, meta) => log.warn({ ...meta }, message) }, shutdownSignals: [] });
+      installRuntime(log);
       loop = run();
     },
     async stop() {

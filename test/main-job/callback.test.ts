@@ -63,7 +63,7 @@ describe("after a 202 the publisher", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
     const { timeline, status } = await market.read(installId);
     expect(timeline).toHaveLength(3);
-    expect(answers.filter((answer) => answer.status === 200).map((answer) => answer.body.status)).toEqual(Array(5).fill(status));
+    expect(answers.filter((answer) => answer.status === 200).map((answer) => answer.body.status as string)).toEqual(Array(5).fill(status));
   });
 });
 

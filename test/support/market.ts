@@ -8,6 +8,15 @@ import type { Answer, TestApp } from "./app.ts";
 /** A status an install ends in, or passes. */
 export type InstallStatus = "provisioning" | "active" | "suspended" | "deprovisioning" | "deprovisioned";
 
+/** An install as the single read shows it. */
+export interface InstallBody {
+  install_id: string;
+  status: InstallStatus;
+  endpoint_url: string | null;
+  failure_reason: string | null;
+  timeline: { at: string; event: string; detail: string | null }[];
+}
+
 /** A publisher's organization and a buyer's, with what tests do to them. */
 export interface Market {
   /** Owner of Acme, who is platform admin too. */
@@ -16,9 +25,9 @@ export interface Market {
   publisher: string;
   /** A published and approved app whose publisher answers as told. */
   offer(answer: (call: ProvisionCall, nth: number) => PublisherReply | Promise<PublisherReply>): Promise<Offer>;
-  read(installId: string): Promise<Answer["body"]>;
+  read(installId: string): Promise<InstallBody>;
   /** Waits until the install is in this state and returns it; throws after 15 s. */
-  until(installId: string, status: InstallStatus): Promise<Answer["body"]>;
+  until(installId: string, status: InstallStatus): Promise<InstallBody>;
   close(): Promise<void>;
 }
 
@@ -78,8 +87,8 @@ export async function openMarket(app: TestApp): Promise<Market> {
     };
   }
 
-  async function read(installId: string): Promise<Answer["body"]> {
-    return (await app.call("GET", `/api/installs/${installId}`, { token: buyer })).body;
+  async function read(installId: string): Promise<InstallBody> {
+    return (await app.call("GET", `/api/installs/${installId}`, { token: buyer })).body as InstallBody;
   }
 
   return {
@@ -88,7 +97,7 @@ export async function openMarket(app: TestApp): Promise<Market> {
     offer,
     read,
     async until(installId, status) {
-      let seen: Answer["body"];
+      let seen: InstallBody | undefined;
       for (const end = Date.now() + 15_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
         seen = await read(installId);
         if (seen.status === status) return seen;
