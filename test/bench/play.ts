@@ -13,6 +13,9 @@ export interface Measure {
   log(line: string): void;
 }
 
+/** Below this share of its core a server was not what limited a row. */
+const saturated = 0.9;
+
 /** What a row reached. */
 export interface Outcome {
   name: string;
@@ -27,6 +30,8 @@ export interface Outcome {
   ratio?: Spread;
   /** The same by the servers' own processor time: tells how much of a shortfall is the neighbours'. */
   perCpuRatio?: Spread;
+  /** A throughput whose servers were not busy all the time: others used the machine, or load and database were the limit. */
+  unsaturated: boolean;
   samples: { ours: Sample; other?: Sample }[];
 }
 
@@ -55,6 +60,7 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
     other: { name: other.name, ...spread(samples.map((sample) => sample.other.value)) },
     ratio,
     ...(perCpu.length === 0 || row.unit !== "req/s" ? {} : { perCpuRatio: spread(perCpu) }),
+    unsaturated: row.unit === "req/s" && samples.some(({ ours: a, other: b }) => Math.min(a.serverCpu ?? 1, b.serverCpu ?? 1) < saturated),
     samples,
   };
 }
@@ -67,14 +73,15 @@ async function playFigure(row: FigureRow, stage: Stage, { rounds, log }: Measure
     log(`  ${row.name} ${round}/${rounds}: ${value.toFixed(2)} ${row.unit}`);
   }
   const ours = spread(values);
-  return { ...facts(row), at: "most", ok: ours.median <= row.target, ours, samples: values.map((value) => ({ ours: { value } })) };
+  return { ...facts(row), at: "most", ok: ours.median <= row.target, ours, unsaturated: false, samples: values.map((value) => ({ ours: { value } })) };
 }
 
 function facts({ name, title, unit, target }: Row) {
   return { name, title, unit, target };
 }
 
-function describe({ value, serverCpu, tool }: Sample): string {
-  const more = [tool, serverCpu === undefined ? undefined : `server ${Math.round(serverCpu * 100)} % busy`].filter((word) => word !== undefined);
+function describe({ value, serverCpu, loadCpu, tool }: Sample): string {
+  const busy = (what: string, share: number | undefined): string | undefined => (share === undefined ? undefined : `${what} ${Math.round(share * 100)} % busy`);
+  const more = [tool, busy("load", loadCpu), busy("server", serverCpu)].filter((word) => word !== undefined);
   return `${value >= 100 ? Math.round(value) : value.toFixed(2)}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
 }

@@ -44,6 +44,8 @@ async function main(): Promise<void> {
   const report = { at: new Date().toISOString(), machine: facts, options, outcomes, failures };
   writeFileSync(new URL("latest.json", results), `${JSON.stringify(report, null, 2)}\n`);
   log(`\n${table(outcomes)}`);
+  const idle = outcomes.filter((outcome) => outcome.unsaturated).map((outcome) => outcome.name);
+  if (idle.length > 0) log(`\nServers were not busy all the time in ${idle.join(", ")}: others use this machine, or load and database were the limit. "per CPU s" compares what the servers did with the time they had.`);
   for (const failure of failures) log(`not measured: ${failure.split("\n", 1)[0] ?? ""}`);
   if (failures.length > 0) process.exitCode = 1;
 }

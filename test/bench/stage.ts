@@ -54,10 +54,10 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
   const play = async (job: LoadJob, serverPid: number): Promise<Sample> => {
     const before = cpuSeconds(serverPid);
     const began = performance.now();
-    const { perSecond, completed, tool, p50, p99 } = await load.run(job);
+    const { perSecond, completed, tool, p50, p99, cpu } = await load.run(job);
     const took = (performance.now() - began) / 1000;
     const after = cpuSeconds(serverPid);
-    const sample: Sample = { value: perSecond, tool, ...(p50 === undefined ? {} : { p50 }), ...(p99 === undefined ? {} : { p99 }) };
+    const sample: Sample = { value: perSecond, tool, ...(p50 === undefined ? {} : { p50 }), ...(p99 === undefined ? {} : { p99 }), ...(cpu === undefined ? {} : { loadCpu: cpu }) };
     if (before === undefined || after === undefined || after === before) return sample;
     return { ...sample, serverCpu: (after - before) / took, perCpuSecond: completed / (after - before) };
   };

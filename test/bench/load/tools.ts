@@ -16,7 +16,7 @@ export const tools = { wrk: has("wrk"), h2load: has("h2load") };
 /** The program for a job; undefined where our own generator has to do it. */
 export function toolFor(job: LoadJob): ((job: LoadJob) => Promise<LoadResult>) | undefined {
   if (job.protocol === "grpc") return tools.h2load ? runH2load : undefined;
-  const plain = job.rate === undefined && job.refusal === undefined && job.once !== true && job.status === undefined;
+  const plain = job.rate === undefined && job.refusal === undefined && job.once !== true && (job.status ?? 200) < 300;
   return tools.wrk && plain ? runWrk : undefined;
 }
 

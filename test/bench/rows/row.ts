@@ -11,6 +11,8 @@ export interface Sample {
   p99?: number;
   /** Share of its core that the server's process used: near 1 means that the server, not the load, was the limit. */
   serverCpu?: number;
+  /** Share of its core that our own load generator used; unknown for wrk and h2load. */
+  loadCpu?: number;
   /** Requests for each second of the server's processor time: what is left of `value` when neighbours take turns on the core. */
   perCpuSecond?: number;
 }
