@@ -8,7 +8,7 @@ import type { Log } from "../platform/log.ts";
 import type { GuardedClient } from "../platform/outgoing/client.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import type { Random } from "../platform/random.ts";
-import { createAccess } from "../domains/access/index.ts";
+import { createAccess, createAdministration } from "../domains/access/index.ts";
 import { actorOf, createAudit } from "../domains/audit/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createKeys } from "../domains/keys/index.ts";
@@ -90,6 +90,7 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
+  const administration = createAdministration({ database, clock, audit, orgs, users, access, ending: sessions.ending, whenDeleted: [] });
   const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};
@@ -165,7 +166,7 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, access, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
+  return { orgs, users, audit, access, administration, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
 }
 
 /** Every domain, built. */

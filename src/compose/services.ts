@@ -5,7 +5,7 @@ import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_
 import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
-import { accessRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
+import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
 import { auditRpc } from "../domains/audit/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
 import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
@@ -24,12 +24,12 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
+  const { access, administration, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
-    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...signUpRpc(signin), ...passwordRpc(signin), ...invitationsRpc(signin) }),
-    rolesRpc(access),
+    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...membersRpc(administration), ...signUpRpc(signin), ...passwordRpc(signin), ...invitationsRpc(signin) }),
+    rolesRpc(access, administration),
     mfaRpc(mfa),
     stepUpRpc(mfa),
     sessionsRpc(sessions),

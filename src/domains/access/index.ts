@@ -1,7 +1,6 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { errors } from "../../platform/errors.ts";
 import { orgErrors } from "../orgs/index.ts";
 import type { OrganizationRow, Orgs } from "../orgs/index.ts";
 import { accessErrors } from "./errors.ts";
@@ -13,6 +12,9 @@ import type { Decision } from "./rules.ts";
 import * as store from "./store.ts";
 import type { MembershipRow, NamedRow, Standing } from "./store.ts";
 
+export { createAdministration } from "./administration.ts";
+export type { Administration, AdministrationDeps } from "./administration.ts";
+export { membersRpc } from "./administration-rpc.ts";
 export { accessErrors } from "./errors.ts";
 export { covers, scopeOf } from "./powers.ts";
 export type { RoleRow } from "./role-store.ts";
@@ -50,7 +52,16 @@ export interface Grants {
 
 /** Roles, permissions and entitlements. */
 export function createAccess({ database, orgs, apps }: AccessDeps) {
+  async function entitled(org: OrganizationRow): Promise<OrganizationRow & { entitlements: string[] }> {
+    const features = await orgs.featuresOf(org.plan);
+    const installed = await database.transaction((tx) => apps.activeAppSlugs(tx, org.uuid));
+    return { ...org, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
+  }
+
   return {
+    /** An organization with what its plan and its installs entitle to. */
+    entitled,
+
     /** What somebody is now, row locked against a change of password. Undefined where they are no active member. */
     standing: store.readStanding,
 
@@ -99,13 +110,11 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     async organization(caller: Caller): Promise<OrganizationRow & { entitlements: string[] }> {
       const found = await orgs.find(callerOrg(caller));
       if (found === undefined) throw orgErrors.notFound();
-      const features = await orgs.featuresOf(found.plan);
-      const installed = await database.transaction((tx) => apps.activeAppSlugs(tx, found.uuid));
-      return { ...found, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
+      return entitled(found);
     },
-    /** The organizations the caller is an active member of. */
+    /** The organizations the caller is a member of, active or not; for a credential that is no person's, its own. */
     organizations(caller: Caller): Promise<MembershipRow[]> {
-      if (caller.userUuid === null) throw errors.forbidden();
+      if (caller.userUuid === null) return store.organizationOfCredential(database, callerOrg(caller), caller.roles[0] ?? "");
       return store.organizationsOf(database, caller.userUuid);
     },
   };

@@ -11,7 +11,10 @@ import { pageOf } from "../../platform/db/paging.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
+import type { Administration } from "./administration.ts";
+import { roleChangesRpc } from "./administration-rpc.ts";
 import type { Access, MembershipRow } from "./index.ts";
+import { printOrganization } from "./print.ts";
 import type { Decision } from "./rules.ts";
 
 /** Introspection and entitlement checks; `/me` is a mapping of the verified caller and asks nobody. */
@@ -38,16 +41,14 @@ export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessServ
 export function organizationsRpc(access: Access): Partial<ServiceImpl<typeof UsersService>> {
   return {
     listOrganizations: async (request, context) => window((await access.organizations(caller(context))).map(printMembership), pageOf(request)),
-    getOrganization: async (_request, context) => {
-      const { created_at, uuid, jit_domains, name, plan, sandbox, entitlements } = await access.organization(caller(context));
-      return { orgUuid: uuid, name, plan, entitlements, jitDomains: jit_domains, sandbox, createdAt: timestampFromDate(created_at) };
-    },
+    getOrganization: async (_request, context) => printOrganization(await access.organization(caller(context))),
   };
 }
 
 /** Roles and permissions, the native routes and those of version 2 over the same use cases. */
-export function rolesRpc(access: Access): ServiceRegistration {
+export function rolesRpc(access: Access, administration: Administration): ServiceRegistration {
   return registration(RbacService, {
+    ...roleChangesRpc(administration),
     listRoles: async (request, context) => window(await access.roles(caller(context)), pageOf(request)),
     listPermissions: async () => ({ data: await access.permissions() }),
     listRolePermissions: async ({ roleId }, context) => ({ data: await access.rolePermissions(caller(context), roleId) }),
@@ -61,8 +62,8 @@ function window<T>(all: readonly T[], page: Page) {
   return { data: all.slice(page.offset, page.offset + page.limit), total: all.length, ...page };
 }
 
-function printMembership({ created_at, org_uuid, role_id, is_owner, name, role }: MembershipRow) {
-  return { orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status: "active", createdAt: timestampFromDate(created_at) };
+function printMembership({ created_at, org_uuid, role_id, is_owner, name, role, status }: MembershipRow) {
+  return { orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status, createdAt: timestampFromDate(created_at) };
 }
 
 // A caller object stays the same from request to request while nothing about the caller changes.

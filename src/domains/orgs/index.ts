@@ -21,6 +21,13 @@ export interface OrgsDeps {
   random: Pick<Random, "uuid">;
 }
 
+/** What becomes of an organization; absent members stay. */
+export interface OrganizationChange {
+  name?: string | undefined;
+  plan?: string | undefined;
+  jitDomains?: string[] | undefined;
+}
+
 /** Organizations and their names. */
 export function createOrgs({ database, clock, random }: OrgsDeps) {
   return {
@@ -33,6 +40,26 @@ export function createOrgs({ database, clock, random }: OrgsDeps) {
       if (!(await store.reserveName(tx, wanted.key, wanted.name, uuid, at))) throw orgErrors.nameTaken();
       return { uuid, name: wanted.name };
     },
+
+    /**
+     * Changes a locked organization; answers what it has become, the same object when that is what it was. Its old
+     * name stays reserved. Throws `validation_error`, 409 `conflict` for a name that is or was another's.
+     */
+    async change(tx: Tx, org: OrganizationRow, { name, plan, jitDomains }: OrganizationChange, at: Date): Promise<OrganizationRow> {
+      const wanted = name === undefined ? undefined : readName(name);
+      const next = { ...org, name: wanted?.name ?? org.name, plan: plan ?? org.plan, jit_domains: jitDomains ?? org.jit_domains };
+      if (JSON.stringify(next) === JSON.stringify(org)) return org;
+      if (wanted !== undefined && !(await store.reserveName(tx, wanted.key, wanted.name, org.uuid, at)) && (await store.nameHolder(tx, wanted.key)) !== org.uuid) {
+        throw orgErrors.nameTaken();
+      }
+      await store.updateOrganization(tx, next, at);
+      return next;
+    },
+
+    /** Ends a locked organization; its names stay taken. */
+    remove: (tx: Tx, uuid: string, at: Date): Promise<void> => store.markDeleted(tx, uuid, at),
+    /** Whether there is a plan of this name. */
+    planExists: (tx: Tx, plan: string): Promise<boolean> => store.planExists(tx, plan),
 
     /** Whether an organization could take this name now. */
     async isNameAvailable(name: string): Promise<boolean> {

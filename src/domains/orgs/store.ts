@@ -76,3 +76,24 @@ export async function nameOf(tx: Pick<Tx, "query">, uuid: string): Promise<strin
   const rows = await tx.query<{ name: string }>("select name from organizations where uuid = $1", [uuid]);
   return rows[0]?.name;
 }
+
+/** Which organization has or had a folded name. */
+export async function nameHolder(tx: Tx, key: string): Promise<string | undefined> {
+  return (await tx.query<{ org_uuid: string }>("select org_uuid from organization_names where name_key = $1", [key]))[0]?.org_uuid;
+}
+
+/** Stores what an organization has become. */
+export async function updateOrganization(tx: Tx, { uuid, name, plan, jit_domains }: OrganizationRow, at: Date): Promise<void> {
+  const sql = "update organizations set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1";
+  await tx.query(sql, [uuid, name, plan, jit_domains, at]);
+}
+
+/** Ends an organization; its row and names stay. */
+export async function markDeleted(tx: Tx, uuid: string, at: Date): Promise<void> {
+  await tx.query("update organizations set deleted_at = $2, updated_at = $2, version = version + 1 where uuid = $1", [uuid, at]);
+}
+
+/** Whether there is a plan of this name. */
+export async function planExists(tx: Tx, plan: string): Promise<boolean> {
+  return (await tx.query("select 1 from plans where plan = $1", [plan])).length > 0;
+}

@@ -11,6 +11,7 @@ import { createAccounts } from "./accounts.ts";
 import { createBearer } from "./bearer.ts";
 import type { BearerDeps } from "./bearer.ts";
 import { createInventories, rememberedMs } from "./inventory.ts";
+import { createEnding } from "./ending.ts";
 import { createLastSeen } from "./last-seen.ts";
 import { createLiveness } from "./liveness.ts";
 import { createOpen } from "./open.ts";
@@ -62,6 +63,8 @@ export function createSessions(deps: SessionsDeps) {
     /** Sessions for people who have proven who they are. */
     open,
     own,
+    /** Sessions that end with a membership or an organization. */
+    ending: createEnding(deps),
     /** Live sessions of organizations and devices, for those who may see and end them. */
     inventories: createInventories(deps),
     /** Accounts that share a device. */

@@ -18,7 +18,7 @@ export function profileRpc({ people }: Users): Partial<ServiceImpl<typeof UsersS
     getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
     updateProfile: async ({ firstName, phone }, context) => {
       await people.updateProfile(caller(context), { firstName, phone });
-      return { status: "updated" };
+      return { status: "ok" };
     },
   };
 }

@@ -1,0 +1,90 @@
+import { callerOrg } from "../../platform/caller.ts";
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import { actorOf } from "../audit/index.ts";
+import { orgErrors } from "../orgs/index.ts";
+import type { AdministrationDeps } from "./administration.ts";
+import { accessErrors } from "./errors.ts";
+import { demandOwnership, nextMembership } from "./member-rules.ts";
+import type { MembershipWish } from "./member-rules.ts";
+import * as store from "./member-store.ts";
+import type { MemberRow } from "./member-store.ts";
+
+/** Members of the caller's organization (decisions 2.4). */
+export function createMembers({ database, clock, audit, orgs, users, access, ending }: AdministrationDeps) {
+  /** One change at a time in an organization; the person is locked too, so that no session opens beside the change. */
+  async function locked(tx: Tx, orgUuid: string, userUuid: string): Promise<MemberRow> {
+    if ((await orgs.lock(tx, orgUuid)) === undefined) throw orgErrors.notFound();
+    await users.people.lock(tx, userUuid);
+    const member = await store.memberIn(tx, orgUuid, userUuid);
+    if (member === undefined) throw accessErrors.userNotFound();
+    return member;
+  }
+
+  /** Makes a membership what is wished; answers it, undefined once removed. */
+  async function change(tx: Tx, caller: Caller, member: MemberRow, wish: MembershipWish, info: RequestInfo): Promise<MemberRow | undefined> {
+    const org = callerOrg(caller);
+    const next = nextMembership(caller, member, wish, await store.otherOwners(tx, org, member.user_uuid));
+    if (next === undefined) return member;
+    await store.changeMembership(tx, org, member.user_uuid, next, dateOf(clock));
+    if (next.status !== member.status) await ending.ofMember(tx, org, member.user_uuid, { caller, info, reason: `membership_${next.status}` });
+    const after = await store.memberIn(tx, org, member.user_uuid);
+    const type = next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
+    const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };
+    const resource = { type: "user", id: member.user_uuid };
+    await audit.record(tx, { type, outcome: "success", userUuid: member.user_uuid, orgUuid: org, info, actor: actorOf(caller), resource, metadata });
+    return after;
+  }
+
+  return {
+    /** A page of members by email; by the address that is given, and by status. */
+    async list(caller: Caller, { email, status }: { email?: string | undefined; status?: string | undefined }, page: Page): Promise<{ data: MemberRow[]; total: number }> {
+      const org = callerOrg(caller);
+      const emailKey = email ? (parseEmail(email)?.key ?? "") : undefined;
+      const filter = { emailKey, status: status || undefined };
+      const [data, total] = await Promise.all([store.membersOf(database, org, filter, page), store.countMembers(database, org, filter)]);
+      return { data, total };
+    },
+
+    /**
+     * Gives a member another role, by id or name; older access tokens of theirs are refused from then on. Throws 404
+     * `user_not_found`, `role_not_found`, 403 `forbidden` for a role above the caller's power and for owners, 409 `last_owner`.
+     */
+    async setRole(caller: Caller, userUuid: string, wanted: number | string, info: RequestInfo): Promise<void> {
+      await database.transaction(async (tx) => {
+        const member = await locked(tx, callerOrg(caller), userUuid);
+        const role = await access.role(tx, callerOrg(caller), wanted);
+        access.demandGrantable(caller, role.permissions);
+        await change(tx, caller, member, { roleId: role.id }, info);
+      }, caller);
+    },
+
+    /**
+     * Changes status and ownership; sessions of a member who is made inactive end at once. Throws 403 `forbidden`,
+     * `step_up_required`, 404 `user_not_found`, 409 `last_owner`, `conflict` for an owner who would be inactive.
+     */
+    async update(caller: Caller, userUuid: string, wish: { status?: "active" | "inactive" | undefined; isOwner?: boolean | undefined }, info: RequestInfo): Promise<MemberRow> {
+      if (wish.isOwner !== undefined) demandOwnership(caller);
+      return database.transaction(async (tx) => {
+        const member = await locked(tx, callerOrg(caller), userUuid);
+        return (await change(tx, caller, member, wish, info)) ?? member;
+      }, caller);
+    },
+
+    /** Removes a member and ends their sessions at once. Throws 404 `user_not_found`, 403 `forbidden` for owners, 409 `last_owner`. */
+    async remove(caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
+      await database.transaction(async (tx) => {
+        const member = await locked(tx, callerOrg(caller), userUuid);
+        await change(tx, caller, member, { status: "removed" }, info);
+      }, caller);
+    },
+  };
+}
+
+/** What the audit log says of a membership. */
+function stateOf({ role, role_id, is_owner, status }: MemberRow) {
+  return { role, role_id, is_owner, status };
+}

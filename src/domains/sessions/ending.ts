@@ -1,0 +1,38 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { actorOf } from "../audit/index.ts";
+import type { Audit } from "../audit/index.ts";
+import { revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
+
+/** Whose doing it is that sessions end, and why. */
+export interface EndedBy {
+  caller: Caller;
+  info: RequestInfo;
+  /** In one word, for the audit log. */
+  reason: string;
+}
+
+/** The end of sessions by what happens to a membership or an organization, in the transaction of that. */
+export function createEnding({ clock, audit }: { clock: Clock; audit: Pick<Audit, "record"> }) {
+  async function note(tx: Tx, orgUuid: string, userUuid: string | null, revoked: number, { caller, info, reason }: EndedBy): Promise<void> {
+    if (revoked === 0) return;
+    await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata: { revoked, reason } });
+  }
+
+  return {
+    /** Ends every session of a person in an organization. */
+    async ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void> {
+      await note(tx, orgUuid, userUuid, await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)), by);
+    },
+
+    /** Ends every session in an organization. */
+    async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
+      await note(tx, orgUuid, by.caller.userUuid, await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)), by);
+    },
+  };
+}
+
+/** The end of sessions as other domains see it. */
+export type Ending = ReturnType<typeof createEnding>;
