@@ -23,6 +23,8 @@ export type InstallStep =
       remainingMs: number;
       /** Waits before each attempt; the last repeats. */
       schedule: number[];
+      /** Longest an attempt takes, the waiting for its answer and the writing of what follows included. */
+      attemptMs: number;
       /** Attempts after which the step is given up before its deadline. */
       attempts: number | null;
     };
@@ -38,6 +40,9 @@ interface Answer {
   cloudTarget: { provider: string; region: string } | undefined;
   retryAfterMs: number;
 }
+
+/** Reading and writing around a call to a publisher, milliseconds; a database that is away fails within 10 s. */
+const ATTEMPT_SLACK_MS = 12_000;
 
 const MEANING: Readonly<Record<InstallStepKind, (status: number) => PublisherAnswer>> = {
   provision: provisioningAnswer,
@@ -180,6 +185,7 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         accepted: pending.accepted,
         remainingMs: Math.max(0, pending.deadline.getTime() - clock.now()),
         schedule: [...config.schedule],
+        attemptMs: config.webhookTimeoutMs + ATTEMPT_SLACK_MS,
         attempts: notice ? config.schedule.length : null,
       };
     },

@@ -1,10 +1,8 @@
 import { condition, defineSignal, proxyActivities, setHandler } from "@temporalio/workflow";
 import type { InstallActivities, InstallStep } from "../activities.ts";
 
-const { nextInstallStep, attemptInstallStep, expireInstallStep } = proxyActivities<InstallActivities>({
-  startToCloseTimeout: "60s",
-  retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" },
-});
+const retry = { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" } as const;
+const { nextInstallStep, expireInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
 
 /** Something of the install moved: look at the row again. */
 export const installChangedSignal = defineSignal("install-changed");
@@ -34,6 +32,8 @@ export async function driveInstall(installId: string): Promise<void> {
       if (await wait(step.remainingMs)) await expireInstallStep(installId, step.eventId);
       return;
     }
+    // Little more than an attempt can take: a worker that dies in the middle of one is missed no longer than that.
+    const { attemptInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: step.attemptMs, retry });
     let retryAfterMs = 0;
     for (let attempt = 0; attempt !== step.attempts; attempt++) {
       const pause = Math.max(jittered(step.schedule[Math.min(attempt, step.schedule.length - 1)] ?? 0), retryAfterMs);
