@@ -17,6 +17,8 @@ import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 /** What is in flight gets this long to finish, milliseconds; little after a failure. */
 const GRACE_MS = 10_000;
 const GRACE_AFTER_FAILURE_MS = 2_000;
+/** Patience with a start that is interrupted. */
+const HALF_STARTED_MS = 3_000;
 /** The whole shutdown; then the rest is cut off. */
 const SHUTDOWN_MS = 14_000;
 
@@ -41,12 +43,12 @@ async function main(): Promise<void> {
     () => { running.servers?.abandon(); process.exit(1); },
   );
   const start = command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run);
-  const failed = start.then((done) => done, (error: unknown): StopReason => ({ exitCode: 1, error }));
-  await end(running, await Promise.race([stop.reason, failed]), stop);
+  const outcome = start.then((done) => done ?? stop.reason, (error: unknown): StopReason => ({ exitCode: 1, error }));
+  await end(running, await Promise.race([stop.reason, outcome]), stop, start.catch(() => undefined));
 }
 
-/** Starts a process that serves or works; the promise ends only when that failed. */
-async function startAll(running: Running, stop: StopRequest, role: Role): Promise<never> {
+/** Starts a process that serves or works. */
+async function startAll(running: Running, stop: StopRequest, role: Role): Promise<undefined> {
   const { config, log, say } = running;
   say(`Atrium ${version()}, ${config.profile} profile${config.development ? `, data in ${config.dataDir}` : ""}`);
   // Said before anything is started for nothing.
@@ -58,6 +60,7 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   composing.catch(() => undefined);
   const secrets = firstSecrets(config);
   const { url } = await migrateDatabase(running, servers);
+  stop.signal.throwIfAborted();
   const temporal = await servers.temporal;
   const { compose } = await composing;
   stop.signal.throwIfAborted();
@@ -69,7 +72,7 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
     const { org, email, password } = secrets.bootstrap;
     say(`First login, shown this once: ${email} with password ${password} (organization ${org})`);
   }
-  return new Promise<never>(() => {});
+  return undefined;
 }
 
 async function migrateOnly(running: Running, stop: StopRequest): Promise<StopReason> {
@@ -97,7 +100,7 @@ async function migrateDatabase({ log, say }: Running, servers: Servers): Promise
 }
 
 /** Drains, stops the servers, says why if it was not wanted, and exits. */
-async function end(running: Running, { exitCode, error }: StopReason, stop: StopRequest): Promise<void> {
+async function end(running: Running, { exitCode, error }: StopReason, stop: StopRequest, started: Promise<unknown>): Promise<void> {
   const { say, log } = running;
   setTimeout(() => {
     running.servers?.abandon();
@@ -106,6 +109,8 @@ async function end(running: Running, { exitCode, error }: StopReason, stop: Stop
   if (error !== undefined && !stop.signal.aborted) complain(error);
   else if (error instanceof StartError) complain(error);
   else if (stop.signal.aborted) say("Stopping");
+  // A start under way comes to its next stop by itself; its servers are not to vanish before that.
+  await Promise.race([started, sleep(HALF_STARTED_MS, undefined, { ref: false })]);
   const grace = exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS;
   try {
     // What does not keep to its time is left behind; the servers need the rest of it.

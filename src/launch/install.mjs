@@ -70,7 +70,7 @@ function answers(path) {
 function install() {
   const began = Date.now();
   const seconds = () => Math.round((Date.now() - began) / 1000);
-  console.log("atrium: installing the dependencies (npm ci), about a minute, once");
+  console.log("atrium: installing the dependencies (npm ci), a minute or more, once");
   const beat = setInterval(() => console.log(`atrium: still installing (${seconds()} s)`), 15_000);
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const npm = process.env.npm_execpath;

@@ -117,10 +117,11 @@ test.each([
   expect(run.output()).not.toMatch(/^ {4}at /m);
 });
 
-test("a signal while it starts ends it cleanly", async () => {
+test.each([/development profile/, /PostgreSQL on/, /Database migrated/])("a signal while it starts, at %s, ends it cleanly", async (moment) => {
   const run = start();
-  await run.until(/PostgreSQL on/);
+  await run.until(moment);
   await stop(run);
+  expect(run.output()).not.toMatch(/"level":/);
 });
 
 test("an echo of the signal changes nothing, a second signal later ends at once", async () => {
