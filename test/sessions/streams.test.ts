@@ -1,0 +1,120 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import type { Transport } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
+import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { whileValid } from "../../src/server/vigil.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+
+let app: TestApp;
+let second: TestApp;
+let install: string;
+beforeAll(async () => {
+  app = await startApp();
+  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
+  install = await someInstall();
+});
+afterAll(async () => {
+  await second.close();
+  await app.close();
+});
+
+/** An install that waits for its publisher, for want of a worker. */
+async function someInstall(): Promise<string> {
+  const token = await app.login();
+  const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
+  const as = { headers: { authorization: `Bearer ${token}` } };
+  const publisher = createClient(PublisherService, transport);
+  const { appId } = await publisher.publishApp({
+    name: "Still", slug: "still", description: "Stands still", deploymentModes: ["multi_tenant"],
+    pricingModel: "seat", basePriceCents: 100, currency: "usd", provisionWebhook: "http://127.0.0.1:9/hook",
+  }, as);
+  await publisher.approveApp({ appId }, as);
+  return (await createClient(BuyerService, transport).installApp({ slug: "still", quantity: 1 }, as)).installId;
+}
+
+/** Ends the session of a token on the other instance; answers when. */
+async function logout(token: string): Promise<number> {
+  expect((await second.call("POST", "/api/auth/logout", { token })).status).toBe(204);
+  return performance.now();
+}
+
+describe("an open stream", () => {
+  it.each([
+    ["Connect", (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
+    ["gRPC", (baseUrl: string) => createGrpcTransport({ baseUrl })],
+  ] satisfies [string, (baseUrl: string) => Transport][])("ends within a second of its session's end: %s", async (_name, transport) => {
+    const token = await app.login();
+    const stream = createClient(BuyerService, transport(app.url)).watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` } })[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ installId: install });
+    const end = stream.next().then(() => undefined, (error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const from = await logout(token);
+    const error = await end;
+    expect(performance.now() - from).toBeLessThan(1_000);
+    expect(error).toBeInstanceOf(ConnectError);
+    expect((error as ConnectError).code).toBe(Code.Unauthenticated);
+  });
+
+  it("ends within a second of its session's end: REST", async () => {
+    const token = await app.login();
+    const response = await fetch(`${app.url}/api/installs/${install}/watch`, { headers: { authorization: `Bearer ${token}` } });
+    expect(response.status).toBe(200);
+    const lines: string[] = [];
+    const end = (async () => {
+      for await (const chunk of response.body ?? []) lines.push(...Buffer.from(chunk as Uint8Array).toString().trim().split("\n"));
+      return performance.now();
+    })();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const from = await logout(token);
+    expect((await end) - from).toBeLessThan(1_000);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ install_id: install });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ error: { code: "unauthorized", status: 401 } });
+  });
+
+  it("goes on while its session does", async () => {
+    const token = await app.login();
+    const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
+    const stop = new AbortController();
+    const stream = createClient(BuyerService, transport).watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal })[Symbol.asyncIterator]();
+    await stream.next();
+    const next = stream.next().then(() => "said something", () => "ended");
+    const quiet = new Promise((resolve) => setTimeout(resolve, 1_700, "quiet"));
+    expect(await Promise.race([next, quiet])).toBe("quiet");
+    stop.abort();
+    expect(await next).toBe("ended");
+  });
+});
+
+describe("the watch over a stream", () => {
+  async function* numbers(log: string[]): AsyncIterable<number> {
+    try {
+      for (let n = 0; ; n++) yield n;
+    } finally {
+      log.push("closed");
+    }
+  }
+
+  it("stops with its consumer and leaves no timer that asks again", async () => {
+    const log: string[] = [];
+    let asked = 0;
+    for await (const n of whileValid(numbers(log), async () => void asked++)) if (n === 3) break;
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(log).toEqual(["closed"]);
+    expect(asked).toBe(0);
+  });
+
+  it("passes errors of the stream on", async () => {
+    const failing = async function* (): AsyncIterable<number> {
+      yield 1;
+      throw new Error("broken");
+    };
+    const seen: number[] = [];
+    await expect((async () => {
+      for await (const n of whileValid(failing(), async () => undefined)) seen.push(n);
+    })()).rejects.toThrow("broken");
+    expect(seen).toEqual([1]);
+  });
+});
