@@ -19,6 +19,8 @@ export interface RequestInfo {
   userAgent: string;
   /** `X-Device-Uuid`, lower case, checked to be a UUID. */
   deviceUuid: string | undefined;
+  /** Aborted when the call's deadline passes; undefined for a call without one. Transactions take it from here. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A caller whose credential has been verified for this very request. */
@@ -58,6 +60,8 @@ export interface Caller {
   expiresAt: number | null;
   /** Set on a copy of the caller by the server when the request carries an Idempotency-Key. */
   readonly effect?: Effect | undefined;
+  /** Set on a copy of the caller by the server when the request carries a deadline, and aborted when that passes. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Request facts, set by the server on every protocol before the gate runs. */

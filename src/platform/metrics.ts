@@ -28,12 +28,14 @@ class Series {
   }
 }
 
-/** Prometheus metrics of one process. */
+/** Prometheus metrics of one process. A gauge that cannot be read is left out; the others are told all the same. */
 export interface Metrics {
   /** One call done: `rpc` is `service/Method`, `errorCode` empty for success. */
   observe(rpc: string, protocol: string, seconds: number, errorCode: string): void;
   /** A gauge that is read whenever metrics are asked for: pool, outbox, worker. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** One gauge for each value of a label, read in the same way. */
+  gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>): void;
   /** For metrics that libraries make. */
   readonly registry: Registry;
   /** Everything in Prometheus text format 0.0.4. */
@@ -60,7 +62,22 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
         help,
         registers: [registry],
         async collect() {
-          this.set(await read());
+          const value = await Promise.resolve().then(read).catch(() => undefined);
+          if (value === undefined) this.remove();
+          else this.set(value);
+        },
+      });
+    },
+    gauges(name, help, label, read) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        async collect() {
+          const values = await Promise.resolve().then(read).catch(() => ({}));
+          this.reset();
+          for (const [one, value] of Object.entries(values)) this.set({ [label]: one }, value);
         },
       });
     },

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Attributes, Context, Span, SpanKind, Tracer } from "@opentelemetry/api";
 
 /** What is loaded and made once traces are on. */
@@ -13,6 +14,9 @@ interface Active {
 }
 
 let active: Active | undefined;
+
+/** How long the end waits for the last spans to be taken, milliseconds. */
+const lastWordMs = 2_000;
 
 /** Where traces go and who sends them. */
 export interface TracingOptions {
@@ -34,7 +38,7 @@ export async function startTracing(options: TracingOptions): Promise<() => Promi
     resource: resourceFromAttributes({ "service.name": "atrium", "service.version": options.version }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
   });
-  active = {
+  const mine: Active = {
     tracer: provider.getTracer("atrium", options.version),
     current: new AsyncLocalStorage(),
     childOf: (span) => (span === undefined ? api.ROOT_CONTEXT : api.trace.setSpan(api.ROOT_CONTEXT, span)),
@@ -47,9 +51,12 @@ export async function startTracing(options: TracingOptions): Promise<() => Promi
     kinds: api.SpanKind,
     failed: api.SpanStatusCode.ERROR,
   };
+  active = mine;
   return async () => {
-    active = undefined;
-    await provider.shutdown();
+    if (active === mine) active = undefined;
+    // A receiver that is away does not hold up the end of the process.
+    const late = sleep(lastWordMs, undefined, { ref: false });
+    await Promise.race([provider.shutdown().catch(() => undefined), late]);
   };
 }
 
@@ -84,12 +91,35 @@ export function continueTrace<T>(name: string, kind: "server" | "consumer", trac
   return on.current.run(span, () => work(open));
 }
 
+/** Adds attributes to the span `work` runs in; does nothing without one. */
+export type Note = (attributes: Attributes) => void;
+
+const noNote: Note = () => undefined;
+
 /** Runs `work` in a child span of the present one; outside any trace, or with traces off, just runs it. */
-export function withSpan<T>(name: string, work: () => T, attributes: Attributes = {}): T {
+export function withSpan<T>(name: string, work: (note: Note) => T, attributes: Attributes = {}): T {
   const on = active;
   const parent = on?.current.getStore();
-  if (on === undefined || parent === undefined) return work();
+  if (on === undefined || parent === undefined) return work(noNote);
   const span = on.tracer.startSpan(name, { attributes, kind: on.kinds.CLIENT }, on.childOf(parent));
+  return runIn(on, span, () => work((more) => void span.setAttributes(more)));
+}
+
+/** Takes up the trace of a message for as long as `work` runs: `continueTrace` for work whose end is its promise. */
+export function handleTraced<T>(name: string, traceparent: string | null | undefined, work: () => Promise<T>): Promise<T> {
+  const on = active;
+  const parent = traceparent == null ? undefined : on?.remote(traceparent);
+  if (on === undefined || parent === undefined) return work();
+  return runIn(on, on.tracer.startSpan(name, { kind: on.kinds.CONSUMER }, parent), work);
+}
+
+/** Runs `work` outside the present trace: for what is merely set off by a request and serves others as well. */
+export function withoutTrace<T>(work: () => T): T {
+  return active === undefined ? work() : active.current.exit(work);
+}
+
+/** Runs `work` as the present span, which ends with it. */
+function runIn<T>(on: Active, span: Span, work: () => T): T {
   const fail = (error: unknown): never => {
     span.setStatus({ code: on.failed, message: error instanceof Error ? error.name : "error" });
     span.end();

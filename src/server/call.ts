@@ -53,7 +53,14 @@ export class Call implements ContextValues {
       address: addressOf(request),
       userAgent: headers["user-agent"] ?? "",
       deviceUuid,
+      signal: undefined,
     };
+  }
+
+  /** From here on transactions of this call commit nothing once `signal` is aborted. The caller may be shared with other calls, so it gets a copy. */
+  limit(signal: AbortSignal): void {
+    this.info.signal = signal;
+    if (this.caller !== undefined) this.caller = { ...this.caller, signal };
   }
 
   get<T>(key: ContextKey<T>): T {

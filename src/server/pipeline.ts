@@ -57,6 +57,7 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
     validate(policy, message);
     const counted = rates.valid(policy, call, message);
     if (counted !== undefined) await counted;
+    if (context.timeoutMs() !== undefined) call.limit(context.signal);
     return rates.attempt(policy, call, message, () => implementation(message, context));
   }
 
@@ -69,6 +70,7 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
         const admitted = admit(policy, call, message);
         if (!plain || admitted !== undefined) return slowly(policy, call, admitted, implementation, message, context);
         validate(policy, message);
+        if (context.timeoutMs() !== undefined) call.limit(context.signal);
         return implementation(message, context);
       };
     },

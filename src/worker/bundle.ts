@@ -7,14 +7,15 @@ import type { Logger } from "@temporalio/worker";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const entry = fileURLToPath(new URL("./workflows.ts", import.meta.url));
+const trace = fileURLToPath(new URL("./workflow-trace.ts", import.meta.url));
 const cacheFolder = path.join(root, "node_modules/.cache/atrium");
 
-/** Source files a workflow bundle can depend on: workflows, their entry, the packages' versions. */
+/** Source files a workflow bundle can depend on: workflows, their entry and interceptors, the packages' versions. */
 async function sources(): Promise<string[]> {
   const domains = path.join(root, "src/domains");
   const files = await readdir(domains, { recursive: true });
   const workflows = files.filter((file) => file.includes(`${path.sep}workflows${path.sep}`) && file.endsWith(".ts"));
-  return [entry, path.join(root, "package-lock.json"), ...workflows.sort().map((file) => path.join(domains, file))];
+  return [entry, trace, path.join(root, "package-lock.json"), ...workflows.sort().map((file) => path.join(domains, file))];
 }
 
 async function fingerprint(): Promise<string> {
@@ -35,7 +36,7 @@ export async function workflowBundle(): Promise<string> {
     await readFile(file);
     return file;
   } catch {
-    const { code } = await bundleWorkflowCode({ workflowsPath: entry, logger: quiet });
+    const { code } = await bundleWorkflowCode({ workflowsPath: entry, workflowInterceptorModules: [trace], logger: quiet });
     await mkdir(cacheFolder, { recursive: true });
     const fresh = `${file}.${process.pid}`;
     await writeFile(fresh, code);

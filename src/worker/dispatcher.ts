@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Outbox, OutboxRow } from "../platform/db/index.ts";
 import type { Log } from "../platform/log.ts";
+import { handleTraced, withoutTrace } from "../platform/tracing.ts";
 
 /** What happens with the messages of one topic. Handlers are idempotent: a crash repeats them. */
 export interface TopicHandler {
@@ -28,6 +29,8 @@ export interface Dispatcher {
   start(): void;
   /** Something was committed: look now. */
   nudge(): void;
+  /** Messages in hand now, by topic. */
+  running(): Record<string, number>;
   /** Takes nothing more and resolves when what is in hand is done or `graceMs` are over. */
   stop(graceMs: number): Promise<void>;
 }
@@ -87,7 +90,7 @@ class Lane {
   async #work(row: OutboxRow): Promise<void> {
     const { outbox, clock, log } = this.#options;
     try {
-      await this.#handler.handle(row.payload, row);
+      await handleTraced(`outbox ${this.#topic}`, row.traceparent, () => this.#handler.handle(row.payload, row));
       await outbox.complete([row.id]);
     } catch (error) {
       const { retry } = this.#handler;
@@ -98,6 +101,15 @@ class Lane {
         log.debug({ err: failure, id: row.id }, "the row stays hidden until its lease is over");
       });
     }
+  }
+
+  get topic(): string {
+    return this.#topic;
+  }
+
+  /** Messages in hand. */
+  get running(): number {
+    return this.#running.size;
   }
 
   async extend(): Promise<void> {
@@ -116,7 +128,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, log, pollMs = 1_000 } = options;
   const lanes = Object.entries(options.topics).map(([topic, handler]) => new Lane(topic, handler, options));
   const timers: NodeJS.Timeout[] = [];
-  const nudge = () => lanes.forEach((lane) => lane.look());
+  const nudge = () => withoutTrace(() => lanes.forEach((lane) => lane.look()));
 
   async function tidy(): Promise<void> {
     try {
@@ -133,6 +145,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       nudge();
     },
     nudge,
+    running: () => Object.fromEntries(lanes.map((lane) => [lane.topic, lane.running])),
     async stop(graceMs) {
       timers.forEach(clearInterval);
       let timer: NodeJS.Timeout | undefined;

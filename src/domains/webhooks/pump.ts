@@ -61,6 +61,8 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
     },
     /** Something is due: look now. */
     nudge: look,
+    /** Deliveries in flight. */
+    running: () => work.size,
     /** Takes nothing more; resolves when what is in flight is done or `graceMs` are over. */
     async stop(graceMs: number): Promise<void> {
       stopped = true;

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
+import { tracing, withSpan } from "../tracing.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
 export const appRole = "atrium_app";
@@ -34,13 +35,24 @@ class BoundedClient extends pg.Client {
         };
         return send(...args);
       }
-      const answer = send(...args);
+      const answer = tracing() ? withSpan(nameOf(args[0]), () => send(...args), spanFacts) : send(...args);
       if (answer instanceof Promise) return answer.finally(() => clearTimeout(timer));
       clearTimeout(timer);
       return answer;
     };
     this.query = bounded as unknown as pg.Client["query"];
   }
+}
+
+/** What every span of a statement says. */
+export const spanFacts = { "db.system.name": "postgresql" };
+
+/** Name of a statement in traces: its verb and its first table. Never its text, which may hold values. */
+function nameOf(query: unknown): string {
+  const text = typeof query === "string" ? query : String((query as { text?: unknown } | undefined)?.text ?? "");
+  const verb = /\w+/.exec(text)?.[0].toLowerCase() ?? "statement";
+  const table = /\b(?:from|into|update|join)\s+"?(\w+)/i.exec(text)?.[1];
+  return table === undefined ? `SQL ${verb}` : `SQL ${verb} ${table}`;
 }
 
 /** How to reach a database, without what a person may not see. */

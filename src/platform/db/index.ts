@@ -3,7 +3,8 @@ import type { EntitySchema } from "@mikro-orm/core";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { appPool } from "./connection.ts";
+import { tracing, withSpan } from "../tracing.ts";
+import { appPool, spanFacts } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
 import { mapFailure } from "./failure.ts";
 import { migrationTable } from "./migrator.ts";
@@ -71,7 +72,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
 
   async function prepared<R extends object>(name: string, text: string, params: readonly unknown[]): Promise<R[]> {
     try {
-      return (await hot.query<R>({ name, text, values: params as unknown[] })).rows;
+      // The span is made here: a statement that waits for a connection is sent from where that was freed.
+      const answer = tracing() ? withSpan(`SQL ${name}`, () => hot.query<R>({ name, text, values: params as unknown[] }), spanFacts) : hot.query<R>({ name, text, values: params as unknown[] });
+      return (await answer).rows;
     } catch (error) {
       throw mapFailure(error);
     }

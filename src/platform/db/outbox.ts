@@ -10,6 +10,8 @@ export interface OutboxRow {
   attempts: number;
   createdAt: Date;
   expiresAt: Date | null;
+  /** Trace of the request that wrote it (W3C Trace Context); null where none was recorded. */
+  traceparent: string | null;
 }
 
 /** A row that was given up because its time was over. */
@@ -55,9 +57,9 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
          order by available_at, id limit $3 for update skip locked
        ), claimed as (
          update outbox set available_at = $4, attempts = outbox.attempts + 1 from due where outbox.id = due.id
-         returning outbox.id, topic, payload, attempts, created_at, expires_at
+         returning outbox.id, topic, payload, attempts, created_at, expires_at, traceparent
        )
-       select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt" from claimed order by id`,
+       select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt", traceparent from claimed order by id`,
       [now(), topics, limit, now(leaseMs)]),
 
     async extend(ids, leaseMs) {

@@ -5,6 +5,7 @@ import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { isRetryable, mapFailure } from "./failure.ts";
+import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
 import type { OnBehalf, OutboxMessage, Tx } from "./types.ts";
 
@@ -41,6 +42,7 @@ export function createTransaction(deps: TransactionDeps) {
 async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T> {
   const em = deps.orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
   const gathered: Gathered = { messages: [], actions: [] };
+  onBehalf?.signal?.throwIfAborted();
   await em.begin();
   let result: T;
   try {
@@ -49,13 +51,15 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBe
     await em.flush();
     if (gathered.messages.length > 0) await insertOutbox(tx, deps.clock, gathered.messages);
     await onBehalf?.effect?.commit(tx);
+    onBehalf?.signal?.throwIfAborted();
     await em.commit();
   } catch (error) {
     // A rollback that fails has lost its connection, and with it the transaction.
     await em.rollback().catch((cause: unknown) => deps.log.debug({ err: cause }, "rollback failed"));
     throw error;
   }
-  afterwards(deps, gathered);
+  if (tracing()) withoutTrace(() => afterwards(deps, gathered));
+  else afterwards(deps, gathered);
   return result;
 }
 

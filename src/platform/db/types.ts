@@ -29,10 +29,12 @@ export interface Effect {
   commit(tx: Tx): Promise<void>;
 }
 
-/** Whoever a transaction is run for; a `Caller` is one. */
+/** Whoever a transaction is run for; a `Caller` is one, and so is a `RequestInfo` where there is no caller. */
 export interface OnBehalf {
   /** Set when the request carries an Idempotency-Key. */
   readonly effect?: Effect | undefined;
+  /** Set when the request carries a deadline. Once it is aborted nothing more is committed. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The database as domains see it. */
@@ -45,7 +47,8 @@ export interface Database {
    * Without the database, or when it is too slow, the error is `unavailable` (503).
    *
    * Pass the caller as `onBehalf` to the one transaction that makes a POST's effect, so that its
-   * Idempotency-Key is spent in that transaction; not to transactions that record a refusal.
+   * Idempotency-Key is spent in that transaction; not to transactions that record a refusal. Pass the request info of a
+   * public rpc in its place: for both, a deadline that passes before COMMIT rolls back and rejects with the signal's reason.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T>;
   /** Reads with a fresh identity map outside an explicit transaction. */

@@ -1,6 +1,8 @@
 import { Agent } from "undici";
 import type { Dispatcher } from "undici";
 import { decodeBounded, readBounded } from "./body.ts";
+import { withSpan } from "../tracing.ts";
+import type { Note } from "../tracing.ts";
 import { createConnector } from "./connector.ts";
 import { OutgoingError, outgoingError } from "./failure.ts";
 import { createGuard } from "./guard.ts";
@@ -61,6 +63,7 @@ const maxInformational = 16;
 /**
  * undici behind a connect step of our own (decisions 11.5). HTTP/1.1; follows no redirects, reads no proxy
  * variables, asks for no content coding; every connection, also one used again, leads to an address that was vetted.
+ * A call is a span of the present trace, but `traceparent` is not sent: whoever owns the URL is told nothing of our requests.
  */
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { resolve, ca, userAgent = "Atrium/1", connectTimeoutMs = 5_000, connectionsPerOrigin = 32 } = options;
@@ -97,26 +100,34 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     return { status: answer.statusCode, headers, ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)) };
   }
 
+  async function send(url: URL, request: OutgoingRequest, note: Note): Promise<OutgoingResponse> {
+    const started = performance.now();
+    const stop = new AbortController();
+    const cancel = (): void => stop.abort(request.signal?.reason);
+    request.signal?.addEventListener("abort", cancel, { once: true });
+    const timer = setTimeout(() => stop.abort(new OutgoingError("timeout")), request.timeoutMs ?? 15_000);
+    try {
+      const answer = await exchange(url, request, stop);
+      note({ "http.response.status_code": answer.status });
+      return { ...answer, durationMs: Math.round(performance.now() - started) };
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      throw stop.signal.aborted ? outgoingError(stop.signal.reason) : outgoingError(error);
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener("abort", cancel);
+    }
+  }
+
   return {
     vetUrl: (url, field) => guard.vetUrl(url, field),
     async request(request) {
-      const started = performance.now();
       request.signal?.throwIfAborted();
       if (guard.vetUrl(request.url) !== undefined) throw new OutgoingError("refused_address");
-      const stop = new AbortController();
-      const cancel = (): void => stop.abort(request.signal?.reason);
-      request.signal?.addEventListener("abort", cancel, { once: true });
-      const timer = setTimeout(() => stop.abort(new OutgoingError("timeout")), request.timeoutMs ?? 15_000);
-      try {
-        const answer = await exchange(new URL(request.url), request, stop);
-        return { ...answer, durationMs: Math.round(performance.now() - started) };
-      } catch (error) {
-        request.signal?.throwIfAborted();
-        throw stop.signal.aborted ? outgoingError(stop.signal.reason) : outgoingError(error);
-      } finally {
-        clearTimeout(timer);
-        request.signal?.removeEventListener("abort", cancel);
-      }
+      const url = new URL(request.url);
+      // Neither path nor query: they may hold secrets.
+      const facts = { "http.request.method": request.method, "server.address": url.hostname, "server.port": Number(url.port) || (url.protocol === "https:" ? 443 : 80) };
+      return withSpan(`HTTP ${request.method}`, (note) => send(url, request, note), facts);
     },
     async close(graceMs = 5_000) {
       if (agent.closed || agent.destroyed) return;

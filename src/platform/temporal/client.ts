@@ -3,6 +3,7 @@ import { lazyConnection } from "./connection.ts";
 import type { TemporalTarget } from "./connection.ts";
 import { temporalFailure } from "./failure.ts";
 import { namespaceHealth } from "./health.ts";
+import { clientTrace } from "./trace.ts";
 
 /** A workflow to start. Its id is made from the business id, so that starting twice is starting once. */
 export interface StartWorkflow {
@@ -35,7 +36,7 @@ const HEALTH_MS = 2000;
  */
 export function createTemporalClient(target: TemporalTarget): TemporalClient {
   const connection = lazyConnection(target);
-  const { workflow } = new Client({ connection, namespace: target.namespace });
+  const { workflow } = new Client({ connection, namespace: target.namespace, interceptors: { workflow: [clientTrace] } });
 
   async function call<T>(what: string, work: () => Promise<T>, expected: (error: unknown) => T | undefined): Promise<T> {
     try {
