@@ -9,6 +9,7 @@ import { WEBHOOK_RETRY, webhookEntities } from "./domains/webhooks/index.ts";
 import type { WebhookRetry } from "./domains/webhooks/index.ts";
 import { composeDomains } from "./compose/domains.ts";
 import type { Domains } from "./compose/domains.ts";
+import { composeObservation } from "./compose/observation.ts";
 import { composeServer } from "./compose/server.ts";
 import { migrations } from "./migrations/index.ts";
 import type { App, Infrastructure } from "./platform/app.ts";
@@ -106,10 +107,13 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,
     activities: { ...domains.marketplace.activities, ...domains.webhooks.activities, ...domains.keys.activities },
+    clock,
     log,
     graceMs: 5_000,
   });
-  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, outbox, domains, temporal, metrics, mailbox, idempotency, limiter }) : undefined;
+  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, domains, temporal, metrics, mailbox, idempotency, limiter }) : undefined;
+  const work = works ? { dispatcher, worker, pump: domains.webhooks.pump } : undefined;
+  const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
   const tidying = createTidying({
     log,
     tasks: {
@@ -133,6 +137,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 
   return {
     async start() {
+      await observation.start();
       const bootstrapped = await whileUnavailable(first, START_MS);
       if (works) {
         unlisten = database.onOutbox(() => dispatcher.nudge());
@@ -152,7 +157,9 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       if (works) await stopWorking(Math.max(1_000, until - performance.now()));
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();
+      await observation.closeMetrics();
       await database.close();
+      await observation.stopTracing();
     },
   };
 }

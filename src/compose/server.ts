@@ -2,7 +2,7 @@ import type { Domains } from "./domains.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
-import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
+import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
 import { FLATBUFFERS, encodeInviteRegistration } from "../domains/signin/index.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
@@ -25,7 +25,6 @@ export interface ServerParts {
   clock: Clock;
   log: Log;
   database: OpenDatabase;
-  outbox: Outbox;
   domains: Domains;
   temporal: TemporalClient;
   metrics: Metrics;
@@ -48,17 +47,10 @@ function createReadiness({ database, temporal, clock }: Pick<ServerParts, "datab
   };
 }
 
-function gauges({ metrics, database, outbox }: Pick<ServerParts, "metrics" | "database" | "outbox">): void {
-  metrics.gauge("atrium_outbox_oldest_age_seconds", "How long the oldest due message of the outbox has been waiting.", async () => (await outbox.oldestAge()) / 1_000);
-  metrics.gauge("atrium_database_connections", "Connections to PostgreSQL.", () => Object.values(database.pools()).reduce((sum, pool) => sum + pool.total, 0));
-  metrics.gauge("atrium_database_waiting", "Calls that wait for a connection to PostgreSQL.", () => Object.values(database.pools()).reduce((sum, pool) => sum + pool.waiting, 0));
-}
-
 /** The server over the composed domains. */
 export function composeServer(parts: ServerParts): Server {
   const { config, domains, log, metrics, mailbox } = parts;
   const readiness = createReadiness(parts);
-  gauges(parts);
   const pages: PlainHandler[] = [readyzPage(readiness), landingPages, ...(mailbox === undefined || !config.development ? [] : [mailboxPages(mailbox.list)])];
   const proxies = parseTrustedProxies(config.trustedProxies);
   return createServer({

@@ -1,6 +1,9 @@
 import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import type { NativeConnectionOptions } from "@temporalio/worker";
+import type { ActivityInterceptorsFactory, NativeConnectionOptions } from "@temporalio/worker";
+import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import { traceparentOf } from "../platform/temporal/trace.ts";
+import { handleTraced, tracing } from "../platform/tracing.ts";
 import { workflowBundle } from "./bundle.ts";
 
 /** Settings of {@link createTemporalWorker}. */
@@ -9,6 +12,7 @@ export interface TemporalWorkerOptions {
   namespace: string;
   taskQueue: string;
   activities: object;
+  clock: Clock;
   log: Log;
   /** Longest wait for running activities at shutdown, milliseconds. */
   graceMs: number;
@@ -20,6 +24,8 @@ export interface TemporalWorker {
   stop(): Promise<void>;
   /** `ok`, or what is wrong. */
   health(): string;
+  /** How often the server was lost or could not be reached, and when that was last (milliseconds since the epoch, 0: never). */
+  failures(): { count: number; lastAt: number };
 }
 
 const RECONNECT_MS = 1_000;
@@ -44,11 +50,19 @@ function installRuntime(log: Log): void {
   });
 }
 
+/** Activities as spans of the trace that the workflow hands on. */
+const activityTrace: ActivityInterceptorsFactory = ({ info }) => ({
+  inbound: {
+    execute: (input, next) => (tracing() ? handleTraced(`activity ${info.activityType}`, traceparentOf(input.headers), () => next(input)) : next(input)),
+  },
+});
+
 /** Polls the task queue with every workflow and activity of the program. */
 export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { log } = options;
   let stopping = false;
   let health = "not connected";
+  const failures = { count: 0, lastAt: 0 };
   let worker: Worker | undefined;
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
@@ -62,6 +76,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         taskQueue: options.taskQueue,
         workflowBundle: { codePath: await workflowBundle() },
         activities: options.activities,
+        interceptors: { activity: [activityTrace] },
         shutdownGraceTime: options.graceMs,
         shutdownForceTime: options.graceMs + 1_000,
       });
@@ -81,6 +96,8 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         await runOnce();
       } catch (error) {
         health = error instanceof Error ? error.message : "failed";
+        failures.count++;
+        failures.lastAt = options.clock.now();
         log.warn({ err: error }, "the Temporal worker lost its server and tries again");
       }
       if (!stopping) {
@@ -104,5 +121,6 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       await loop;
     },
     health: () => health,
+    failures: () => ({ ...failures }),
   };
 }
