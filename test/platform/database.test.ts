@@ -88,10 +88,15 @@ describe("transaction", () => {
   test("a deadlock and a lost optimistic lock run the work again", async () => {
     await database.transaction((tx) => tx.query("insert into notes (id, text) values (21, 'a'), (22, 'b')"));
     let runs = 0;
+    // Each holds its first row before either asks for its second, however slow the machine.
+    let holding = 0;
+    let bothHold: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (bothHold = resolve));
     const both = (first: number, second: number) => database.transaction(async (tx) => {
       runs++;
       await tx.query("update notes set version = version + 1 where id = $1", [first]);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (++holding === 2) bothHold();
+      await held;
       await tx.query("update notes set version = version + 1 where id = $1", [second]);
     });
     await Promise.all([both(21, 22), both(22, 21)]);
