@@ -1,6 +1,7 @@
 import { createMemberships } from "./memberships.ts";
 import { createPeople } from "./people.ts";
 import type { UsersDeps } from "./people.ts";
+import { createPictures } from "./pictures.ts";
 
 export { Person } from "./entities.ts";
 export { userErrors } from "./errors.ts";
@@ -10,9 +11,9 @@ export type { LoginRow } from "./store.ts";
 export { profileRpc, usersLoginRpc } from "./rpc.ts";
 export { readUsername } from "./rules.ts";
 
-/** People, their profiles and their memberships. */
+/** People, their profiles, pictures and memberships. */
 export function createUsers(deps: UsersDeps) {
-  return { people: createPeople(deps), memberships: createMemberships(deps) };
+  return { people: createPeople(deps), memberships: createMemberships(deps), pictures: createPictures(deps) };
 }
 
 /** People as other domains see them. */

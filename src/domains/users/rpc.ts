@@ -12,14 +12,23 @@ export function usersLoginRpc({ people }: Users): Partial<ServiceImpl<typeof Log
   };
 }
 
-/** Profiles: what of the users area is about the caller. */
-export function profileRpc({ people }: Users): Partial<ServiceImpl<typeof UsersService>> {
+/** A picture is an image and nothing else, for the caller alone, and checked again each time it is used. */
+const pictureHeaders = { "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, no-cache" };
+
+/** Profiles and pictures: what of the users area is about people themselves. */
+export function profileRpc({ people, pictures }: Users): Partial<ServiceImpl<typeof UsersService>> {
   return {
     getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
     updateProfile: async ({ firstName, phone }, context) => {
       await people.updateProfile(caller(context), { firstName, phone });
       return { status: "ok" };
     },
+    getPicture: async ({ userUuid }, context) => {
+      const { contentType, etag, image } = await pictures.find(caller(context), userUuid);
+      for (const [name, value] of Object.entries({ etag, ...pictureHeaders })) context.responseHeader.set(name, value);
+      return { contentType, data: image };
+    },
+    setPicture: async ({ body }, context) => pictures.set(caller(context), Buffer.from(body?.data ?? [])),
   };
 }
 
