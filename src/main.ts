@@ -11,6 +11,7 @@ import { systemRandom } from "./platform/random.ts";
 import { readArguments, version } from "./launch/arguments.ts";
 import { firstSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
+import { printStatus } from "./launch/status.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
@@ -37,6 +38,10 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, { databaseOnly: command.run === "migrate" });
   const log = openLog(config);
   const say = config.development ? (line: string) => void process.stdout.write(`${line}\n`) : (line: string) => log.info(line);
+  if (command.run === "status") {
+    process.exitCode = await printStatus(config, log, (text) => process.stdout.write(text));
+    return;
+  }
   const running: Running = { config, log, say };
   const stop = listenForStop(
     (error) => log.fatal({ err: error }, "an error nobody caught"),

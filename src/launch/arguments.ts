@@ -4,7 +4,7 @@ import { StartError } from "../platform/embedded/start-error.ts";
 import type { Role } from "../platform/app.ts";
 
 /** What the command line asks for. */
-export type Command = { run: Role | "migrate" } | { print: string };
+export type Command = { run: Role | "migrate" | "status" } | { print: string };
 
 const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
 
@@ -14,6 +14,8 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   serve     the API: REST, Connect, gRPC and gRPC-Web on one port
   worker    background work: outbox and Temporal workflows
   migrate   bring the database up to date, then exit
+  status    what is stuck and why, in a service that runs: outbox, deliveries,
+            installs, database and Temporal; exits 1 when something is
 
   --help, --version
 
@@ -37,12 +39,12 @@ export function readArguments(argv: readonly string[]): Command {
     if (rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(`${(error as Error).message}; roles are all, serve, worker and migrate, see --help.`);
+    throw new StartError(`${(error as Error).message}; roles are all, serve, worker, migrate and status, see --help.`);
   }
 }
 
-function isRole(text: string): text is Role | "migrate" {
-  return ["all", "serve", "worker", "migrate"].includes(text);
+function isRole(text: string): text is Role | "migrate" | "status" {
+  return ["all", "serve", "worker", "migrate", "status"].includes(text);
 }
 
 /** The program's version, from package.json. */

@@ -6,13 +6,15 @@ import type { MarketplaceDeps } from "./deps.ts";
 import { createInstalls } from "./installs.ts";
 import { createProvisioning } from "./provisioning.ts";
 import { createWatch } from "./watch.ts";
-import { activeAppSlugs, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
+import { activeAppSlugs, factsOf, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
 export { INSTALL_CHANGED } from "./events.ts";
 export type { InstallChanged } from "./events.ts";
 export { appAccessRpc, buyerRpc, publisherRpc } from "./rpc.ts";
+export { stuckInstalls } from "./store.ts";
+export type { StuckInstall } from "./store.ts";
 export type { InstallActivities } from "./activities.ts";
 
 /** The marketplace: apps, the catalogue, installs and what drives them. */
@@ -34,6 +36,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     publishedBy,
     /** Apps whose admin claims issued at a time are void by a later key rotation. */
     voidedApps: (appIds: readonly string[], issuedAtMs: number) => voidedApps(deps.database, appIds, issuedAtMs),
+    /** Apps by slug, with a person's grant and an organization's active install of each, for entitlement checks. */
+    factsOf: (slugs: readonly string[], userUuid: string | null, orgUuid: string | null) => factsOf(deps.database, slugs, userUuid, orgUuid),
     /** Slugs of apps. */
     slugsOf: (appIds: readonly string[]) => slugsOf(deps.database, appIds),
   };

@@ -92,6 +92,18 @@ export async function slugsOf(database: Pick<Database, "prepared">, appIds: read
   return rows.map((row) => row.slug);
 }
 
+/** The apps of these slugs, with the grant a person has of each and the active install of an organization. */
+export function factsOf(
+  database: Pick<Database, "prepared">, slugs: readonly string[], userUuid: string | null, orgUuid: string | null,
+): Promise<{ slug: string; appId: string; grantId: string | null; installId: string | null }[]> {
+  const sql = `select a.slug, a.app_id as "appId", g.grant_id as "grantId", i.install_id as "installId"
+    from apps a
+    left join app_admins g on g.app_id = a.app_id and g.user_uuid = $2
+    left join installs i on i.app_id = a.app_id and i.org_uuid = $3 and i.status = 'active'
+    where a.slug = any($1)`;
+  return database.prepared("app-facts", sql, [slugs, userUuid, orgUuid]);
+}
+
 /** Which of these apps had their signing key rotated at or after `issuedAtMs`, milliseconds since the epoch (decisions 6.5). */
 export async function voidedApps(database: Pick<Database, "prepared">, appIds: readonly string[], issuedAtMs: number): Promise<ReadonlySet<string>> {
   const rows = await database.prepared<{ app_id: string }>(
@@ -181,5 +193,26 @@ export async function keepCloudTarget(tx: Tx, targetId: string, install: Install
   await tx.query(
     "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, $4, $5, 'active', $6) on conflict (install_id) do nothing",
     [targetId, install.installId, install.orgUuid, target.provider, target.region, at],
+  );
+}
+
+/** An install that is under way for long. */
+export interface StuckInstall {
+  install_id: string;
+  slug: string;
+  status: string;
+  since: Date;
+  /** Newest line of its timeline. */
+  last: string | null;
+}
+
+/** Installs whose publisher was asked for something before `before` and has not settled it, oldest first. */
+export function stuckInstalls(database: Pick<Database, "prepared">, before: Date, limit: number): Promise<StuckInstall[]> {
+  return database.prepared<StuckInstall>(
+    "installs-stuck",
+    `select i.install_id, a.slug, i.status, i.step_since as since,
+       (select t.event || ': ' || t.detail from install_timeline t where t.install_id = i.install_id order by t.id desc limit 1) as last
+     from installs i join apps a using (app_id) where i.step is not null and i.step_since < $1 order by i.step_since limit $2`,
+    [before, limit],
   );
 }

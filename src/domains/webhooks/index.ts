@@ -13,6 +13,8 @@ export type { WebhookDeps } from "./deps.ts";
 export { webhookEntities } from "./entities.ts";
 export { WEBHOOK_RETRY } from "./events.ts";
 export type { Announcement, WebhookEventType, WebhookRetry } from "./events.ts";
+export { openDeliveries } from "./queue-store.ts";
+export type { OpenEndpoint } from "./queue-store.ts";
 export { webhookSecretRpc, webhooksRpc } from "./rpc.ts";
 
 /** Outgoing webhooks: endpoints, what they are told, and how it gets there. */

@@ -107,3 +107,25 @@ export async function purgeEvents(database: Pick<Database, "prepared">, before: 
   const rows = await database.prepared("webhooks-purge", "delete from webhook_events where event_id in (select event_id from webhook_events where created_at < $1 limit 5000) returning 1 as one", [before]);
   return rows.length;
 }
+
+/** An endpoint with deliveries that are open. */
+export interface OpenEndpoint {
+  url: string;
+  open: number;
+  failing_since: Date | null;
+  /** What the newest failed attempt met. */
+  last_error: string | null;
+}
+
+/** Endpoints with open deliveries, most first. */
+export function openDeliveries(database: Pick<Database, "prepared">, limit: number): Promise<OpenEndpoint[]> {
+  return database.prepared<OpenEndpoint>(
+    "webhooks-open",
+    `select w.url, count(*)::int as open, w.failing_since,
+       (select coalesce(a.attempts->-1->>'error', 'HTTP ' || (a.attempts->-1->>'status_code'))
+        from webhook_deliveries a where a.webhook_id = w.webhook_id and a.status = 'pending' and a.tries > 0 order by a.next_attempt_at limit 1) as last_error
+     from webhook_deliveries d join webhooks w using (webhook_id) where d.status = 'pending'
+     group by w.webhook_id order by open desc limit $1`,
+    [limit],
+  );
+}

@@ -85,7 +85,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   }
 
   const supervised = await supervise({ name: "PostgreSQL", start, log: options.log, onFatal: options.onFatal });
-  const url = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+  const url = (database: string) => embeddedUrl(port, password, database);
   try {
     await makeDatabase(url("postgres"));
   } catch (error) {
@@ -104,6 +104,11 @@ function nativeFolder(): string {
   } catch (error) {
     throw new StartError(`There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to a PostgreSQL of yours.`, error);
   }
+}
+
+/** Connection string of an embedded server's superuser. */
+export function embeddedUrl(port: number, password: string, database: string = DATABASE): string {
+  return `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
 /** initdb beside the final place, then a rename: a crash in between leaves nothing half made. */

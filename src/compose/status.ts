@@ -1,0 +1,60 @@
+import { stuckInstalls } from "../domains/marketplace/index.ts";
+import { openDeliveries } from "../domains/webhooks/index.ts";
+import { migrations } from "../migrations/index.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createOutbox, openDatabase } from "../platform/db/index.ts";
+import type { OpenDatabase } from "../platform/db/index.ts";
+import type { Log } from "../platform/log.ts";
+import { createTemporalClient } from "../platform/temporal/client.ts";
+import type { TemporalTarget } from "../platform/temporal/connection.ts";
+
+/** An outbox message that has been waiting longer than this, or an install under way longer, is worth a look. */
+const LATE_MS = 60_000;
+const SLOW_INSTALL_MS = 10 * 60_000;
+const SHOWN = 20;
+
+/** What an operator sees. */
+export interface Status {
+  lines: string[];
+  /** Nothing is stuck and everything is reachable. */
+  healthy: boolean;
+}
+
+function age(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms / 1_000)} s`;
+  return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+const line = (name: string, text: string): string => `${name.padEnd(12)} ${text}`;
+
+async function work(database: OpenDatabase): Promise<Status> {
+  const outbox = createOutbox({ database, clock: systemClock });
+  const now = systemClock.now();
+  const [oldest, topics, endpoints, installs] = await Promise.all([
+    outbox.oldestAge(), outbox.counts(), openDeliveries(database, SHOWN), stuckInstalls(database, new Date(now - SLOW_INSTALL_MS), SHOWN),
+  ]);
+  const lines = [line("outbox", topics.length === 0 ? "empty" : `oldest due message waits ${age(oldest)}`)];
+  for (const { topic, rows, failing } of topics) lines.push(line("", `${topic}: ${rows} waiting${failing > 0 ? `, ${failing} tried before` : ""}`));
+  lines.push(line("deliveries", endpoints.length === 0 ? "none open" : `${endpoints.length}${endpoints.length === SHOWN ? " or more" : ""} endpoints have open ones`));
+  for (const { url, open, failing_since: since, last_error: error } of endpoints) {
+    lines.push(line("", `${url}: ${open} open${since === null ? "" : `, failing for ${age(now - since.getTime())}`}${error === null ? "" : ` (${error})`}`));
+  }
+  lines.push(line("installs", installs.length === 0 ? `none under way for more than ${age(SLOW_INSTALL_MS)}` : `${installs.length}${installs.length === SHOWN ? " or more" : ""} under way for long`));
+  for (const { install_id: id, slug, status, since, last } of installs) lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
+  return { lines, healthy: oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failing_since === null) && installs.length === 0 };
+}
+
+/** Asks database and Temporal what is stuck and why. Starts nothing, changes nothing. */
+export async function readStatus(servers: { databaseUrl: string; temporal: TemporalTarget }, log: Log): Promise<Status> {
+  const database = await openDatabase({ url: servers.databaseUrl, entities: [], migrations, clock: systemClock, log });
+  const temporal = createTemporalClient(servers.temporal);
+  try {
+    const [ready, workflows] = await Promise.all([database.ready(), temporal.health()]);
+    const reachable = [line("database", ready.database), line("migrations", ready.migrations), line("temporal", workflows)];
+    if (ready.database !== "ok" || ready.migrations !== "ok") return { lines: reachable, healthy: false };
+    const { lines, healthy } = await work(database);
+    return { lines: [...reachable, ...lines], healthy: healthy && workflows === "ok" };
+  } finally {
+    await Promise.all([database.close(), temporal.close()]);
+  }
+}
