@@ -120,12 +120,14 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       sessions: domains.sessions.tidy,
       mailedTokens: domains.signin.tidy,
       webhookEvents: domains.webhooks.tidy,
+      plans: domains.operatorConfig.tidy,
+      auditEvents: domains.auditChain.purgeDaily,
       idempotency: idempotency.purge,
       limits: limiter.purge,
     },
   });
   let unlisten = (): void => undefined;
-  const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), worker.stop()]);
+  const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), domains.auditChain.linker.stop(), worker.stop()]);
 
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
@@ -143,6 +145,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         unlisten = database.onOutbox(() => dispatcher.nudge());
         dispatcher.start();
         domains.webhooks.pump.start();
+        domains.auditChain.linker.start();
         worker.start();
         tidying.start();
       }

@@ -9,14 +9,14 @@ import type { GuardedClient } from "../platform/outgoing/client.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import type { Random } from "../platform/random.ts";
 import { createAccess, createAdministration } from "../domains/access/index.ts";
-import { actorOf, createAudit } from "../domains/audit/index.ts";
+import { actorOf, createAudit, createAuditChain } from "../domains/audit/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createKeys } from "../domains/keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
 import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
 import { createMfa } from "../domains/mfa/index.ts";
 import type { Continuation } from "../domains/mfa/index.ts";
-import { createOrgs } from "../domains/orgs/index.ts";
+import { createOperatorConfig, createOrgs } from "../domains/orgs/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
 import { ACCEPT_INVITATION, createSignin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
@@ -78,6 +78,7 @@ export function composeDomains(ground: Ground) {
       grantedApps: (tx, userUuid) => market().grantedApps(tx, userUuid),
       publishedBy: (tx, orgUuid) => market().publishedBy(tx, orgUuid),
       slugsOf: (appIds) => market().slugsOf(appIds),
+      factsOf: (slugs, userUuid, orgUuid) => market().factsOf(slugs, userUuid, orgUuid),
     },
   });
   const keys = createKeys({
@@ -85,6 +86,8 @@ export function composeDomains(ground: Ground) {
     announce: (tx, event) => tell().announce(tx, event),
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
+  const auditChain = createAuditChain({ database, clock, log, sealer, audit, keys: keys.signing });
+  const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
     database, clock, random, log, sealer, audit, access, keys,
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
@@ -166,7 +169,7 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, access, administration, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
+  return { orgs, users, audit, auditChain, operatorConfig, access, administration, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
 }
 
 /** Every domain, built. */

@@ -11,7 +11,7 @@ import { credentialsRpc } from "../domains/credentials/index.ts";
 import { keysLoginRpc, signingKeysRpc } from "../domains/keys/index.ts";
 import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
-import { orgsLoginRpc } from "../domains/orgs/index.ts";
+import { operatorConfigRpc, orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
 import { invitationsRpc, inviteLoginRpc, passwordRpc, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
@@ -24,7 +24,7 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, administration, audit, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
+  const { access, administration, audit, auditChain, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
@@ -33,13 +33,13 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     mfaRpc(mfa),
     stepUpRpc(mfa),
     sessionsRpc(sessions),
-    auditRpc(audit),
+    auditRpc(audit, auditChain),
     signingKeysRpc(keys),
     publisherRpc(marketplace),
     buyerRpc(marketplace),
     webhooksRpc(webhooks),
     registration(CredentialsService, { ...credentialsRpc(credentials), ...webhookSecretRpc(webhooks) }),
-    registration(OperatorService, operatorRpc(operator)),
+    registration(OperatorService, { ...operatorRpc(operator), ...operatorConfigRpc(domains.operatorConfig) }),
   ];
 }
 

@@ -8,6 +8,7 @@ import { people } from "./0006-people.ts";
 import { webhookDeliveries } from "./0007-webhooks.ts";
 import { devicesAndCodes } from "./0008-devices.ts";
 import { credentialTables } from "./0009-credentials.ts";
+import { auditChain } from "./0010-audit-chain.ts";
 import { trace } from "./0011-trace.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -21,5 +22,6 @@ export const migrations: readonly MigrationObject[] = [
   webhookDeliveries,
   devicesAndCodes,
   credentialTables,
+  auditChain,
   trace,
 ];

@@ -115,10 +115,10 @@ export function isAuditEventType(type: string): type is AuditEventType {
 
 /** Who did it, as the wider log shows it. */
 export interface Actor {
-  /** Kind of principal: `user`, `api_key`, `automation_token`, `svid`. */
+  /** Kind of principal: `user`, `api_key`, `automation_token`, `svid`, `scim_token`, `system`. */
   type: string;
-  /** Id of the principal. */
-  id: string;
+  /** Id of the principal; null for `system`. */
+  id: string | null;
   /** Address of a person, null otherwise. */
   email: string | null;
 }

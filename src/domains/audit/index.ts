@@ -1,16 +1,28 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import type { AuditEvent } from "./events.ts";
+import { createExport } from "./export.ts";
+import { createHeads } from "./heads.ts";
+import type { HeadKeys } from "./heads.ts";
+import { createLinker } from "./linker.ts";
+import type { LinkerDeps } from "./linker.ts";
+import { createPurge } from "./purge.ts";
 import { createReadEvents } from "./read-events.ts";
 import type { ReadEventsDeps } from "./read-events.ts";
 import { appendEvent } from "./store.ts";
+import { createVerify } from "./verify.ts";
 
 export type { Actor, AuditEvent, AuditEventType, AuditRecord, AuthEventType } from "./events.ts";
 export { administrativeEventTypes, authEventTypes, isAuditEventType, isAuthEventType } from "./events.ts";
 export { actorOf } from "./actor.ts";
 export type { EventPage, EventQuery } from "./read-events.ts";
+export type { Verification } from "./verify.ts";
+export { verifyExport } from "./verify-export.ts";
+export type { ProofResult } from "./proof.ts";
 export { auditRpc } from "./rpc.ts";
 
 /** What the audit log is made of. */
@@ -39,3 +51,27 @@ export function createAudit(deps: AuditDeps) {
 
 /** The audit log as other domains see it. */
 export type Audit = ReturnType<typeof createAudit>;
+
+/** What the hash chain is made of. */
+export interface AuditChainDeps extends LinkerDeps {
+  log: Log;
+  /** Seals heads with the instance key. */
+  sealer: Sealer;
+  keys: HeadKeys;
+  audit: Pick<Audit, "record">;
+}
+
+/** The hash chain over the log: linking, verification, export and purge. */
+export function createAuditChain({ sealer, keys, audit, ...deps }: AuditChainDeps) {
+  const heads = createHeads({ sealer, keys });
+  const linker = createLinker(deps, heads);
+  return {
+    linker,
+    ...createVerify(deps, linker, heads),
+    ...createExport({ ...deps, record: audit.record }, linker, heads),
+    ...createPurge({ ...deps, record: audit.record }, linker),
+  };
+}
+
+/** The hash chain as the server and the worker see it. */
+export type AuditChain = ReturnType<typeof createAuditChain>;

@@ -4,7 +4,8 @@ import { auditErrors } from "./errors.ts";
 import { isAuditEventType, isAuthEventType } from "./events.ts";
 import type { AuditRecord } from "./events.ts";
 import { askedScope, mayRead, parseRange } from "./rules.ts";
-import { countEvents, findEvent, pageOfEvents } from "./store.ts";
+import { countEvents } from "./count-store.ts";
+import { findEvent, pageOfEvents } from "./store.ts";
 
 /** What is asked of a list; empty strings count as absent. */
 export interface EventQuery {

@@ -43,3 +43,6 @@ export function askedScope(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, 
 export function mayRead(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, orgUuid: string | null): boolean {
   return caller.isPlatformAdmin || (orgUuid !== null && orgUuid === caller.orgUuid);
 }
+
+/** No event is removed before it is this old. */
+export const SHORTEST_RETENTION_MS = 90 * 86_400_000;

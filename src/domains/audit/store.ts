@@ -2,12 +2,17 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import { isAuthEventType } from "./events.ts";
 import type { Actor, AuditEvent, AuditRecord } from "./events.ts";
 
+// The event waits to be linked from the moment it can be seen.
 const insertEvent = `
-  insert into audit_events (event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata,
-    actor, resource_type, resource_id, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  with added as (
+    insert into audit_events (event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata,
+      actor, resource_type, resource_id, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning sequence, org_uuid
+  )
+  insert into audit_pending (org_key, event_sequence)
+  select coalesce(org_uuid, '00000000-0000-0000-0000-000000000000'), sequence from added`;
 
-/** Appends an event. */
+/** Appends an event and queues it for the hash chain. */
 export async function appendEvent(tx: Tx, eventId: string, at: Date, event: AuditEvent): Promise<void> {
   await tx.query(insertEvent, [
     eventId,
@@ -39,7 +44,8 @@ export interface EventFilter {
   to?: Date | undefined;
 }
 
-interface EventRow {
+/** An event as the table has it. */
+export interface EventRow {
   event_id: string;
   type: string;
   outcome: string;
@@ -54,7 +60,8 @@ interface EventRow {
   created_at: Date;
 }
 
-const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor, resource_type, resource_id, created_at`;
+/** The columns of {@link EventRow}. */
+export const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor, resource_type, resource_id, created_at`;
 
 /** One page of events, newest first. */
 export async function pageOfEvents(database: Database, filter: EventFilter, limit: number, offset: number): Promise<AuditRecord[]> {
@@ -65,13 +72,6 @@ export async function pageOfEvents(database: Database, filter: EventFilter, limi
   return rows.map(toRecord);
 }
 
-/** How many events a filter lets through. */
-export async function countEvents(database: Database, filter: EventFilter): Promise<number> {
-  const { branches, params, shape } = select(filter, "1");
-  const rows = await database.prepared<{ n: string }>(`audit_count_${shape}`, `select count(*) as n from (${branches}) e`, params);
-  return Number(rows[0]?.n ?? 0);
-}
-
 /** One event by its id; `authOnly` hides administrative actions. */
 export async function findEvent(database: Database, eventId: string, authOnly: boolean): Promise<AuditRecord | undefined> {
   const sql = `select ${columns} from audit_events where event_id = $1 and (is_auth or not $2)`;
@@ -80,7 +80,7 @@ export async function findEvent(database: Database, eventId: string, authOnly: b
 }
 
 /** One branch an organization, so that each is an index scan in the order of the list. */
-function select(filter: EventFilter, selected: string) {
+function select(filter: EventFilter, selected: string): { branches: string; params: unknown[]; shape: string } {
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
   const shared = [
@@ -101,7 +101,8 @@ function select(filter: EventFilter, selected: string) {
   return { branches: branches.length === 0 ? `select ${selected} from audit_events where false` : branches.join(" union all "), params, shape };
 }
 
-function toRecord(row: EventRow): AuditRecord {
+/** An event as the domain has it. */
+export function toRecord(row: EventRow): AuditRecord {
   return {
     eventId: row.event_id,
     type: row.type,

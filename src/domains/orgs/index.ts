@@ -12,6 +12,8 @@ export { Organization } from "./entities.ts";
 export { orgErrors } from "./errors.ts";
 export { readName } from "./rules.ts";
 export type { OrganizationRow } from "./store.ts";
+export { createOperatorConfig } from "./operator-config.ts";
+export { operatorConfigRpc } from "./operator-rpc.ts";
 export { orgsLoginRpc } from "./rpc.ts";
 
 /** What organizations are made of. */

@@ -1,0 +1,77 @@
+import type { PrintedEvent } from "./chain.ts";
+
+/** A link whose event is not in the export: purged, or outside the time that was asked for. */
+export interface ExportedGap {
+  sequence: number;
+  previous_hash: string;
+  hash: string;
+  event_id: string;
+  created_at: string;
+  payload_hash: string;
+  purged: boolean;
+}
+
+/** An event with its place in the chain; `before` holds the links between the event before it and this one. */
+export type ExportedEvent = PrintedEvent & { sequence: number; previous_hash: string; hash: string; before?: ExportedGap[] };
+
+/** What an export says of itself. */
+export interface ExportSummary {
+  /** Events in it. */
+  total: number;
+  /** Times that were asked for, RFC 3339; null where open. */
+  from: string | null;
+  to: string | null;
+  /** The chain up to the last event of the export, signed; null when there is none or the chain does not hold. */
+  head: { sequence: number; hash: string; signature: string; kid: string; at: string } | null;
+}
+
+/** How events become a file: `open`, then a `row` for each event (`last` for the one that ends it), then `close`. */
+export interface ExportFormat {
+  contentType: string;
+  extension: string;
+  open: string;
+  row(event: ExportedEvent, first: boolean, last: ExportSummary | undefined): string;
+  close(summary: ExportSummary): string;
+}
+
+const columns = ["event_id", "type", "outcome", "user_uuid", "org_uuid", "ip_address", "user_agent", "metadata", "created_at", "actor", "resource_type", "resource_id"] as const;
+
+/** One object; each event on a line of its own. */
+const json: ExportFormat = {
+  contentType: "application/json",
+  extension: "json",
+  open: '{"data":[\n',
+  row: (event, first) => `${first ? "" : ",\n"}${JSON.stringify(event)}`,
+  close: ({ total, from, to, head }) => `\n],${JSON.stringify({ total, from, to, head }).slice(1)}\n`,
+};
+
+/** One event a line; the last has the summary as a further member, `export`. */
+const ndjson: ExportFormat = {
+  contentType: "application/x-ndjson",
+  extension: "ndjson",
+  open: "",
+  row: (event, _first, last) => `${JSON.stringify(last === undefined ? event : { ...event, export: last })}\n`,
+  close: () => "",
+};
+
+/** RFC 4180, without the chain. */
+const csv: ExportFormat = {
+  contentType: "text/csv; charset=utf-8",
+  extension: "csv",
+  open: `${columns.join(",")}\r\n`,
+  row: (event) => `${columns.map((name) => cell(event[name])).join(",")}\r\n`,
+  close: () => "",
+};
+
+/** By the name in `format`. */
+export const exportFormats: Readonly<Record<string, ExportFormat>> = { json, ndjson, csv };
+
+/** The names by media type. */
+export const formatOfMedia: Readonly<Record<string, string>> = { "application/json": "json", "application/x-ndjson": "ndjson", "text/csv": "csv" };
+
+/** A cell: null is empty, an object its JSON text; a spreadsheet must not take it for a formula. */
+function cell(value: unknown): string {
+  const text = value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const harmless = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+  return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}

@@ -1,0 +1,171 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { actorOf } from "./actor.ts";
+import { GENESIS, hashLink, printEvent } from "./chain.ts";
+import * as store from "./chain-store.ts";
+import type { HeadRow, LinkRow } from "./chain-store.ts";
+import { exportFormats, formatOfMedia } from "./export-format.ts";
+import type { ExportedEvent, ExportedGap, ExportFormat, ExportSummary } from "./export-format.ts";
+import type { AuditEvent } from "./events.ts";
+import type { Heads } from "./heads.ts";
+import type { Linker } from "./linker.ts";
+import { parseRange } from "./rules.ts";
+
+/** Events read at a time, and characters sent at a time: the most an export keeps in memory. */
+const PAGE = 500;
+const CHUNK = 64 * 1024;
+/** Links read at a time where their events are of no interest. */
+const LINKS = 10_000;
+
+/** What to export. */
+export interface ExportQuery {
+  orgUuid: string;
+  /** `json`, `csv` or `ndjson`; empty or absent: by media type. */
+  format?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** How the export was asked for. */
+export interface ExportManner {
+  /** What `Accept` chose. */
+  mediaType: string;
+  /** Only its head is wanted: nothing is noted. */
+  dry: boolean;
+}
+
+/** A file on its way. */
+export interface ExportFile {
+  contentType: string;
+  fileName: string;
+  /** At least one, be it empty. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** What exporting needs. */
+export interface ExportDeps {
+  database: Database;
+  clock: Clock;
+  record(tx: Tx, event: AuditEvent): Promise<string>;
+}
+
+type Range = ReturnType<typeof parseRange>;
+
+/** Exports of the wider log of an organization, in the order of its chain. */
+export function createExport({ database, clock, record }: ExportDeps, linker: Linker, heads: Heads) {
+  /** Every event of a range with what lies between. */
+  async function* events(key: string, owner: string, { first, last }: { first: number; last: number }, range: Range): AsyncGenerator<ExportedEvent> {
+    // The link before the first event shows why the export does not begin with the chain.
+    const [earlier] = first > 1 ? await store.bareLinksAfter(database, key, Math.max(0, first - 3), first - 2, 1) : [];
+    let [position, previous] = [Math.max(0, first - 2), earlier?.hash ?? GENESIS];
+    let before: ExportedGap[] = [];
+    while (position < last) {
+      const links = await store.linksAfter(database, key, position, last, PAGE);
+      if (links.length === 0) return;
+      for (const link of links) {
+        const { event, hash } = link;
+        if (event === undefined || !within(event.createdAt, range)) before.push(gapOf(link, previous));
+        else {
+          yield { ...printEvent(event), sequence: link.position, previous_hash: previous, hash, ...(before.length === 0 ? {} : { before }) };
+          before = [];
+        }
+        [position, previous] = [link.position, hash];
+      }
+    }
+  }
+
+  /** The signed end of what is exported. A place before the end is signed when the links from there lead to the end. */
+  async function headAt(key: string, owner: string, position: number, head: HeadRow | undefined): Promise<HeadRow | undefined> {
+    if (head === undefined || position === head.position) return head;
+    const [start] = await store.bareLinksAfter(database, key, position - 1, position, 1);
+    if (start === undefined) return undefined;
+    let [at, previous] = [position, start.hash];
+    while (at < head.position) {
+      const links = await store.bareLinksAfter(database, key, at, head.position, LINKS);
+      if (links.length === 0) return undefined;
+      for (const link of links) {
+        if (link.position !== at + 1 || link.hash !== hashOf(owner, link, previous)) return undefined;
+        [at, previous] = [link.position, link.hash];
+      }
+    }
+    if (previous !== head.hash) return undefined;
+    return database.transaction(async (tx) => heads.sign(await heads.keyOf(tx, owner), { org_uuid: owner, sequence: position, hash: start.hash, at: dateOf(clock).toISOString() }));
+  }
+
+  return {
+    /** Begins an export; throws `invalid_date_range`. Notes it in the log, after the events it holds. */
+    async export(caller: Caller, info: RequestInfo, query: ExportQuery, { mediaType, dry }: ExportManner): Promise<ExportFile> {
+      const range = parseRange(query.from, query.to);
+      const name = query.format === undefined || query.format === "" ? (formatOfMedia[mediaType] ?? "json") : query.format;
+      const format = exportFormats[name] as ExportFormat;
+      const owner = query.orgUuid.toLowerCase();
+      const key = store.chainKey(owner);
+      const ours = await linker.linkAll(owner);
+      const head = ours ? await database.transaction((tx) => store.headOf(tx, key)) : undefined;
+      const span = await store.spanOf(database, key, range.from, range.to, head?.position);
+      const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
+      const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
+      const metadata = { format: name, from, to };
+      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), metadata }));
+      const rows = span === undefined ? none() : events(key, owner, span, range);
+      const day = dateOf(clock).toISOString().slice(0, 10);
+      return {
+        contentType: format.contentType,
+        fileName: `audit-events-${owner}-${day}.${format.extension}`,
+        chunks: chunked(written(format, rows, (total) => ({ total, from, to, head: printHead(end) }))),
+      };
+    },
+  };
+}
+
+/** The text of an export, event by event; one event is held back to know which is the last. */
+async function* written(format: ExportFormat, rows: AsyncIterable<ExportedEvent>, summary: (total: number) => ExportSummary): AsyncGenerator<string> {
+  yield format.open;
+  let total = 0;
+  let held: ExportedEvent | undefined;
+  for await (const row of rows) {
+    if (held !== undefined) yield format.row(held, total === 1, undefined);
+    held = row;
+    total++;
+  }
+  if (held !== undefined) yield format.row(held, total === 1, summary(total));
+  yield format.close(summary(total));
+}
+
+async function* chunked(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  let waiting = "";
+  for await (const text of texts) {
+    waiting += text;
+    if (waiting.length < CHUNK) continue;
+    yield Buffer.from(waiting, "utf8");
+    waiting = "";
+  }
+  yield Buffer.from(waiting, "utf8");
+}
+
+async function* none(): AsyncGenerator<never> {
+  // Nothing in that time.
+}
+
+function within(at: Date, { from, to }: Range): boolean {
+  return (from === undefined || at >= from) && (to === undefined || at < to);
+}
+
+function gapOf({ position, eventId, createdAt, payloadHash, hash, purged }: LinkRow, previous: string): ExportedGap {
+  return { sequence: position, previous_hash: previous, hash, event_id: eventId, created_at: createdAt.toISOString(), payload_hash: payloadHash, purged };
+}
+
+function hashOf(owner: string, { position, eventId, createdAt, payloadHash }: Omit<LinkRow, "event">, previous: string): string {
+  return hashLink({ org_uuid: owner, sequence: position, previous_hash: previous, event_id: eventId, created_at: createdAt.toISOString(), payload_hash: payloadHash });
+}
+
+/** A head as it is shown. */
+export function printHead(head: HeadRow | undefined): ExportSummary["head"] {
+  if (head === undefined) return null;
+  return { sequence: head.position, hash: head.hash, signature: head.signature.toString("base64url"), kid: head.kid, at: head.at.toISOString() };
+}
+
+/** Exports of the log. */
+export type Export = ReturnType<typeof createExport>;

@@ -1,0 +1,65 @@
+import { sign, verify } from "node:crypto";
+import { promisify } from "node:util";
+import type { SigningKey, VerificationKey } from "../../platform/crypto/jwk.ts";
+import type { Sealer } from "../../platform/crypto/sealed.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { headBytes } from "./chain.ts";
+import type { HeadFacts } from "./chain.ts";
+import type { HeadRow } from "./chain-store.ts";
+
+/** Keys that sign heads, from the domain that keeps them. */
+export interface HeadKeys {
+  /** The key an organization (null: the instance) signs with now. Rejects when there is none. */
+  active(tx: Tx, orgUuid: string | null): Promise<SigningKey>;
+  /** The public half of a key there is; undefined when it was deleted. */
+  publicKey(orgUuid: string | null, kid: string): Promise<VerificationKey | undefined>;
+}
+
+const signOffLoop = promisify(sign) as (algorithm: string | null, data: Buffer, key: SigningKey["privateKey"]) => Promise<Buffer>;
+
+/** Makes and proves the signed ends of chains. */
+export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }) {
+  return {
+    /** The key that signs the heads of an organization now: its own, or the instance's where it has none any more. */
+    keyOf: (tx: Tx, orgUuid: string | null): Promise<SigningKey> => keys.active(tx, orgUuid).catch(() => keys.active(tx, null)),
+
+    /** Signs a head, and seals it with the instance key. */
+    async sign(key: SigningKey, facts: HeadFacts): Promise<HeadRow> {
+      const bytes = headBytes(facts);
+      const signature = key.algorithm === "ed25519" ? sign(null, bytes, key.privateKey) : await signOffLoop("sha256", bytes, key.privateKey);
+      return { position: facts.sequence, hash: facts.hash, signature, kid: key.kid, at: new Date(facts.at), seal: sealer.seal(bytes, contextOf(facts.org_uuid)) };
+    },
+
+    /** Whether this service made a stored head: nobody else has the instance key. */
+    isOurs(orgUuid: string | null, head: HeadRow): boolean {
+      try {
+        return sealer.open(head.seal, contextOf(orgUuid)).equals(headBytes(factsOf(orgUuid, head)));
+      } catch {
+        return false;
+      }
+    },
+
+    /** Whether the signature of a head is that of its key; undefined when the key was deleted. */
+    async isSigned(orgUuid: string | null, head: HeadRow): Promise<boolean | undefined> {
+      const key = (await keys.publicKey(orgUuid, head.kid)) ?? (await keys.publicKey(null, head.kid));
+      return key === undefined ? undefined : isSignedBy(key, factsOf(orgUuid, head), head.signature);
+    },
+  };
+}
+
+/** Whether `signature` over a head is of this key. */
+export function isSignedBy(key: VerificationKey, facts: HeadFacts, signature: Buffer): boolean {
+  return verify(key.algorithm === "ed25519" ? null : "sha256", headBytes(facts), key.publicKey, signature);
+}
+
+/** What a stored head says. */
+export function factsOf(orgUuid: string | null, head: HeadRow): HeadFacts {
+  return { org_uuid: orgUuid, sequence: head.position, hash: head.hash, at: head.at.toISOString() };
+}
+
+function contextOf(orgUuid: string | null): string {
+  return `audit-head:${orgUuid ?? ""}`;
+}
+
+/** Signed heads. */
+export type Heads = ReturnType<typeof createHeads>;

@@ -1,0 +1,93 @@
+import type { VerificationKey } from "../../platform/crypto/jwk.ts";
+import { GENESIS, hashEvent, hashLink } from "./chain.ts";
+import type { ExportedEvent, ExportedGap, ExportSummary } from "./export-format.ts";
+import { isSignedBy } from "./heads.ts";
+import { SHORTEST_RETENTION_MS } from "./rules.ts";
+
+/** What a proof found; `problem` is null when everything holds. */
+export interface ProofResult {
+  events: number;
+  /** Links whose events are not in the file because they were purged, and because they are outside its time. */
+  purged: number;
+  outside: number;
+  problem: { eventId: string | null; sequence: number | null; message: string } | null;
+  head: ExportSummary["head"];
+}
+
+/** A link the file does not have the event of, with when it was, to be judged when the file's times are known. */
+type Missing = Pick<ExportedGap, "event_id" | "sequence" | "created_at" | "purged">;
+
+/**
+ * Checks an export without the service: every event against its link, every link against the one before it, the gaps
+ * against the retention and the file's times, the end against the head's signature. Nothing but the events that are not in
+ * the file is kept in memory.
+ */
+export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
+  const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, head: null };
+  const missing: Missing[] = [];
+  let owner: string | null = null;
+  let last: { sequence: number; hash: string } | undefined;
+
+  function fail(at: { event_id: string; sequence: number } | null, message: string): void {
+    result.problem ??= { eventId: at?.event_id ?? null, sequence: at?.sequence ?? null, message };
+  }
+
+  /** Checks one link and its place; the first of a file is taken for what it says of what was before it. */
+  function follow(link: Omit<ExportedGap, "purged">): void {
+    const { sequence, previous_hash: previous, event_id, created_at, payload_hash } = link;
+    if (last === undefined && sequence === 1 && previous !== GENESIS) fail(link, "the chain does not begin with this event");
+    if (last !== undefined && sequence !== last.sequence + 1) fail(link, `it is number ${sequence} and follows number ${last.sequence}: events were taken out, put in or moved`);
+    if (last !== undefined && previous !== last.hash) fail(link, "its link does not continue the one before it");
+    if (hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash) fail(link, "its link has been changed");
+    last = { sequence, hash: link.hash };
+  }
+
+  function judgeMissing({ from, to, head }: ExportSummary): void {
+    const oldest = head === null ? Number.NEGATIVE_INFINITY : Date.parse(head.at) - SHORTEST_RETENTION_MS;
+    for (const gap of missing) {
+      const at = Date.parse(gap.created_at);
+      if ((from !== null && at < Date.parse(from)) || (to !== null && at >= Date.parse(to))) result.outside++;
+      else if (gap.purged && at <= oldest) result.purged++;
+      else fail(gap, "the event is missing, and neither its age nor the file's times explain that");
+    }
+  }
+
+  function judgeHead({ head }: ExportSummary): void {
+    if (head === null) return fail(null, "the file has no signed head");
+    const key = keys.get(head.kid);
+    if (last?.sequence !== head.sequence || last.hash !== head.hash) return fail(null, `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: events at its end were taken out or put in`);
+    if (key === undefined) return fail(null, `the key set has no key ${head.kid}, which signed the head`);
+    const facts = { org_uuid: owner, sequence: head.sequence, hash: head.hash, at: head.at };
+    if (!isSignedBy(key, facts, Buffer.from(head.signature, "base64url"))) fail(null, "the signature of the head is not that of its key");
+  }
+
+  return {
+    /** Takes the next event of the file. */
+    add(event: ExportedEvent): void {
+      result.events++;
+      if (result.problem !== null) return;
+      if (last === undefined) owner = event.org_uuid;
+      if (event.org_uuid !== owner) fail(event, "it belongs to another organization than the first");
+      const gaps = event.before ?? [];
+      if (last === undefined && gaps.length === 0 && event.sequence !== 1) fail(event, "the file begins in the middle of the chain without saying why");
+      for (const gap of gaps) {
+        follow(gap);
+        missing.push({ event_id: gap.event_id, sequence: gap.sequence, created_at: gap.created_at, purged: gap.purged });
+      }
+      follow({ ...event, payload_hash: hashEvent(event) });
+    },
+
+    /** Takes what the file says of itself, and answers. */
+    end(summary: ExportSummary | undefined): ProofResult {
+      if (result.problem === null && summary === undefined) fail(null, "the file is not whole: what an export ends with is missing");
+      if (summary === undefined || result.problem !== null) return result;
+      if (summary.total !== result.events) fail(null, `the file has ${result.events} events and says ${summary.total}`);
+      judgeMissing(summary);
+      if (result.events > 0) judgeHead(summary);
+      return { ...result, head: summary.head };
+    },
+  };
+}
+
+/** A proof under way. */
+export type Proof = ReturnType<typeof createProof>;

@@ -1,0 +1,69 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { importPublicKey } from "../../platform/crypto/jwk.ts";
+import type { PublicJwk, VerificationKey } from "../../platform/crypto/jwk.ts";
+import type { ExportedEvent, ExportSummary } from "./export-format.ts";
+import { createProof } from "./proof.ts";
+import type { ProofResult } from "./proof.ts";
+
+type LastEvent = ExportedEvent & { export?: ExportSummary };
+
+/**
+ * Proves an exported file (NDJSON, or JSON) with a JWK Set, without the service. A file as the service writes it is read line
+ * by line; JSON in another layout is read as a whole.
+ * @throws Error for a file or key set that is neither
+ */
+export async function verifyExport(file: string, jwks: unknown): Promise<ProofResult> {
+  const proof = createProof(keysOf(jwks));
+  let summary: ExportSummary | undefined;
+  let other: string[] | undefined;
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity })) {
+    number++;
+    if (other !== undefined) other.push(line);
+    else if (number === 1 && isOtherLayout(line)) other = [line];
+    else if (line.startsWith("],")) summary = parsed<ExportSummary>(`{${line.slice(2)}`, number);
+    else if (line !== "" && line !== '{"data":[') {
+      const event = parsed<LastEvent>(line.endsWith("},") ? line.slice(0, -1) : line, number);
+      proof.add(demandChain(event, number));
+      if (event.export !== undefined) summary = event.export;
+    }
+  }
+  if (other !== undefined) {
+    const whole = parsed<ExportSummary & { data: ExportedEvent[] }>(other.join("\n"), 1);
+    if (!Array.isArray(whole.data)) throw new Error("the file is not an export of audit events: it has no data");
+    whole.data.forEach((event, index) => proof.add(demandChain(event, index + 1)));
+    summary = whole;
+  }
+  if (number === 0) summary = { total: 0, from: null, to: null, head: null };
+  return proof.end(summary);
+}
+
+/** JSON that is spread over lines differently, or on one line altogether. */
+function isOtherLayout(line: string): boolean {
+  return line !== '{"data":[' && /^\s*\{\s*("data"\s*:|$|"(?:total|from|to|head)"\s*:)/u.test(line);
+}
+
+function demandChain(event: ExportedEvent, number: number): ExportedEvent {
+  if (typeof event !== "object" || event === null || typeof event.event_id !== "string" || typeof event.hash !== "string" || typeof event.sequence !== "number") {
+    throw new Error(`entry ${number} is not an exported audit event with sequence and hash; verify NDJSON or JSON, CSV has no chain`);
+  }
+  return event;
+}
+
+function parsed<T>(text: string, line: number): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new Error(`line ${line} is not JSON; verify NDJSON or JSON, CSV has no chain`);
+  }
+}
+
+function keysOf(jwks: unknown): Map<string, VerificationKey> {
+  const { keys } = (jwks ?? {}) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error("the key set is not a JWK Set: it has no keys");
+  return new Map((keys as PublicJwk[]).filter(({ kid }) => typeof kid === "string").map((jwk) => {
+    const algorithm = jwk.kty === "RSA" ? "rsa4096" : "ed25519";
+    return [jwk.kid, { kid: jwk.kid, algorithm, publicKey: importPublicKey(algorithm, jwk) }];
+  }));
+}

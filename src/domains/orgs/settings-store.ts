@@ -1,0 +1,48 @@
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** Settings of an organization as they are in force. */
+export interface SettingsRow {
+  org_uuid: string;
+  audit_retention_days: number;
+  plan: string;
+  /** Null where the settings are the defaults. */
+  updated_at: Date | null;
+}
+
+const columns = "o.uuid as org_uuid, audit_retention_days(o.uuid) as audit_retention_days, o.plan, s.updated_at";
+const from = "from organizations o left join organization_settings s on s.org_uuid = o.uuid where o.deleted_at is null";
+
+/** Settings of a live organization. */
+export async function settingsOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<SettingsRow | undefined> {
+  return (await tx.query<SettingsRow>(`select ${columns} ${from} and o.uuid = $1`, [orgUuid]))[0];
+}
+
+/** Settings of every live organization, by name. */
+export async function pageOfSettings(database: Database, limit: number, offset: number): Promise<SettingsRow[]> {
+  const sql = `select ${columns} ${from} order by lower(o.name), o.uuid limit $1 offset $2`;
+  return database.prepared<SettingsRow>("orgs_settings_page", sql, [limit, offset]);
+}
+
+/** How many live organizations there are. */
+export async function countSettings(database: Database): Promise<number> {
+  const rows = await database.prepared<{ n: number }>("orgs_settings_count", "select count(*)::int as n from organizations where deleted_at is null", []);
+  return rows[0]?.n ?? 0;
+}
+
+/** Sets how long audit events are kept, days. */
+export async function putRetention(tx: Tx, orgUuid: string, days: number, at: Date): Promise<void> {
+  await tx.query(
+    `insert into organization_settings (org_uuid, audit_retention_days, updated_at) values ($1, $2, $3)
+     on conflict (org_uuid) do update set audit_retention_days = $2, enterprise_ended_at = null, updated_at = $3`,
+    [orgUuid, days, at],
+  );
+}
+
+/** Notes where the plan enterprise has ended since it was looked at last, or is back; answers how many organizations that are. */
+export async function notePlans(database: Database, at: Date): Promise<number> {
+  const sql = `update organization_settings s set enterprise_ended_at = case when o.plan = 'enterprise' then null else $1::timestamptz end
+    from organizations o
+    where o.uuid = s.org_uuid and s.audit_retention_days > 90 and (o.plan = 'enterprise') = (s.enterprise_ended_at is not null)
+    returning s.org_uuid`;
+  return (await database.prepared("orgs_note_plans", sql, [at])).length;
+}
