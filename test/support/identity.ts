@@ -76,6 +76,7 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
       grantedApps: async () => apps.granted,
       publishedBy: async () => apps.published,
       slugsOf: async (ids) => ids.map((id) => `slug-${id}`),
+      factsOf: async () => [],
     },
   });
   const keys = createKeys({ ...shared, orgs, audit, announce: () => Promise.resolve(), config: { baseUrl, keyOverlapMs: 86_400_000 } });

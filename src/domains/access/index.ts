@@ -3,12 +3,12 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { orgErrors } from "../orgs/index.ts";
 import type { OrganizationRow, Orgs } from "../orgs/index.ts";
+import { createEntitlements } from "./entitlements.ts";
+import type { EntitlementLookups } from "./entitlements.ts";
 import { accessErrors } from "./errors.ts";
 import { covers } from "./powers.ts";
 import { roleOf } from "./role-store.ts";
 import type { RoleRow } from "./role-store.ts";
-import { decide } from "./rules.ts";
-import type { Decision } from "./rules.ts";
 import * as store from "./store.ts";
 import type { MembershipRow, NamedRow, Standing } from "./store.ts";
 
@@ -23,15 +23,13 @@ export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts"
 export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
 
 /** What access needs of the marketplace, which stands below it; given by compose.ts. */
-export interface AppLookups {
+export interface AppLookups extends EntitlementLookups {
   /** Slugs of an organization's active installs. */
   activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
   /** Ids of the apps somebody administers by a grant. */
   grantedApps(tx: Pick<Tx, "query">, userUuid: string): Promise<string[]>;
   /** Ids of the apps an organization publishes. */
   publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
-  /** Slugs of apps, in any order. */
-  slugsOf(appIds: readonly string[]): Promise<string[]>;
 }
 
 /** What access is made of. */
@@ -80,11 +78,7 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
       };
     },
 
-    /** Whether the caller has a feature in an organization. */
-    async check(caller: Caller, feature: string, orgUuid: string): Promise<Decision> {
-      const asksForApp = feature.startsWith("app:") && caller.appAdmin.length > 0;
-      return decide(caller, feature, orgUuid, asksForApp ? await apps.slugsOf(caller.appAdmin) : []);
-    },
+    ...createEntitlements(apps),
 
     /** A role an organization has, by id or name. Throws 404 `role_not_found`. */
     async role(tx: Tx, orgUuid: string, wanted: number | string): Promise<RoleRow> {

@@ -15,7 +15,6 @@ import type { Administration } from "./administration.ts";
 import { roleChangesRpc } from "./administration-rpc.ts";
 import type { Access, MembershipRow } from "./index.ts";
 import { printOrganization } from "./print.ts";
-import type { Decision } from "./rules.ts";
 
 /** Introspection and entitlement checks; `/me` is a mapping of the verified caller and asks nobody. */
 export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessService>> {
@@ -25,15 +24,7 @@ export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessServ
       const { granted, reason } = await access.check(caller(context), feature, orgUuid);
       return { granted, reason };
     },
-    checkEntitlements: async ({ checks }, context) => ({
-      data: await Promise.all(
-        checks.map(async ({ feature, orgUuid }) => ({
-          feature,
-          orgUuid,
-          ...explain(await access.check(caller(context), feature, orgUuid)),
-        })),
-      ),
-    }),
+    checkEntitlements: async ({ checks }, context) => ({ data: await access.explain(caller(context), checks) }),
   };
 }
 
@@ -87,9 +78,4 @@ function printCaller(who: Caller) {
     platformAdmin: who.isPlatformAdmin,
     sandbox: who.sandbox,
   };
-}
-
-function explain({ granted, reason, claim }: Decision) {
-  const explanation = claim === undefined ? { decidedBy: "none" } : { decidedBy: "claim", claim };
-  return { granted, reason, explain: { ...explanation, stepUpRequired: false } };
 }

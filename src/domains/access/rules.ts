@@ -8,13 +8,12 @@ export interface Decision {
   granted: boolean;
   reason: Reason;
   /** Claim that decided; undefined when nothing did. */
-  claim: "app_admin" | "platform_admin" | "entitlements" | undefined;
+  claim: "app_admin" | "platform_admin" | "entitlements" | "org" | undefined;
 }
 
-const denied: Decision = { granted: false, reason: "denied", claim: undefined };
-
 /**
- * Whether a caller has a feature in an organization (decisions 3.12), by what the token says alone.
+ * Whether a caller has a feature in an organization (decisions 3.12), by what the token says alone. Administrators of
+ * an app have `app:<slug>` and platform admins everything, whatever the organization; anybody else only in their own.
  * `administered`: slugs of the apps the caller administers.
  */
 export function decide(
@@ -23,11 +22,40 @@ export function decide(
   orgUuid: string,
   administered: readonly string[],
 ): Decision {
-  const own = caller.orgUuid !== null && caller.orgUuid === orgUuid.toLowerCase();
-  if (own && feature.startsWith("app:") && administered.includes(feature.slice(4))) {
-    return { granted: true, reason: "role:app_admin", claim: "app_admin" };
-  }
+  if (feature.startsWith("app:") && administered.includes(feature.slice(4))) return { granted: true, reason: "role:app_admin", claim: "app_admin" };
   if (caller.isPlatformAdmin) return { granted: true, reason: "role:platform_admin", claim: "platform_admin" };
-  if (own && caller.entitlements.includes(feature)) return { granted: true, reason: `entitlement:${feature}`, claim: "entitlements" };
-  return denied;
+  if (caller.orgUuid === null || caller.orgUuid !== orgUuid.toLowerCase()) return { granted: false, reason: "denied", claim: "org" };
+  if (caller.entitlements.includes(feature)) return { granted: true, reason: `entitlement:${feature}`, claim: "entitlements" };
+  return { granted: false, reason: "denied", claim: undefined };
+}
+
+/** An app as entitlement checks see it. */
+export interface AppFacts {
+  slug: string;
+  appId: string;
+  /** The caller's grant of app administration; null for owners of the publishing organization, who need none. */
+  grantId: string | null;
+  /** Active install of the caller's organization; null where it has none (any more). */
+  installId: string | null;
+}
+
+/** What decided a check. */
+export interface Explanation {
+  decidedBy: "claim" | "grant" | "install" | "none";
+  claim?: string;
+  appId?: string;
+  grantId?: string;
+  installId?: string;
+  stepUpRequired: boolean;
+}
+
+/** What decided a check: the claim of the token, and the grant or install that stands behind it. No feature needs an elevated token. */
+export function explain({ claim }: Decision, app: AppFacts | undefined): Explanation {
+  const base = { stepUpRequired: false };
+  if (claim === undefined) return { decidedBy: "none", ...base };
+  if (app === undefined || claim === "platform_admin" || claim === "org") return { decidedBy: "claim", claim, ...base };
+  const { appId, grantId, installId } = app;
+  if (claim === "app_admin" && grantId !== null) return { decidedBy: "grant", claim, appId, grantId, ...base };
+  if (claim === "entitlements" && installId !== null) return { decidedBy: "install", claim, appId, installId, ...base };
+  return { decidedBy: "claim", claim, appId, ...base };
 }
