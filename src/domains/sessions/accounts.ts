@@ -79,7 +79,7 @@ export function createAccounts({ database, clock, random, access, audit, open, a
         const uuid = random.uuid();
         await store.insertAccount(tx, { uuid, deviceUuid, holderUuid: person.userUuid, sessionId, userUuid, orgUuid, at });
         const account: DeviceAccount = { id: uuid, kind: "added", login: false, userUuid, email, orgUuid, active: false, addedAt: at, lastUsedAt: at };
-        await tell(tx, "device.account_added", caller, account, info, { device_uuid: deviceUuid });
+        await tell(tx, "device.account_added", caller, account, info, { device_uuid: deviceUuid.toLowerCase() });
         return account;
       }, caller);
     },
@@ -95,9 +95,9 @@ export function createAccounts({ database, clock, random, access, audit, open, a
         const account = await find(tx, deviceUuid, person, id, at);
         const { userUuid, orgUuid, login } = account;
         const ended = login ? await store.endLogins(tx, deviceUuid, userUuid, orgUuid, at) : await store.deleteAccount(tx, account.id, at);
-        await tell(tx, "device.account_removed", caller, account, info, { device_uuid: deviceUuid, revoked: ended });
+        await tell(tx, "device.account_removed", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), revoked: ended });
         if (ended === 0) return;
-        const metadata = { revoked: ended, reason: "account_removed", device_uuid: deviceUuid };
+        const metadata = { revoked: ended, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
         await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
       }, caller);
     },
@@ -119,7 +119,7 @@ export function createAccounts({ database, clock, random, access, audit, open, a
         const opened = await open.pair(tx, { standing, amr: proof.amr, authTime: proof.auth_time, info: { ...info, deviceUuid: deviceUuid.toLowerCase() } });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
-        await tell(tx, "device.account_switched", caller, account, info, { device_uuid: deviceUuid, session_id: opened.sessionId });
+        await tell(tx, "device.account_switched", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), session_id: opened.sessionId });
         return { ...opened, account: { ...account, active: true, lastUsedAt: at } };
       }, caller);
     },

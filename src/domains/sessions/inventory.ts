@@ -39,7 +39,7 @@ export function createInventories({ database, clock, audit }: InventoryDeps) {
       const metadata = { session_id: sessionId, reason: "revoked", ...deviceOf(reach) };
       await audit.record(tx, { ...base, outcome: "success", userUuid: ended.user_uuid, orgUuid: ended.org_uuid, metadata });
       return undefined;
-    });
+    }, info);
     if (refusal === undefined) return;
     const metadata = { session_id: sessionId, code: refusal.code, ...deviceOf(reach) };
     await audit.recordFailure({ ...base, userUuid: caller.userUuid, orgUuid: caller.orgUuid, metadata });
@@ -96,5 +96,5 @@ export function createInventories({ database, clock, audit }: InventoryDeps) {
 export type Inventories = ReturnType<typeof createInventories>;
 
 function deviceOf(reach: Reach): { device_uuid?: string } {
-  return "deviceUuid" in reach ? { device_uuid: reach.deviceUuid } : {};
+  return "deviceUuid" in reach ? { device_uuid: reach.deviceUuid.toLowerCase() } : {};
 }
