@@ -9,5 +9,5 @@ export interface ServiceRegistration<S extends DescService = DescService> {
 
 /** Keeps the service's type while building a registration. */
 export function registration<S extends DescService>(service: S, implementation: Partial<ServiceImpl<S>>): ServiceRegistration {
-  return { service, implementation } as ServiceRegistration;
+  return { service, implementation };
 }

@@ -103,7 +103,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
         const app = await lockedApp(tx, appId);
         if (!(await admin.deleteGrant(tx, appId, userUuid))) throw marketplaceErrors.userNotFound();
         await audited(tx, "app.admin_revoked", app, caller, info, { user_uuid: userUuid });
-      }),
+      }, info),
 
     /** Cloud targets of every organization, newest first. */
     cloudTargets: (status: string | undefined, page: Page) => database.read((em) => admin.cloudTargets(em, status, page)),
@@ -115,6 +115,6 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
         if (target === undefined) throw marketplaceErrors.targetNotFound();
         await installs.removeIn(tx, caller, info, target.install_id, "its cloud target was revoked by the platform");
         return target;
-      }),
+      }, info),
   };
 }

@@ -47,7 +47,7 @@ export function createApps(deps: MarketplaceDeps) {
       apply(app, dateOf(clock));
       await audited(tx, type, app, caller, info);
       return app;
-    });
+    }, info);
   }
 
   /** The app's organization, where the caller administers the app; undefined otherwise. */

@@ -1,3 +1,4 @@
+import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
@@ -89,7 +90,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
      * Settles an install by its publisher's report. The signature is judged before the body.
      * Errors: 401 unauthorized, 400 bad_request or validation_error, 409 invalid_transition.
      */
-    async report(installId: string, headers: Headers, body: Uint8Array): Promise<InstallView> {
+    async report(installId: string, headers: Headers, body: Uint8Array, info?: RequestInfo): Promise<InstallView> {
       const app = await authenticate(installId, headers, body);
       const report = parseReport(body);
       return database.transaction(async (tx) => {
@@ -105,7 +106,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
           await emitChanged(tx, installId);
         }
         return { install, app };
-      });
+      }, info);
     },
   };
 }

@@ -106,7 +106,7 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
       const { views, total } = await installs.list({ appId: request.appId, orgUuid: request.orgUuid, status: request.status }, page);
       return { data: views.map(printInstall), total, ...page };
     },
-    reportProvisioning: async (request, context) => printInstall(await provisioning.report(request.installId, context.requestHeader, request.body?.data ?? new Uint8Array())),
+    reportProvisioning: async (request, context) => printInstall(await provisioning.report(request.installId, context.requestHeader, request.body?.data ?? new Uint8Array(), requestInfo(context))),
   });
 }
 

@@ -44,7 +44,7 @@ export interface Page {
 }
 
 function given(filter: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as Record<string, string>;
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
 /** Claims a slug for good; false when it is or was in use. */

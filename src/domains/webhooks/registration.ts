@@ -42,7 +42,7 @@ export function createRegistration(deps: WebhookDeps) {
   }
 
   async function mayTouch(caller: Caller, webhook: Webhook): Promise<boolean> {
-    if (webhook.scope === "app") return webhook.appId != null && (await deps.administeredApp(caller, webhook.appId)) !== undefined;
+    if (webhook.scope === "app") return typeof webhook.appId === "string" && (await deps.administeredApp(caller, webhook.appId)) !== undefined;
     return caller.isAdmin && caller.orgUuid === webhook.orgUuid;
   }
 
@@ -113,7 +113,7 @@ export function createRegistration(deps: WebhookDeps) {
         }
         await audited(tx, "webhook.updated", webhook, caller, info);
         return webhook;
-      }),
+      }, info),
 
     /** Deletes a webhook and all but the attempt in flight. Error: 404 not_found. */
     remove: (caller: Caller, info: RequestInfo, webhookId: string): Promise<void> =>
@@ -121,7 +121,7 @@ export function createRegistration(deps: WebhookDeps) {
         const webhook = await own(tx, caller, webhookId);
         await store.deleteWebhook(tx, webhookId);
         await audited(tx, "webhook.deleted", webhook, caller, info);
-      }),
+      }, info),
 
     /** A new secret; both sign until the overlap ends, a second rotation drops the oldest. Error: 404 not_found. */
     rotateSecret: (caller: Caller, info: RequestInfo, webhookId: string): Promise<{ secret: string; oldSecretExpiresAt: Date }> =>
