@@ -56,7 +56,11 @@ export function createListener(options: ListenerOptions): Listener {
   const http2 = http2Server(limits, sessions);
   http2.on("request", options.handler);
 
-  const hand = (socket: Socket, h2: boolean): boolean => (h2 ? http2 : http1).emit("connection", socket);
+  const hand = (socket: Socket, h2: boolean): boolean => {
+    // Half an HTTP/2 connection is none: a client that says nothing more cannot even acknowledge.
+    if (h2) socket.once("end", () => socket.destroySoon());
+    return (h2 ? http2 : http1).emit("connection", socket);
+  };
   const outer: Server =
     options.tls === undefined
       ? createNet({ allowHalfOpen: true, noDelay: true }, (socket) => sniff(track(socket), limits, hand))

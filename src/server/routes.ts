@@ -155,13 +155,22 @@ function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | u
   return undefined;
 }
 
+/** How long a client goes on sending to nobody after its answer, milliseconds. */
+const ANSWERED_MS = 500;
+
 /** A body over HTTP/2 has to arrive in time, unless both sides talk at once. */
 function limitBody(request: Http2ServerRequest, bodyMs: number): void {
   const { stream } = request;
   if (stream.endAfterHeaders) return;
   if (request.url.startsWith("/grpc.reflection.")) return;
-  const timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);
+  let timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);
   const stop = (): void => clearTimeout(timer);
   stream.once("end", stop);
   stream.once("close", stop);
+  // An answer that did not wait for the whole body (413, 401) lets go of the rest, as RFC 9113 8.1 says; trailers go first.
+  stream.once("finish", () => {
+    if (stream.readableEnded) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => stream.close(0 /* NO_ERROR */), ANSWERED_MS);
+  });
 }

@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
 import { freePort } from "./postgres.ts";
 
@@ -16,8 +19,9 @@ export async function startTemporal(): Promise<TestTemporal> {
   const given = process.env["TEST_TEMPORAL_ADDRESS"];
   if (given !== undefined) return { address: given, stop: () => Promise.resolve() };
   const port = await freePort();
+  const home = await mkdtemp(join(tmpdir(), "atrium-temporal-"));
   const giveUp = new AbortController();
-  const started = start(port, giveUp.signal);
+  const started = start(port, home, giveUp.signal);
   started.catch((error: unknown) => {
     if (!giveUp.signal.aborted) console.error("Temporal for the tests did not start:", error);
   });
@@ -26,19 +30,24 @@ export async function startTemporal(): Promise<TestTemporal> {
     async stop() {
       giveUp.abort();
       const server = await started.catch(() => undefined);
-      if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
-      const ended = once(server, "exit");
-      server.kill();
-      const timer = setTimeout(() => server.kill("SIGKILL"), 3_000);
-      await ended;
-      clearTimeout(timer);
+      if (server !== undefined) await end(server);
+      await rm(home, { recursive: true, force: true });
     },
   };
 }
 
-async function start(port: number, signal: AbortSignal): Promise<ChildProcess> {
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, "exit");
+  server.kill();
+  const timer = setTimeout(() => server.kill("SIGKILL"), 3_000);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function start(port: number, home: string, signal: AbortSignal): Promise<ChildProcess> {
   const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(`atrium: ${line}`), signal });
   signal.throwIfAborted();
   const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port), "--log-level", "error"];
-  return spawn(program, args, { stdio: "ignore", env: { HOME: "/nonexistent" } });
+  return spawn(program, args, { stdio: "ignore", env: { HOME: home } });
 }
