@@ -10,9 +10,21 @@ interface Landing {
   /** Route the token is posted to. */
   action: string;
   done: string;
-  /** A new password is asked for and sent along. */
-  password?: boolean;
+  /** What is asked for and sent along; what is left empty is not sent. */
+  fields?: readonly Field[];
+  /** Route that tells of the token, which is appended; its answer becomes the page's text. */
+  about?: string;
 }
+
+/** One thing a page asks for. */
+interface Field {
+  name: string;
+  label: string;
+  /** Attributes of the input. */
+  input: string;
+}
+
+const NEW_PASSWORD = `type="password" autocomplete="new-password" minlength="8" maxlength="1024" required`;
 
 const LANDINGS: Readonly<Record<string, Landing>> = {
   "/magic-link": {
@@ -35,27 +47,52 @@ const LANDINGS: Readonly<Record<string, Landing>> = {
     button: "Set password",
     action: "/api/auth/password/reset",
     done: "Your password is set. You can close this page and sign in.",
-    password: true,
+    fields: [{ name: "password", label: "New password", input: `${NEW_PASSWORD} autofocus` }],
+  },
+  "/invite": {
+    title: "Join an organization",
+    text: "If you have an account with this email, its present password is all that is needed.",
+    button: "Accept",
+    action: "/api/auth/invite/accept",
+    done: "You have joined. You can close this page and sign in.",
+    fields: [
+      { name: "first_name", label: "First name", input: `autocomplete="given-name" maxlength="100"` },
+      { name: "last_name", label: "Last name", input: `autocomplete="family-name" maxlength="100"` },
+      { name: "username", label: "Username", input: `autocomplete="username" maxlength="64"` },
+      { name: "password", label: "Password", input: NEW_PASSWORD },
+      { name: "phone", label: "Phone, such as +4915112345678 (optional)", input: `type="tel" autocomplete="tel"` },
+    ],
+    about: "/api/auth/invite/",
   },
 };
 
 const SCRIPT = `
 const token = new URLSearchParams(location.search).get("token");
 const form = document.querySelector("form"), button = document.querySelector("button"), note = document.querySelector("output");
-const password = document.querySelector("input");
+const inputs = [...document.querySelectorAll("input")], text = document.querySelector("p");
 history.replaceState(null, "", location.pathname);
 if (!token) { button.disabled = true; note.textContent = "The address is incomplete: open the link in the mail again."; }
+else if (form.dataset.about) fetch(form.dataset.about + encodeURIComponent(token)).then(async (response) => {
+  const about = await response.json();
+  if (!response.ok) { button.disabled = true; note.textContent = about.message; return; }
+  text.textContent = about.org_name + " invites " + about.email + " with the role " + about.role + ". " + text.textContent;
+}).catch(() => undefined);
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (button.disabled) return;
   button.disabled = true;
-  const body = password ? { token, password: password.value } : { token };
+  const body = { token };
+  for (const { name, value } of inputs) if (value !== "") body[name] = value;
   try {
     const response = await fetch(button.dataset.action, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    const answer = response.status === 204 ? {} : await response.json();
-    if (password && answer.errors) { button.disabled = false; note.textContent = "The password " + answer.errors.map((one) => one.message).join(", ") + "."; return; }
+    const sent = response.status === 204 ? {} : await response.json(), answer = sent.data ?? sent;
+    if (inputs.length > 0 && (answer.errors || response.status === 409)) {
+      button.disabled = false;
+      note.textContent = answer.errors ? answer.errors.map((one) => one.field.replace("_", " ") + " " + one.message).join(", ") + "." : answer.message;
+      return;
+    }
     if (!response.ok) { note.textContent = response.status === 401 ? "The link has expired or was used before. Ask for a new one." : answer.message; return; }
-    if (password) { password.value = ""; password.disabled = true; }
+    for (const input of inputs) { if (input.type === "password") input.value = ""; input.disabled = true; }
     note.textContent = answer.mfa_required ? "One more step: your second factor is asked for where you signed in." : button.dataset.done + (answer.user ? " " + answer.user.email : "");
     if (answer.redirect_to && !answer.mfa_required) location.assign(answer.redirect_to);
   } catch { button.disabled = false; note.textContent = "The service did not answer. Try again."; }
@@ -81,11 +118,10 @@ const HEADERS = {
   "content-security-policy": `default-src 'none'; script-src 'sha256-${scriptHash}'; style-src 'sha256-${styleHash}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-const FIELD = `<label>New password<input type="password" autocomplete="new-password" minlength="8" maxlength="1024" required autofocus></label>`;
-
-function pageOf({ title, text, button, action, done, password }: Landing): string {
+function pageOf({ title, text, button, action, done, fields = [], about = "" }: Landing): string {
+  const asked = fields.map(({ name, label, input }) => `<label>${label}<input ${input} name="${name}"></label>`).join("");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} · Atrium</title><style>${STYLE}</style></head>
-<body><main><h1>${title}</h1><p>${text}</p><form>${password === true ? FIELD : ""}<button data-action="${action}" data-done="${done}">${button}</button></form><output aria-live="polite"></output></main><script>${SCRIPT}</script></body></html>`;
+<body><main><h1>${title}</h1><p>${text}</p><form data-about="${about}">${asked}<button data-action="${action}" data-done="${done}">${button}</button></form><output aria-live="polite"></output></main><script>${SCRIPT}</script></body></html>`;
 }
 
 /** The pages that mailed links lead to. */

@@ -148,3 +148,15 @@ describe("somebody who exists", () => {
     expect(outcome((await invite(app, owner, someone.email)).answer)).toBe("409 email_taken");
   });
 });
+
+describe("the page the mailed link leads to", () => {
+  it("asks for what a new person says, and accepts nothing by itself", async () => {
+    const { token } = await invite(app, owner, "page@guests.test");
+    const page = await fetch(`${app.url}/invite?token=${token}`);
+    const html = await page.text();
+    expect([page.status, page.headers.get("cache-control"), page.headers.get("referrer-policy")]).toEqual([200, "no-store", "no-referrer"]);
+    for (const name of ["first_name", "last_name", "username", "password", "phone"]) expect(html).toContain(`name="${name}"`);
+    expect(html).not.toContain(token);
+    expect((await show(token)).status).toBe(200);
+  });
+});
