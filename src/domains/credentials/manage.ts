@@ -80,7 +80,7 @@ export function createManage(deps: ManageDeps) {
         if (!(await store.revokeApiKey(tx, orgUuid, keyId, dateOf(clock)))) throw credentialErrors.keyNotFound();
         await audited(tx, "credential.revoked", "api_key", orgUuid, caller, info, keyId);
         await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: keyId } });
-      }),
+      }, info),
 
     /** Ends the keys somebody made in an organization, in the transaction that ends their membership. */
     async revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
@@ -108,6 +108,6 @@ export function createManage(deps: ManageDeps) {
       database.transaction(async (tx) => {
         if (!(await store.revokeScimToken(tx, orgUuid, tokenId, dateOf(clock)))) throw credentialErrors.tokenNotFound();
         await audited(tx, "credential.revoked", "scim_token", orgUuid, caller, info, tokenId);
-      }),
+      }, info),
   };
 }

@@ -107,7 +107,7 @@ export function createManage(deps: ManageDeps, signing: Signing) {
         await store.deleteKey(tx, kid);
         await tx.emit({ topic: KEY_OVERLAP, payload: { key_id: kid } });
         await audited(tx, "signing_key.deleted", orgUuid, caller, info, kid);
-      }),
+      }, info),
 
     /** Signs claims with the active key. Errors: 404 key_not_found, 409 conflict, 400 validation_error. */
     async sign(caller: Caller, info: RequestInfo, orgUuid: string, kid: string, payload: Readonly<Record<string, unknown>>): Promise<Signed> {
@@ -122,7 +122,7 @@ export function createManage(deps: ManageDeps, signing: Signing) {
         const token = await signJwt(signer, SIGNED_TYPE, { ...payload, exp: read.exp, iss: config.baseUrl, iat: now, jti: random.uuid(), org: orgUuid });
         await audited(tx, "signing_key.used", orgUuid, caller, info, kid);
         return { token, key };
-      });
+      }, info);
     },
   };
 }

@@ -79,7 +79,7 @@ export function createChallenge({ database, clock, audit, access, sessions, cont
    * ends the token) and for a token that is unknown, used, expired or worn out; 429 `too_many_attempts`.
    */
   return async function challenge(step: SecondStep, info: RequestInfo): Promise<OpenedPair> {
-    return settled(await database.transaction((tx) => attempt(tx, step, info)));
+    return settled(await database.transaction((tx) => attempt(tx, step, info), info));
   };
 }
 

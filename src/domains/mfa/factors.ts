@@ -88,7 +88,7 @@ export function createFactors({ database, clock, random, sealer, audit, users, a
         await sessions.secondFactor.mark(tx, caller.sessionId ?? "", at);
         await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "success", metadata: { factor_id: id, factor_type: "totp" } });
         return at;
-      });
+      }, info);
       return { id, activatedAt: settled(outcome) };
     },
 

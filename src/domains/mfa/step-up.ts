@@ -149,7 +149,7 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
       const answer = { ...asked, challengeId: asked.challengeId.toLowerCase() };
       const verdict = await passwordVerdict(caller, answer);
       if (verdict instanceof Error) return refusedOutright(caller, "step_up.failed", verdict, info, { challenge_id: answer.challengeId });
-      return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info)));
+      return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info), info));
     },
 
     /** Ends the challenges of a person that wait for the token of a mail; in the transaction that makes it necessary. */

@@ -44,7 +44,7 @@ export function createOwnSessions({ database, clock, audit }: OwnSessionsDeps) {
         const metadata = { session_id: sessionId, reason: "logout" };
         const resource = { type: "session", id: sessionId };
         await audit.record(tx, { type: "session.revoked", outcome: "success", userUuid, orgUuid, info, metadata, resource, actor: actorOf(caller) });
-      });
+      }, info);
     },
 
     /** Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. */

@@ -63,7 +63,7 @@ export function createRefresh(deps: RefreshDeps) {
     /** The next pair of a session. Throws `unauthorized` for any token that is not the family's present one or within its grace. */
     async refresh(token: string, info: RequestInfo): Promise<OpenedPair> {
       const hash = hashToken(token);
-      const outcome = await database.transaction((tx) => attempt(tx, hash, info));
+      const outcome = await database.transaction((tx) => attempt(tx, hash, info), info);
       if (!("refused" in outcome)) return outcome;
       await audit.recordFailure({ ...eventOf(outcome.row, info), metadata: { code: "unauthorized" } });
       throw errors.unauthorized();

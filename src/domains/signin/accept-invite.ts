@@ -73,7 +73,7 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
       demandOpen(await invitationIn(tx, invitation.uuid, dateOf(clock), "for update of i"));
       const { uuid } = await users.people.create(tx, newcomer);
       return open(tx, invitation, uuid, { amr: ["pwd"] }, info);
-    });
+    }, info);
   }
 
   /** Somebody who exists and has proven it; the second factor is asked for unless it was proven in the session they come with. */
@@ -92,13 +92,13 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
   async function withBearer(invitation: InvitationRow, person: PasswordRow, { sessionId, claims }: Caller, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
     const amr = Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : [];
     const authTime = typeof claims?.["auth_time"] === "number" ? new Date(claims["auth_time"] * 1000) : undefined;
-    return database.transaction((tx) => asKnown(tx, invitation, person, { amr, authTime }, sessionId, info));
+    return database.transaction((tx) => asKnown(tx, invitation, person, { amr, authTime }, sessionId, info), info);
   }
 
   async function withPassword(invitation: InvitationRow, person: PasswordRow, password: string | undefined, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
     const right = password ? (await hasher.verify(person.password_hash, password)).ok : false;
     if (!right) throw invitationErrors.emailTaken();
-    return database.transaction((tx) => asKnown(tx, invitation, person, { amr: ["pwd"] }, null, info));
+    return database.transaction((tx) => asKnown(tx, invitation, person, { amr: ["pwd"] }, null, info), info);
   }
 
   async function refused(invitation: InvitationRow, person: PasswordRow | undefined, error: unknown, token: string, info: RequestInfo): Promise<unknown> {

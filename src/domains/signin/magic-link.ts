@@ -56,7 +56,7 @@ export function createMagicLink(deps: SigninDeps) {
      * Mails a link. Known and unknown addresses, existing and other organizations get the same answer, mail and cost.
      * Throws `bad_request` for an address that is none.
      */
-    async send(request: MagicLinkRequest): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
+    async send(request: MagicLinkRequest, info?: RequestInfo): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
       const email = parseEmail(request.email);
       if (email === undefined) throw errors.badRequest({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       const { token, hash } = newOpaqueToken(random);
@@ -65,7 +65,7 @@ export function createMagicLink(deps: SigninDeps) {
       await database.transaction(async (tx) => {
         await insertMailToken(tx, { hash, purpose: "magic_link", email: email.address, emailKey: email.key, orgUuid, redirectTo, at, expiresAt });
         await post.enqueue(tx, magicLinkMail(email.address, config.baseUrl, token, Math.ceil(config.magicLinkMs / 60_000)), expiresAt);
-      });
+      }, info);
       return { devToken: config.magicLinkDevEcho ? token : undefined, expiresInSeconds: Math.floor(config.magicLinkMs / 1000) };
     },
 
@@ -78,7 +78,7 @@ export function createMagicLink(deps: SigninDeps) {
       const signedIn = await database.transaction(async (tx) => {
         const link = await useMailToken(tx, hash, "magic_link", dateOf(clock));
         return link === undefined ? undefined : open(tx, link, info);
-      });
+      }, info);
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "magic_link", code: "unauthorized" };
       await audit.recordFailure({ type: "login.magic_link", userUuid: null, orgUuid: null, info, metadata });

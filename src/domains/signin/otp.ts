@@ -50,7 +50,7 @@ export function createOtp(deps: SigninDeps) {
      * Mails a code, which takes the place of the one before for the same address and app. Known and unknown addresses
      * get the same answer, mail and cost. Throws `validation_error` for an address that is none.
      */
-    async send(request: { email: string; appUuid?: string | undefined }): Promise<{ minutes: number }> {
+    async send(request: { email: string; appUuid?: string | undefined }, info?: RequestInfo): Promise<{ minutes: number }> {
       const email = parseEmail(request.email);
       if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       const code = String(random.int(0, 1_000_000)).padStart(6, "0");
@@ -61,7 +61,7 @@ export function createOtp(deps: SigninDeps) {
       await database.transaction(async (tx) => {
         await replaceCode(tx, { emailKey: email.key, email: email.address, appUuid: request.appUuid || null, key, hash: hashOf(secret, code), at, expiresAt });
         await post.enqueue(tx, codeMail(email.address, code, minutes), expiresAt);
-      });
+      }, info);
       return { minutes };
     },
 
@@ -70,7 +70,7 @@ export function createOtp(deps: SigninDeps) {
      * that is wrong, used up or expired.
      */
     async verify(answer: CodeAnswer, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
-      const signedIn = await database.transaction((tx) => attempt(tx, answer, info));
+      const signedIn = await database.transaction((tx) => attempt(tx, answer, info), info);
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "otp", code: "unauthorized", email: answer.email.slice(0, 254) };
       await audit.recordFailure({ type: "login.magic_link", userUuid: null, orgUuid: null, info, metadata });

@@ -40,7 +40,7 @@ export function createPasswordChange(deps: SigninDeps) {
      * Mails a link to set a new password; whoever has no account is told so, in a mail too. Known and unknown addresses
      * get the same answer at the same cost. Throws `validation_error` for an address that is none.
      */
-    async forgot(address: string): Promise<void> {
+    async forgot(address: string, info?: RequestInfo): Promise<void> {
       const email = parseEmail(address);
       if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       const known = (await users.people.findByEmail(email.key)) !== undefined;
@@ -52,7 +52,7 @@ export function createPasswordChange(deps: SigninDeps) {
         // Nobody learns the token that is stored for an unknown address.
         await insertMailToken(tx, { hash, purpose: "password_reset", email: email.address, emailKey: email.key, at, expiresAt });
         await post.enqueue(tx, mail, expiresAt);
-      });
+      }, info);
     },
 
     /**
@@ -68,7 +68,7 @@ export function createPasswordChange(deps: SigninDeps) {
       if (email === undefined || person === undefined) throw passwordErrors.resetExpired();
       await users.people.demandGoodPasswordOf(person, password, "password");
       const passwordHash = await hasher.hash(password);
-      await database.transaction((tx) => reset(tx, hash, email, passwordHash, info));
+      await database.transaction((tx) => reset(tx, hash, email, passwordHash, info), info);
     },
 
     /**

@@ -59,7 +59,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
         const stronger = await hasher.hash(request.password);
         await database.transaction((tx) => users.people.replaceHash(tx, row.uuid, hash, stronger));
       }
-      const signedIn = ok && row !== undefined && org !== null ? await database.transaction((tx) => open(tx, row, org, info)) : undefined;
+      const signedIn = ok && row !== undefined && org !== null ? await database.transaction((tx) => open(tx, row, org, info), info) : undefined;
       if (signedIn !== undefined) return signedIn;
       const metadata = { code: "unauthorized", email: request.email.slice(0, 254) };
       await audit.recordFailure({ type: "login.password", userUuid: row?.uuid ?? null, orgUuid: member ? org : null, info, metadata });

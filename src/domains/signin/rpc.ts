@@ -8,20 +8,20 @@ import type { Signin } from "./index.ts";
 export function signinLoginRpc({ password, passwordChange, otp, magicLink, signUp }: Signin): Partial<ServiceImpl<typeof LoginService>> {
   return {
     login: async (request, context) => password.login(request, requestInfo(context)),
-    sendOtp: async (request) => ({ message: `The email was sent; the code in it is good for ${(await otp.send(request)).minutes} minutes.` }),
+    sendOtp: async (request, context) => ({ message: `The email was sent; the code in it is good for ${(await otp.send(request, requestInfo(context))).minutes} minutes.` }),
     verifyOtp: async (request, context) => otp.verify(request, requestInfo(context)),
-    forgotPassword: async ({ email }) => {
-      await passwordChange.forgot(email);
+    forgotPassword: async ({ email }, context) => {
+      await passwordChange.forgot(email, requestInfo(context));
       return {};
     },
     resetPassword: async ({ token, password: wanted }, context) => {
       await passwordChange.reset(token, wanted, requestInfo(context));
       return {};
     },
-    sendMagicLink: async (request) => ({ sent: true, ...(await magicLink.send(request)) }),
+    sendMagicLink: async (request, context) => ({ sent: true, ...(await magicLink.send(request, requestInfo(context))) }),
     verifyMagicLink: async ({ token }, context) => magicLink.verify(token, requestInfo(context)),
-    confirmEmail: async ({ token }) => {
-      await signUp.confirmEmail(token);
+    confirmEmail: async ({ token }, context) => {
+      await signUp.confirmEmail(token, requestInfo(context));
       return {};
     },
   };

@@ -82,17 +82,17 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
         const metadata = { name: org.name, session_id: opened.sessionId };
         await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor, resource, metadata });
         return { ...opened, org, userUuid };
-      }, caller);
+      }, caller ?? info);
     },
 
     /** Confirms the address of a sign-up. Throws `unauthorized` for a token that is unknown, used or expired. */
-    async confirmEmail(token: string): Promise<void> {
+    async confirmEmail(token: string, info?: RequestInfo): Promise<void> {
       const done = await database.transaction(async (tx) => {
         const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
         if (link === undefined || link.user_uuid === null) return false;
         await users.people.confirm(tx, link.user_uuid);
         return true;
-      });
+      }, info);
       if (!done) throw errors.unauthorized();
     },
   };
