@@ -93,7 +93,7 @@ export function createInstalls(deps: MarketplaceDeps) {
       await store.addTimeline(tx, installId, at, kind === "suspend" ? "suspended" : "resumed", "by an administrator of the app");
       await audited(tx, kind === "suspend" ? "install.suspended" : "install.resumed", install, caller, info);
       await emitChanged(tx, installId);
-    });
+    }, info);
     return single(installId, () => true);
   }
 
@@ -167,7 +167,7 @@ export function createInstalls(deps: MarketplaceDeps) {
         if (app === null) throw marketplaceErrors.installNotFound();
         if (install.status !== "deprovisioning") await giveBack(tx, install, caller, info, "asked for by the organization");
         return { install, app };
-      });
+      }, info);
     },
 
     /** Begins deprovisioning of an install that is live, whoever's it is; one that is over stays so. */
