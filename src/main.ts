@@ -35,6 +35,10 @@ interface Running {
 async function main(): Promise<void> {
   const command = readArguments(process.argv.slice(2));
   if ("print" in command) return void process.stdout.write(command.print);
+  if ("verify" in command) {
+    process.exitCode = await proveAudit(command.verify);
+    return;
+  }
   const config = readConfig(process.env, { databaseOnly: command.run === "migrate" });
   const log = openLog(config);
   const say = config.development ? (line: string) => void process.stdout.write(`${line}\n`) : (line: string) => log.info(line);
@@ -50,6 +54,13 @@ async function main(): Promise<void> {
   const start = command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run);
   const outcome = start.then((done) => done ?? stop.reason, (error: unknown): StopReason => ({ exitCode: 1, error }));
   await end(running, await Promise.race([stop.reason, outcome]), stop, start.catch(() => undefined));
+}
+
+/** Paths are meant from where npm was called, or from here. */
+async function proveAudit(what: { file: string; jwks: string }): Promise<number> {
+  const { verifyAudit } = await import("./compose/verify-audit.ts");
+  const folders = [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()];
+  return verifyAudit({ ...what, folders, say: (line) => void process.stdout.write(`${line}\n`), complain: (line) => void process.stderr.write(`${line}\n`) });
 }
 
 /** Starts a process that serves or works. */

@@ -4,7 +4,7 @@ import { StartError } from "../platform/embedded/start-error.ts";
 import type { Role } from "../platform/app.ts";
 
 /** What the command line asks for. */
-export type Command = { run: Role | "migrate" | "status" } | { print: string };
+export type Command = { run: Role | "migrate" | "status" } | { print: string } | { verify: { file: string; jwks: string } };
 
 const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
 
@@ -16,6 +16,9 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   migrate   bring the database up to date, then exit
   status    what is stuck and why, in a service that runs: outbox, deliveries,
             installs, database and Temporal; exits 1 when something is
+  verify-audit FILE --jwks FILE|URL
+            prove an exported audit log (NDJSON or JSON) without the service;
+            exits 0 when it is valid, 1 when not
 
   --help, --version
 
@@ -31,16 +34,22 @@ export function readArguments(argv: readonly string[]): Command {
   try {
     const { values, positionals } = parseArgs({
       args: [...argv], allowPositionals: true,
-      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "v" } },
+      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "v" }, jwks: { type: "string" } },
     });
     if (values.help === true) return { print: HELP };
     if (values.version === true) return { print: `${version()}\n` };
     const [role = "all", ...rest] = positionals;
-    if (rest.length === 0 && isRole(role)) return { run: role };
+    if (role === "verify-audit") return verification(rest, values.jwks);
+    if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(`${(error as Error).message}; roles are all, serve, worker, migrate and status, see --help.`);
+    throw new StartError(`${(error as Error).message}; roles are all, serve, worker, migrate, status and verify-audit, see --help.`);
   }
+}
+
+function verification([file, ...more]: string[], jwks: string | undefined): Command {
+  if (file === undefined || more.length > 0 || jwks === undefined) throw new Error("verify-audit takes one FILE, and --jwks with the file or URL of the organization's key set");
+  return { verify: { file, jwks } };
 }
 
 function isRole(text: string): text is Role | "migrate" | "status" {

@@ -41,7 +41,7 @@ const json: ExportFormat = {
   contentType: "application/json",
   extension: "json",
   open: '{"data":[\n',
-  row: (event, first) => `${first ? "" : ",\n"}${JSON.stringify(event)}`,
+  row: (event, first) => `${first ? "" : ",\n"}${line(event)}`,
   close: ({ total, from, to, head }) => `\n],${JSON.stringify({ total, from, to, head }).slice(1)}\n`,
 };
 
@@ -50,7 +50,7 @@ const ndjson: ExportFormat = {
   contentType: "application/x-ndjson",
   extension: "ndjson",
   open: "",
-  row: (event, _first, last) => `${JSON.stringify(last === undefined ? event : { ...event, export: last })}\n`,
+  row: (event, _first, last) => `${line(last === undefined ? event : { ...event, export: last })}\n`,
   close: () => "",
 };
 
@@ -68,6 +68,11 @@ export const exportFormats: Readonly<Record<string, ExportFormat>> = { json, ndj
 
 /** The names by media type. */
 export const formatOfMedia: Readonly<Record<string, string>> = { "application/json": "json", "application/x-ndjson": "ndjson", "text/csv": "csv" };
+
+/** JSON on one line also for readers that end lines at U+2028 and U+2029. */
+function line(value: object): string {
+  return JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
 
 /** A cell: null is empty, an object its JSON text; a spreadsheet must not take it for a formula. */
 function cell(value: unknown): string {

@@ -1,5 +1,4 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { importPublicKey } from "../../platform/crypto/jwk.ts";
 import type { PublicJwk, VerificationKey } from "../../platform/crypto/jwk.ts";
 import type { ExportedEvent, ExportSummary } from "./export-format.ts";
@@ -18,7 +17,7 @@ export async function verifyExport(file: string, jwks: unknown): Promise<ProofRe
   let summary: ExportSummary | undefined;
   let other: string[] | undefined;
   let number = 0;
-  for await (const line of createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity })) {
+  for await (const line of linesOf(createReadStream(file, "utf8"))) {
     number++;
     if (other !== undefined) other.push(line);
     else if (number === 1 && isOtherLayout(line)) other = [line];
@@ -37,6 +36,17 @@ export async function verifyExport(file: string, jwks: unknown): Promise<ProofRe
   }
   if (number === 0) summary = { total: 0, from: null, to: null, head: null };
   return proof.end(summary);
+}
+
+/** Lines by LF alone: what node's readline takes for line ends besides may stand in JSON. */
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of texts) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
 }
 
 /** JSON that is spread over lines differently, or on one line altogether. */

@@ -1,0 +1,6 @@
+#!/bin/sh
+# atrium-verify-audit FILE --jwks FILE|URL: proves an exported audit log without the service.
+set -eu
+INIT_CWD=$PWD
+export INIT_CWD
+exec sh "$(dirname "$(readlink -f "$0")")/run.sh" start verify-audit "$@"

@@ -1,0 +1,21 @@
+import { createAudit, createAuditChain } from "../../src/domains/audit/index.ts";
+import type { AuditChain } from "../../src/domains/audit/index.ts";
+import { createKeys } from "../../src/domains/keys/index.ts";
+import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
+import { migrations } from "../../src/migrations/index.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { createSealer } from "../../src/platform/crypto/sealed.ts";
+import { openDatabase } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { INSTANCE_KEY } from "../support/app.ts";
+
+/** A hash chain of its own over the database of an app, as a further instance has it. */
+export async function composeAuditChain(databaseUrl: string, clock: Clock): Promise<{ chain: AuditChain; close(): Promise<void> }> {
+  const database = await openDatabase({ url: databaseUrl, entities: [Organization], migrations, clock, log: silentLog });
+  const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
+  const orgs = createOrgs(shared);
+  const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: async () => true });
+  const keys = createKeys({ ...shared, orgs, audit, announce: async () => undefined, config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 } });
+  return { chain: createAuditChain({ ...shared, audit, keys: keys.signing }), close: () => database.close() };
+}
