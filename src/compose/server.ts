@@ -62,6 +62,7 @@ export function composeServer(parts: ServerParts): Server {
       bearer: (token, info) => (domains.credentials.authenticate.isApiKey(token) ? domains.credentials.authenticate.apiKey(token) : domains.sessions.authenticate(token, info)),
       scim: (token) => domains.credentials.authenticate.scimToken(token),
       appAdmin: domains.marketplace.apps.isAppAdmin,
+      anyAppAdmin: async (caller) => (await domains.marketplace.apps.administeredIds(caller)).length > 0,
     },
     idempotency: parts.idempotency,
     limiter: parts.limiter,

@@ -29,6 +29,8 @@ export class Call implements ContextValues {
   admitted = false;
   /** The tenant or the app is named in the body and is judged once that is read. */
   tenantPending = false;
+  /** The caller is no administrator, but of some app, on an rpc that takes such callers too. */
+  anyAppAdmin = false;
   /** The request message has been read. */
   decoded = false;
   /** `X-Device-Uuid` was sent and is none. */

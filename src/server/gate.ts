@@ -14,6 +14,8 @@ export interface Authenticators {
   scim(token: string, info: RequestInfo): Promise<Caller>;
   /** Whether the caller administers the app; false reads as "no such app". */
   appAdmin(caller: Caller, appId: string): Promise<boolean>;
+  /** Whether the caller administers any app at all. */
+  anyAppAdmin(caller: Caller): Promise<boolean>;
 }
 
 const gateErrors = defineErrors({
@@ -64,6 +66,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
 
   async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
     call.caller = await identify(policy, call);
+    if (policy.appAdminSuffices && !call.caller.isAdmin) call.anyAppAdmin = await authenticators.anyAppAdmin(call.caller);
     const counted = rates.general(policy, call);
     if (counted !== undefined) await counted;
     if (params === undefined) return;
@@ -81,11 +84,11 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     call.admitted = true;
     if (call.badDevice) throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
     if (policy.pathFields.length > 0) checkPath(policy, params);
-    if (policy.tenant === undefined && policy.app === undefined) return checkPowers(policy, call.caller);
+    if (policy.tenant === undefined && policy.app === undefined) return checkPowers(policy, call);
     call.tenantPending =
       (policy.tenant !== undefined && params[policy.tenant.name] === undefined) || (policy.app !== undefined && params[policy.app.name] === undefined);
     const tenant = admitTenant(policy, call, params);
-    return tenant === undefined ? checkPowers(policy, call.caller) : tenant.then(() => checkPowers(policy, call.caller));
+    return tenant === undefined ? checkPowers(policy, call) : tenant.then(() => checkPowers(policy, call));
   }
 
   function admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void> {
@@ -109,7 +112,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     },
     refusal: (policy, call) => {
       try {
-        checkPowers(policy, call.caller);
+        checkPowers(policy, call);
         return undefined;
       } catch (error) {
         return error as ServiceError;
@@ -151,7 +154,7 @@ function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): 
 }
 
 /** 403s: kind of principal, organization, scopes, powers, then elevation. */
-function checkPowers(policy: Policy, caller: Caller | undefined): void {
+function checkPowers(policy: Policy, { caller, anyAppAdmin }: Call): void {
   if (caller === undefined || policy.credential === Credential.PUBLIC) return;
   if (policy.personOnly && caller.principal.type !== "user") throw errors.forbidden({ message: "This needs a person's own access token." });
   if (caller.orgUuid === null && !policy.withoutOrg) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
@@ -159,7 +162,7 @@ function checkPowers(policy: Policy, caller: Caller | undefined): void {
     throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
   }
   for (const power of policy.powers) {
-    if (!holds(caller, power) && !(policy.appAdminSuffices && power === Power.ADMIN)) throw errors.forbidden();
+    if (!holds(caller, power) && !(anyAppAdmin && power === Power.ADMIN)) throw errors.forbidden();
   }
   if (policy.elevated && !caller.elevated) throw errors.stepUpRequired();
 }

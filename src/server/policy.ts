@@ -44,7 +44,7 @@ export interface Policy {
   readonly tenantRow: ErrorRow;
   /** Power whose holders may name any organization; undefined: nobody. */
   readonly foreignTenant: Power | undefined;
-  /** Callers without POWER_ADMIN are the use case's to judge. */
+  /** Administrators of some app do for POWER_ADMIN; which resources are theirs is the use case's to judge. */
   readonly appAdminSuffices: boolean;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;

@@ -145,6 +145,7 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
       bearer: async (token) => callerOf(token),
       scim: async (token) => callerOf(token),
       appAdmin: async (_caller, id) => id === app,
+      anyAppAdmin: async () => false,
     },
     idempotency: memoryStore(),
     limiter: countingLimiter(),

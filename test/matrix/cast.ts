@@ -1,0 +1,145 @@
+import type { TestApp } from "../support/app.ts";
+import { elevated, founder, member } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import type { Bearer } from "./rules.ts";
+import { apiKey, done, orglessToken, platformAdmin, publishApp, signIn } from "./world.ts";
+import type { Ids } from "./world.ts";
+
+/** Somebody with a bearer, and the bearer. */
+export interface Role extends Bearer {
+  token: string | undefined;
+}
+
+/** Everybody who tries the routes of organization A. */
+export interface Cast {
+  /** Ids of A that are real. */
+  here: Ids;
+  /** Bearers that are none: ended, forged, of another kind. */
+  nobodies: Record<string, Role>;
+  people: Record<string, Role>;
+  keys: Record<string, Role>;
+}
+
+const base: Bearer = { kind: "person", here: true, organization: true, admin: false, owner: false, appAdmin: false, elevated: false, platform: false, vault: false, scopes: [] };
+const ruler: Bearer = { ...base, admin: true, owner: true, appAdmin: true, vault: true };
+const DAY = 86_400_000;
+
+/** Makes the cast. Moves the clock first, so that there is something expired. */
+export async function createCast(app: TestApp): Promise<Cast> {
+  const first = await founder(app);
+  const early = { expired: (await signIn(app, first)).token, elevated: await elevated(app, first.token), key: (await apiKey(app, first, ["admin"], 1)).key };
+  app.clock.advance(2 * DAY);
+
+  const own = await signIn(app, first);
+  const a: Somebody = { ...first, token: own.token };
+  const { appId } = await publishApp(app, a.token);
+  const stranger = await founder(app);
+  const [limited, second, manager] = [await member(app, a, 5), await member(app, a, 1), await member(app, a, 2)];
+  const platform = await platformAdmin(app);
+  const scim = await scimToken(app, a);
+  const key = async (...scopes: string[]): Promise<string> => (await apiKey(app, a, scopes)).key;
+  const nobody = (token: string | undefined): Role => ({ ...base, kind: "none", token });
+  const keyOf = (token: string, ...scopes: string[]): Role => ({ ...ruler, kind: "key", owner: false, vault: scopes.includes("vault:write"), token, scopes });
+  const keyWith = async (...scopes: string[]): Promise<Role> => keyOf(await key(...scopes), ...scopes);
+  const demoted = await demotedKey(app, a);
+
+  const ended = await endedTokens(app, a);
+  return {
+    here: { org_uuid: a.org, app_id: appId },
+    nobodies: Object.fromEntries(
+      Object.entries({
+        "no token": undefined, garbage: "garbage", "three parts": "a.b.c", "cut token": own.token.slice(0, -2), "unsigned token": `${own.token.split(".").slice(0, 2).join(".")}.`,
+        "expired token": early.expired, "expired elevated token": early.elevated, "expired key": early.key, "refresh token": own.refresh, ...ended,
+      }).map(([name, token]) => [name, nobody(token)]),
+    ),
+    people: {
+      owner: { ...ruler, token: a.token },
+      "elevated owner": { ...ruler, elevated: true, token: await elevated(app, a.token) },
+      admin: { ...base, admin: true, vault: true, token: second.token },
+      "elevated admin": { ...base, admin: true, vault: true, elevated: true, token: await elevated(app, second.token) },
+      limited: { ...base, token: limited.token },
+      "elevated limited": { ...base, elevated: true, token: await elevated(app, limited.token) },
+      manager: { ...base, token: manager.token },
+      "owner of another organization": { ...ruler, here: false, appAdmin: false, token: (await signIn(app, stranger)).token },
+      "elevated owner of another organization": { ...ruler, here: false, appAdmin: false, elevated: true, token: await elevated(app, stranger.token) },
+      "platform admin of another organization": { ...ruler, here: false, platform: true, token: platform.token },
+      "elevated platform admin of another organization": { ...ruler, here: false, platform: true, elevated: true, token: platform.elevated },
+      "token without organization": { ...base, here: false, organization: false, token: await orglessToken(app) },
+      "scim token": { ...base, kind: "scim", token: scim },
+      "scim token of another organization": { ...base, kind: "scim", here: false, token: await scimToken(app, stranger) },
+    },
+    keys: {
+      "key with every scope": await keyWith("admin", "vault:write"),
+      "key with admin": await keyWith("admin"),
+      "key to read users": await keyWith("read:users"),
+      "key to write users and gateway": await keyWith("write:users", "write:gateway"),
+      "key to read events and credentials": await keyWith("read:events", "read:credentials"),
+      "key to write sessions, keys and identities": await keyWith("write:sessions", "write:keys", "write:identities"),
+      "key to write secrets": await keyWith("write:secrets"),
+      "key to write the vault": await keyWith("vault:write"),
+      "key to read what is sold": await keyWith("read:apps", "read:installs", "read:billing", "read:templates"),
+      "key of another organization": { ...keyOf((await apiKey(app, stranger, ["admin"])).key, "admin"), here: false, appAdmin: false },
+      "key of a demoted admin": { ...base, kind: "key", scopes: ["admin"], token: demoted },
+    },
+  };
+}
+
+async function scimToken(app: TestApp, by: Somebody): Promise<string> {
+  return done(await app.call("POST", `/api/admin/organizations/${by.org}/scim-tokens`, { token: by.token, body: { name: "idp" } }))["token"] ?? "";
+}
+
+async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
+  const maker = await member(app, by, 1);
+  const { key } = await apiKey(app, maker, ["admin"]);
+  done(await app.call("PUT", `/api/users/${maker.userUuid}/role`, { token: by.token, body: { role: "employee" } }));
+  return key;
+}
+
+/** Bearers that were good once, each ended in another way; and a signature that is no bearer. */
+async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, string>> {
+  const admin = `/api/admin/organizations/${a.org}`;
+  const call = async (method: string, path: string, token: string, body?: unknown) => done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
+
+  const out = await signIn(app, a);
+  const outElevated = await elevated(app, out.token);
+  await call("POST", "/api/auth/logout", out.token);
+
+  const revoked = await apiKey(app, a, ["admin"]);
+  await call("DELETE", `${admin}/api-keys/${revoked.id}`, a.token);
+  const scim = await call("POST", `${admin}/scim-tokens`, a.token, { name: "ended" });
+  await call("DELETE", `${admin}/scim-tokens/${scim["token_id"]}`, a.token);
+
+  const [suspended, removed, promoted] = [await member(app, a, 1), await member(app, a, 1), await member(app, a, 2)];
+  const keys = { suspended: await apiKey(app, suspended, ["admin"]), removed: await apiKey(app, removed, ["admin"]) };
+  await call("PATCH", `/api/users/${suspended.userUuid}`, a.token, { status: "inactive" });
+  await call("DELETE", `/api/users/${removed.userUuid}`, a.token);
+  await call("PUT", `/api/users/${promoted.userUuid}/role`, a.token, { role: "admin" });
+
+  const gone = await founder(app);
+  const goneKey = await apiKey(app, gone, ["admin"]);
+  const goneScim = await scimToken(app, gone);
+  const goneElevated = await elevated(app, gone.token);
+  await call("DELETE", `/api/organizations/${gone.org}`, goneElevated);
+
+  const { data } = (await call("GET", `${admin}/signing-keys`, a.token)) as unknown as { data: { key_id: string; active: boolean }[] };
+  const active = data.find((one) => one.active)?.key_id ?? "";
+  const signed = await call("POST", `${admin}/signing-keys/${active}/sign`, a.token, { payload: { sub: a.userUuid } });
+
+  return {
+    "token of a session that ended": out.token,
+    "elevated token of a session that ended": outElevated,
+    "revoked key": revoked.key,
+    "forged key": `${keys.removed.key.slice(0, 60)}${keys.removed.key[60] === "a" ? "b" : "a"}${keys.removed.key.slice(61)}`,
+    "revoked scim token": scim["token"] ?? "",
+    "token of a suspended member": suspended.token,
+    "key of a suspended member": keys.suspended.key,
+    "token of a removed member": removed.token,
+    "key of a removed member": keys.removed.key,
+    "token older than a change of role": promoted.token,
+    "token of a deleted organization": gone.token,
+    "elevated token of a deleted organization": goneElevated,
+    "key of a deleted organization": goneKey.key,
+    "scim token of a deleted organization": goneScim,
+    "signed text": signed["token"] ?? "",
+  };
+}

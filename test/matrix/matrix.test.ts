@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { TestApp } from "../support/app.ts";
+import { createCast } from "./cast.ts";
+import type { Cast, Role } from "./cast.ts";
+import { fill, kindOf, nothingFor, parametersOf, syntaxOf } from "./paths.ts";
+import { guardedRoutes, owed } from "./rules.ts";
+import type { Guarded } from "./rules.ts";
+import { BROKEN, forAll, sendConnect, sendRest, told } from "./send.ts";
+import type { Seen } from "./send.ts";
+import { startMatrixApp } from "./world.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+const routes = guardedRoutes();
+const CHALLENGE = /^Bearer .*error="insufficient_user_authentication".*max_age=900/u;
+
+let app: TestApp;
+let cast: Cast;
+beforeAll(async () => {
+  app = await startMatrixApp();
+  cast = await createCast(app);
+});
+afterAll(() => app.close());
+
+/** The parameters of a route: the organization and the app are real, the rest belongs to nothing. */
+function parameters({ route, binding }: Guarded): (parameter: string) => string {
+  return (parameter) => (parameter === "org_uuid" || parameter === "app_id" ? (cast.here[kindOf(route.path, parameter)] ?? "") : nothingFor(binding.rpc, route.path, parameter));
+}
+
+/** What is wrong with an answer; undefined when nothing is. */
+function complaint(expected: string, seen: Seen): string | undefined {
+  const { status, challenge, fault } = seen;
+  const is = told(seen);
+  if (fault !== "") return `${is}: ${fault}`;
+  if (expected !== "passes" && is !== expected) return `${is} instead of ${expected}`;
+  if (expected === "passes" && (status === 401 || status === 403 || status >= 500) && status !== 501) return `${is} instead of passing: ${seen.text}`;
+  const right = status === 401 ? challenge?.startsWith("Bearer") === true : seen.code === "step_up_required" ? CHALLENGE.test(challenge ?? "") : challenge === null;
+  return right ? undefined : `${is} with WWW-Authenticate ${challenge}`;
+}
+
+/** Routes that a passing call would do harm with: it would end the session that the rest needs, or organization A. */
+const harmful = new Set(["POST /api/auth/logout", "DELETE /api/organizations/{org_uuid}", "POST /api/organizations/{org_uuid}/revoke-all-sessions", "DELETE /api/organizations/{org_uuid}/session-inventory"]);
+const keyOf = ({ route }: Guarded): string => `${route.method} ${route.path}`;
+
+/** What a role is owed on each route; of a plan that a platform admin changes, the tests of tenants tell. */
+const cases = (role: Role): { guarded: Guarded; expected: string }[] =>
+  routes.map((guarded) => ({ guarded, expected: owed(guarded, role) }))
+    .filter(({ guarded, expected }) => expected !== "passes" || !harmful.has(keyOf(guarded)))
+    .filter(({ guarded }) => !role.platform || role.here || keyOf(guarded) !== "PATCH /api/organizations/{org_uuid}");
+
+async function overRest(role: Role): Promise<string[]> {
+  const seen = await forAll(cases(role), async ({ guarded, expected }) => {
+    const { method, path } = guarded.route;
+    const body = method === "GET" || method === "DELETE" ? undefined : BROKEN;
+    const wrong = complaint(expected, await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body));
+    return wrong === undefined ? [] : [`${method} ${path}: ${wrong}`];
+  });
+  return seen.flat();
+}
+
+/** The gate is the same: over Connect each role tries a third of the routes, other roles other thirds; nobodies and limited members all. */
+async function overConnect(role: Role, nth: number): Promise<string[]> {
+  const tried = cases(role).filter((_, at) => role === cast.people["limited"] || role === cast.nobodies["no token"] || at % 3 === nth % 3);
+  const seen = await forAll(tried, async ({ guarded, expected }) => {
+    const { rpc } = guarded.binding;
+    const value = parameters(guarded);
+    const message = Object.fromEntries(parametersOf(guarded.route.path).map((name) => [name, syntaxOf(rpc, name) === "number" ? Number(value(name)) : value(name)]));
+    // Whose organization or app it is, only a message that can be read tells.
+    const messages = expected === "passes" || expected.startsWith("404") ? [message] : expected.startsWith("401") ? [BROKEN] : [message, BROKEN];
+    const wrong: string[] = [];
+    for (const one of messages) {
+      const what = complaint(expected, await sendConnect(app.url, rpc, role.token, one));
+      if (what !== undefined) wrong.push(`${rpc.name} with ${JSON.stringify(one)}: ${what}`);
+    }
+    return wrong;
+  });
+  return seen.flat();
+}
+
+/** What is wrong, by whom it happened to. */
+async function tellAll(roles: Record<string, Role>, send: (role: Role, nth: number) => Promise<string[]>): Promise<Record<string, string[]>> {
+  const wrong: Record<string, string[]> = {};
+  for (const [nth, [name, role]] of Object.entries(roles).entries()) {
+    const found = await send(role, nth);
+    if (found.length > 0) wrong[name] = found;
+  }
+  return wrong;
+}
+
+it("knows every route of the table that wants a bearer", () => {
+  expect(routes.length).toBeGreaterThan(150);
+  expect(new Set(routes.map(({ binding }) => binding.rpc)).size).toBeGreaterThan(150);
+});
+
+describe.each([["REST", overRest], ["Connect", overConnect]] as const)("over %s", (_protocol, send) => {
+  it("every bearer that is none is refused alike", async () => {
+    expect(await tellAll(cast.nobodies, send)).toEqual({});
+  });
+
+  it("everybody else gets what they are owed", async () => {
+    expect(await tellAll(cast.people, send)).toEqual({});
+  });
+
+  it("keys open what their scopes say", async () => {
+    expect(await tellAll(cast.keys, send)).toEqual({});
+  });
+});
+
+describe("over REST", () => {
+  const tried = routes.filter(({ route, binding }) => parametersOf(route.path).some((name) => syntaxOf(binding.rpc, name) === "uuid"));
+  const send = ({ route, binding }: Guarded, token: string | undefined): Promise<Seen> => {
+    const bad = fill(route.path, (name) => (syntaxOf(binding.rpc, name) === "uuid" ? "nonsense" : nothingFor(binding.rpc, route.path, name)));
+    return sendRest(app.url, route.method, bad, token, route.method === "GET" || route.method === "DELETE" ? undefined : BROKEN);
+  };
+
+  it("a malformed id is refused before tenant, powers and body, but never before the credential", async () => {
+    const { limited } = cast.people;
+    const wrong = await forAll(tried, async (guarded) => {
+      const scim = guarded.words.has("scim");
+      const [anonymous, known] = [told(await send(guarded, undefined)), told(await send(guarded, scim ? cast.people["scim token"]?.token : limited?.token))];
+      return anonymous === "401 unauthorized" && known === "400 invalid_uuid" ? [] : [`${guarded.route.method} ${guarded.route.path}: ${anonymous}, ${known}`];
+    });
+    expect(wrong.flat()).toEqual([]);
+  });
+});

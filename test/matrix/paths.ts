@@ -1,0 +1,49 @@
+import { getOption } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Format, rules } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Ids } from "./world.ts";
+
+/** A UUID that belongs to nothing. */
+export const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
+
+/** Ids like the real ones that belong to nothing. */
+export const unknownIds: Ids = {
+  ...Object.fromEntries(
+    ["org_uuid", "user_uuid", "session_id", "event_id", "api_key", "token_id", "app_id", "install_id", "webhook_id", "delivery_id", "device_uuid", "invitation_id", "account", "challenge_id"]
+      .map((kind) => [kind, NOTHING]),
+  ),
+  signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+  role_id: "999999",
+  factor: "999999",
+  slug: "no-such-app",
+};
+
+/** Names of the parameters of a path. */
+export const parametersOf = (path: string): string[] => [...path.matchAll(/\{([^}=]+)/gu)].map(([, name]) => name as string);
+
+/** What an id in a path is of: its own name says so, but for these. */
+export function kindOf(path: string, parameter: string): string {
+  if (parameter === "key_id") return path.includes("/signing-keys/") ? "signing_key" : "api_key";
+  if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
+  if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
+  return parameter;
+}
+
+/** The path with values for its parameters. */
+export const fill = (path: string, value: (parameter: string) => string): string => path.replaceAll(/\{([^}=]+)\}/gu, (_, name: string) => encodeURIComponent(value(name)));
+
+/** Whether a field of a request is a UUID, a number or any text. */
+export function syntaxOf(rpc: DescMethod, parameter: string): "uuid" | "number" | "text" {
+  const field = rpc.input.fields.find(({ name }) => name === parameter);
+  if (field === undefined) throw new Error(`${rpc.name} has no field ${parameter}`);
+  if (field.fieldKind === "scalar" && field.scalar !== ScalarType.STRING) return "number";
+  return getOption(field, rules).format === Format.UUID ? "uuid" : "text";
+}
+
+/** A well-formed value for a parameter that belongs to nothing. */
+export function nothingFor(rpc: DescMethod, path: string, parameter: string): string {
+  const known = unknownIds[kindOf(path, parameter)];
+  if (known !== undefined) return known;
+  return { uuid: NOTHING, number: "999999", text: "none" }[syntaxOf(rpc, parameter)];
+}

@@ -1,0 +1,126 @@
+import { bindings, routeTable } from "../shape/contract-routes.ts";
+import type { Binding, Route } from "../shape/contract-routes.ts";
+
+/**
+ * Who may call what, told once more and apart from the server: from the route table and the prose of decisions 1.7,
+ * 2.5, 3.1 and 9.1, and not from the options of the contract.
+ */
+export interface Guarded {
+  route: Route;
+  /** The binding behind the route: how to call it over other protocols, and the syntax of its ids. */
+  binding: Binding;
+  /** Words of the table: `admin`, `elevated`, … */
+  words: ReadonlySet<string>;
+  /** What an API key must have been given; undefined: nothing. */
+  scope: string | undefined;
+  /** Keys are refused whatever they hold. */
+  personOnly: boolean;
+  /** A token without organization will do. */
+  orgless: boolean;
+  /** The path names an organization. */
+  tenant: boolean;
+  /** Code of the 404 for a foreign organization. */
+  tenantCode: string;
+}
+
+/** A person for whom keys are no substitute (decisions 2.5), and two the text has no need to name. */
+const persons = [
+  "/api/v1/me/", "/api/auth/step-up/", "/api/profile", "/api/devices/", "/api/auth/logout",
+  // The same operation as `/api/v1/me/mfa/status`; and an identity of a key there is none.
+  "/api/auth/mfa/status", "/api/auth/oidc/link",
+];
+
+/** What a token without organization opens (decisions 3.1). */
+const withoutOrganization = ["/api/auth/me", "/api/v1/me/", "/api/profile", "/api/auth/sessions", "/api/auth/logout", "/api/auth/mfa/status"];
+
+/** Resources of scopes by path, the first that fits (decisions 2.5). */
+const resources: readonly (readonly [RegExp, string | undefined])[] = [
+  [/^\/api\/auth\/(?:me|superuser)$|^\/api\/entitlements\/|^\/api\/operator\//u, undefined],
+  [/^\/api\/auth\/spiffe\/trust-bundle$/u, undefined],
+  [/\/session-inventory|\/revoke-all-sessions$|^\/api\/auth\/sessions$/u, "sessions"],
+  [/\/(?:auth|audit)-events|^\/api\/auth\/events/u, "events"],
+  [/\/signing-keys/u, "keys"],
+  [/\/(?:api-keys|scim-tokens|oidc-connections)/u, "credentials"],
+  [/\/service-identities|^\/api\/auth\/spiffe\//u, "identities"],
+  [/\/(?:secrets|kms-keys)/u, "secrets"],
+  [/\/mtls-ca/u, "certificates"],
+  [/webhooks\/|\/webhooks$/u, "webhooks"],
+  [/^\/api\/users|\/users\/\{user_uuid\}\/role$|\/invitations|^\/api\/organizations(?:\/\{org_uuid\})?$/u, "users"],
+  [/^\/api\/roles|^\/api\/v2\//u, "roles"],
+  [/^\/api\/installs|\/\{slug\}\/install$|^\/api\/admin\/(?:marketplace\/installs|cloud-targets)/u, "installs"],
+  [/^\/api\/(?:admin\/)?marketplace/u, "apps"],
+  [/^\/api\/(?:billing|pricing|admin\/pricing|admin\/plans)/u, "billing"],
+  [/^\/api\/(?:templates|ops\/custom-variables)/u, "templates"],
+  [/^\/api\/ops\//u, "gateway"],
+];
+
+/** Every route that wants a bearer of any kind, SCIM tokens included. */
+export function guardedRoutes(): Guarded[] {
+  const known = new Map(bindings().map((binding) => [`${binding.method} ${binding.path}`, binding]));
+  return routeTable().flatMap((route) => {
+    if (["public", "mfa_token", "publisher-signature", "provider-signature"].includes(route.auth)) return [];
+    const binding = known.get(`${route.method} ${route.path}`);
+    if (binding === undefined) throw new Error(`${route.method} ${route.path} is not in the contract`);
+    const personOnly = persons.some((prefix) => route.path.startsWith(prefix));
+    return {
+      route,
+      binding,
+      words: new Set(route.auth.split("+")),
+      scope: personOnly || route.auth === "scim" ? undefined : scopeOf(route),
+      personOnly,
+      orgless: withoutOrganization.some((prefix) => route.path.startsWith(prefix)) || (route.path === "/api/organizations" && route.method === "GET"),
+      tenant: route.path.includes("{org_uuid}"),
+      tenantCode: route.path.includes("/oidc-connections") ? "org_not_found" : "not_found",
+    };
+  });
+}
+
+function scopeOf({ method, path }: Route): string | undefined {
+  const found = resources.find(([pattern]) => pattern.test(path));
+  if (found === undefined) throw new Error(`no resource of scopes is told for ${path}`);
+  return found[1] === undefined ? undefined : `${method === "GET" ? "read" : "write"}:${found[1]}`;
+}
+
+/** Somebody with a bearer, as far as a gate can tell. */
+export interface Bearer {
+  /** What they are: nobody at all, a person, a key, a SCIM token. */
+  kind: "none" | "person" | "key" | "scim";
+  /** Belongs to the organization whose ids the path has. */
+  here: boolean;
+  /** Names an organization at all. */
+  organization: boolean;
+  admin: boolean;
+  owner: boolean;
+  /** Administers the app whose id the path has. */
+  appAdmin: boolean;
+  elevated: boolean;
+  /** Platform admin, operator and superuser at once, as who was there first. */
+  platform: boolean;
+  /** May write secrets: their role, for a key its scope as well. */
+  vault: boolean;
+  /** What a key was given. */
+  scopes: readonly string[];
+}
+
+/** What the gate owes a caller, `passes` when it owes no refusal: decisions 1.7, in its order. */
+export function owed(guarded: Guarded, bearer: Bearer): string {
+  const { words, scope } = guarded;
+  if (bearer.kind === "none" || (bearer.kind === "scim") !== words.has("scim")) return "401 unauthorized";
+  if (guarded.tenant && !bearer.here) return `404 ${guarded.tenantCode}`;
+  if (words.has("app-admin") && !bearer.appAdmin) return "404 app_not_found";
+  if (bearer.kind === "scim") return "passes";
+  if (guarded.personOnly && bearer.kind === "key") return "403 forbidden";
+  if (!bearer.organization && !guarded.orgless) return "403 forbidden";
+  if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope, words.has("vault:write"))) return "403 forbidden";
+  if (words.has("admin") && !bearer.admin) return "403 forbidden";
+  if (words.has("owner") && !bearer.owner) return "403 forbidden";
+  if (words.has("vault:write") && !bearer.vault) return "403 forbidden";
+  if (["platform-admin", "operator", "superuser"].some((flag) => words.has(flag)) && !bearer.platform) return "403 forbidden";
+  if (words.has("elevated") && !bearer.elevated) return "403 step_up_required";
+  return "passes";
+}
+
+/** `admin` is all of the scopes but `vault:write`; that one is what a write of the vault asks for besides. */
+function opens(held: readonly string[], scope: string, vault: boolean): boolean {
+  return held.includes(scope) || held.includes("admin") || (vault && held.includes("vault:write"));
+}

@@ -1,0 +1,102 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { decodeJwt } from "jose";
+import { startApp } from "../support/app.ts";
+import type { Answer, TestApp } from "../support/app.ts";
+import { draftOf } from "../support/market.ts";
+import { elevated, founder, invite, member, password, tokenTo } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+
+/** An organization with one of everything that has an id. */
+export interface Side {
+  owner: Somebody;
+  /** Owner's token of a login on `ids.device_uuid`, 15 minutes; and the elevated one of its session. */
+  token: string;
+  elevated: string;
+  /** Ids by what they are of. */
+  ids: Ids;
+}
+
+/** Ids of a side, by the name of the path parameter or, where that is not enough, a name of our own. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** The body of an answer that has to be a success. */
+export function done(answer: Answer): Record<string, string> {
+  if (answer.status >= 300) throw new Error(`answered ${answer.status}: ${answer.text}`);
+  return (answer.body ?? {}) as Record<string, string>;
+}
+
+/** An app whose sign-up is open. */
+export const startMatrixApp = (): Promise<TestApp> => startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+
+/** A login by password; the token lasts 15 minutes. */
+export async function signIn(app: TestApp, who: Pick<Somebody, "email" | "orgName">, device: string = randomUUID()): Promise<{ token: string; refresh: string; sid: string }> {
+  const body = done(await app.call("POST", "/api/auth/login", { body: { email: who.email, password, org_name: who.orgName }, headers: { "x-device-uuid": device } }));
+  const token = body["access_token"] ?? "";
+  return { token, refresh: body["refresh_token"] ?? "", sid: String(decodeJwt(token)["sid"]) };
+}
+
+/** An API key of an organization. */
+export async function apiKey(app: TestApp, by: Pick<Somebody, "token" | "org">, scopes: readonly string[], days = 30): Promise<{ id: string; key: string }> {
+  const body = done(await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, { token: by.token, body: { name: "matrix", scopes, expires_in_days: days } }));
+  return { id: body["key_id"] ?? "", key: body["api_key"] ?? "" };
+}
+
+/** A token of somebody without any organization, by magic link. */
+export async function orglessToken(app: TestApp): Promise<string> {
+  const email = `stray${randomBytes(4).toString("hex")}@people.test`;
+  done(await app.call("POST", "/api/auth/magic-link/send", { body: { email } }));
+  return done(await app.call("POST", "/api/auth/magic-link/verify", { body: { token: await tokenTo(app, email) } }))["access_token"] ?? "";
+}
+
+/** The owner of Acme: platform admin, operator and superuser. */
+export async function platformAdmin(app: TestApp): Promise<{ token: string; elevated: string; org: string }> {
+  const token = await app.login();
+  const challenge = done(await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } }));
+  const verified = done(await app.call("POST", "/api/auth/step-up/verify", { token, body: { challenge_id: challenge["challenge_id"], password: app.owner.password } }));
+  return { token, elevated: verified["elevated_token"] ?? "", org: String(decodeJwt(token)["org"]) };
+}
+
+/** A published app of an organization; approved when the platform admin's token is given. */
+export async function publishApp(app: TestApp, token: string, approvedBy?: string): Promise<{ appId: string; slug: string }> {
+  const slug = `app-${randomBytes(6).toString("hex")}`;
+  const { app_id: appId = "" } = done(await app.call("POST", "/api/marketplace/apps", { token, body: draftOf(slug, "http://127.0.0.1:9/provision") }));
+  if (approvedBy !== undefined) done(await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: approvedBy }));
+  return { appId, slug };
+}
+
+/** An organization with one of everything. `shop` is a published app of somebody else, for it to install. */
+export async function populate(app: TestApp, shop: string): Promise<Side> {
+  const device = randomUUID();
+  const first = await founder(app);
+  const { token, sid } = await signIn(app, first, device);
+  const owner = { ...first, token };
+  const other = await member(app, owner);
+  const call = async (method: string, path: string, body?: unknown) => done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
+  const admin = `/api/admin/organizations/${owner.org}`;
+
+  const key = await apiKey(app, owner, ["read:users"]);
+  const scim = await call("POST", `${admin}/scim-tokens`, { name: "idp" });
+  const signing = await call("POST", `${admin}/signing-keys`, { algorithm: "ed25519" });
+  const { appId, slug } = await publishApp(app, token);
+  const install = await call("POST", `/api/marketplace/${shop}/install`, {});
+  const webhook = await call("POST", "/api/v2/webhooks", { url: "https://hooks.example.test/in", events: ["*"] });
+  const delivery = await call("POST", `/api/v2/webhooks/${webhook["webhook_id"]}/test`);
+  const role = (await call("POST", "/api/v2/products/p1/roles", { name: `role ${randomBytes(3).toString("hex")}`, permissions: [] })) as unknown as { data: { id: number } };
+  const invitation = await invite(app, owner, `invited${randomBytes(3).toString("hex")}@people.test`);
+  const factor = await call("POST", "/api/v1/me/mfa/factors", { type: "totp" });
+  const account = await call("POST", `/api/devices/${device}/accounts`, { access_token: other.token });
+  const challenge = await call("POST", "/api/auth/step-up/challenge", { method: "password" });
+  const events = (await call("GET", "/api/auth/events")) as unknown as { data: { event_id: string }[] };
+
+  return {
+    owner,
+    token,
+    elevated: await elevated(app, token),
+    ids: {
+      org_uuid: owner.org, user_uuid: other.userUuid, session_id: sid, event_id: events.data[0]?.event_id ?? "", api_key: key.id, token_id: scim["token_id"] ?? "",
+      signing_key: signing["key_id"] ?? "", app_id: appId, slug, install_id: install["install_id"] ?? "", webhook_id: webhook["webhook_id"] ?? "",
+      delivery_id: delivery["delivery_id"] ?? "", device_uuid: device, role_id: String(role.data.id), invitation_id: invitation.id, factor: String(factor["id"]),
+      account: account["id"] ?? "", challenge_id: challenge["challenge_id"] ?? "",
+    },
+  };
+}
