@@ -66,7 +66,7 @@ export function createOrganizations({ database, clock, audit, orgs, access, endi
 /** Who may change what: administrators their own organization but for the plan, platform admins the plan of any. */
 function demandMayChange(caller: Caller, uuid: string, wish: OrganizationWish): void {
   const own = caller.orgUuid === uuid;
-  if (!own && (wish.name !== undefined || wish.jitDomains !== undefined)) throw accessErrors.foreignPlanOnly();
+  if (!own && (wish.plan === undefined || wish.name !== undefined || wish.jitDomains !== undefined)) throw accessErrors.foreignPlanOnly();
   if (wish.plan !== undefined && !caller.isPlatformAdmin) throw accessErrors.planForPlatform();
 }
 
