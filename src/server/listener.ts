@@ -8,6 +8,8 @@ import { createServer as createTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import { answerClientError } from "./client-error.ts";
+import { watchHeaders } from "./slow-headers.ts";
+import type { HeaderWatch } from "./slow-headers.ts";
 
 /** Patience with slow clients, in milliseconds, and sizes in bytes (decisions 15.9). */
 export interface TransportLimits {
@@ -53,7 +55,8 @@ export function createListener(options: ListenerOptions): Listener {
     if (closing) response.shouldKeepAlive = false;
     options.handler(request, response);
   });
-  const http2 = http2Server(limits, sessions);
+  const headers = watchHeaders(limits.headersMs);
+  const http2 = http2Server(limits, sessions, headers);
   http2.on("request", options.handler);
 
   const hand = (socket: Socket, h2: boolean): boolean => {
@@ -102,6 +105,7 @@ export function createListener(options: ListenerOptions): Listener {
       clearTimeout(patience);
       http1.close();
       http2.close();
+      headers.stop();
     },
   };
 }
@@ -167,7 +171,7 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
   return server;
 }
 
-function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>): Http2Server {
+function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>, headers: HeaderWatch): Http2Server {
   const server = createHttp2({
     // Twice the limit, so that a block between the two can be answered with 431; beyond it the stream is reset.
     settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: 2 * limits.headerBytes, enablePush: false, initialWindowSize: 256 * 1024 },
@@ -180,6 +184,7 @@ function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>)
   });
   server.on("session", (session) => {
     sessions.add(session);
+    headers.add(session);
     let open = 0;
     session.on("stream", (stream) => {
       open++;

@@ -153,6 +153,22 @@ describe("HTTP/2", () => {
     await alive();
   });
 
+  test("a header block that trickles ends the connection long before the idle limit, and no other", async () => {
+    const patient = await start({ limits: { headersMs: 300 } });
+    const h2 = connectH2(patient.url);
+    expect(await h2Status(h2, {})).toBe(200);
+    const slow = open(patient.port);
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    // HEADERS without the end of the block, then a byte of CONTINUATION now and again.
+    slow.write(Buffer.concat([preface, Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]), Buffer.from([0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82])]));
+    const trickle = setInterval(() => slow.write(Buffer.from([0, 0, 1, 9, 0, 0, 0, 0, 1, 0x86])), 50);
+    await untilClosed(slow);
+    clearInterval(trickle);
+    expect(await h2Status(h2, {})).toBe(200);
+    h2.destroy();
+    await patient.close();
+  });
+
   test("idle sessions are closed", async () => {
     await session(async (h2) => {
       expect(await h2Status(h2, {})).toBe(200);
