@@ -1,4 +1,5 @@
 import { connect as connectH2 } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 import { createClient, Code, ConnectError } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -26,9 +27,10 @@ function grpc(body: Buffer, headers: Record<string, string> = {}): Promise<strin
     const session = connectH2(app.url);
     const stream = session.request({ ":method": "POST", ":path": procedure, "content-type": "application/grpc", te: "trailers", authorization: `Bearer ${token}`, ...headers });
     let status: string | undefined;
-    const note = (block: Record<string, unknown>): void => {
-      if (block["grpc-status"] !== undefined) status = String(block["grpc-status"]);
-      else if (block[":status"] !== undefined && block[":status"] !== 200) status = `HTTP ${String(block[":status"])}`;
+    const note = (block: IncomingHttpHeaders & { ":status"?: number }): void => {
+      const { "grpc-status": told, ":status": http = 200 } = block;
+      if (told !== undefined) status = [told].join();
+      else if (http !== 200) status = `HTTP ${http}`;
     };
     stream.on("response", note).on("trailers", note).on("error", () => undefined);
     stream.on("close", () => {
