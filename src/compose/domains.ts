@@ -93,7 +93,7 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
-  const administration = createAdministration({ database, clock, audit, orgs, users, access, ending: sessions.ending, whenDeleted: [] });
+  const administration = createAdministration({ database, clock, audit, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended)] });
   const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};

@@ -128,4 +128,17 @@ describe("the end of an organization", () => {
     const { body: log } = await app.call("GET", `/api/auth/events?org_uuid=${by.org}`, { token: platform });
     expect((log.data as { type: string }[]).map(({ type }) => type)).toContain("session.bulk_revoked");
   });
+
+  it("archives its apps and gives its installs back", async () => {
+    const [by, buyer] = [await founder(app), await founder(app)];
+    const draft = { name: "Brief", slug: "brief", deployment_modes: ["multi_tenant"], provision_webhook: "http://127.0.0.1:1/hook" };
+    const { body: made } = await app.call("POST", "/api/marketplace/apps", { token: by.token, body: draft });
+    await app.call("POST", `/api/admin/marketplace/apps/${made.app_id}/approve`, { token: platform });
+    for (const { token } of [by, buyer]) expect((await app.call("POST", "/api/marketplace/brief/install", { token, body: {} })).status).toBe(202);
+    expect((await remove(await elevated(app, by.token), by.org)).status).toBe(204);
+    expect((await app.call("GET", "/api/marketplace/brief", { token: buyer.token })).status).toBe(404);
+    const { body } = await app.call("GET", "/api/admin/marketplace/installs", { token: platform });
+    const statusOf = (org: string) => (body.data as { org_uuid: string; status: string }[]).filter(({ org_uuid }) => org_uuid === org).map(({ status }) => status);
+    expect([statusOf(by.org), statusOf(buyer.org)]).toEqual([["deprovisioning"], ["provisioning"]]);
+  });
 });

@@ -4,6 +4,7 @@ import { createApps } from "./apps.ts";
 import { createBrowse } from "./browse.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { createInstalls } from "./installs.ts";
+import { createOrganizationEnd } from "./organization-end.ts";
 import { createProvisioning } from "./provisioning.ts";
 import { createWatch } from "./watch.ts";
 import { activeAppSlugs, factsOf, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
@@ -28,6 +29,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     ...createWatch(deps.database, installs),
     provisioning: createProvisioning(deps),
     activities: createInstallActivities(deps),
+    /** What becomes of an organization's apps and installs when it is deleted. */
+    organizationEnds: createOrganizationEnd(deps, installs),
     /** Slugs of an organization's active installs, for entitlements. */
     activeAppSlugs,
     /** Apps somebody administers by a grant, for the claim `app_admin`. */

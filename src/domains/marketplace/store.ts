@@ -112,6 +112,14 @@ export async function voidedApps(database: Pick<Database, "prepared">, appIds: r
   return new Set(rows.map((row) => row.app_id));
 }
 
+/** Ids of an organization's installs that are neither over nor about to be. */
+export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+  const rows = await tx.query<{ install_id: string }>(
+    "select install_id from installs where org_uuid = $1 and status not in ('deprovisioning', 'deprovisioned') order by install_id", [orgUuid],
+  );
+  return rows.map((row) => row.install_id);
+}
+
 /** Slugs of the apps an organization has installed and active. */
 export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const rows = await tx.query<{ slug: string }>(
