@@ -50,6 +50,8 @@ async function main(): Promise<void> {
   if (failures.length > 0) process.exitCode = 1;
 }
 
+// Leaving by a signal still ends what was started.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
   await main();
 } catch (cause) {

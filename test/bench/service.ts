@@ -79,29 +79,32 @@ export async function startService({ databaseUrl, folder }: { databaseUrl: strin
   const kill = (): void => void child.kill("SIGKILL");
   process.on("exit", kill);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const base = `http://127.0.0.1:${port}`;
-  await untilReady(`${base}/readyz`, () => child.exitCode !== null, () => readFileSync(logFile, "utf8").slice(-2000));
+  const stop = async (): Promise<void> => {
+    process.off("exit", kill);
+    child.kill("SIGTERM");
+    const patience = setTimeout(kill, 10_000);
+    await ended;
+    clearTimeout(patience);
+    log.end();
+  };
+  try {
+    const base = `http://127.0.0.1:${port}`;
+    await untilReady(`${base}/readyz`, () => child.exitCode !== null, () => readFileSync(logFile, "utf8").slice(-2000));
+    const { tokens, me } = await signEverybodyIn(base);
+    return { pid: child.pid as number, port, people, tokens, me, fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }), stop };
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+}
+
+async function signEverybodyIn(base: string): Promise<{ tokens: string[]; me: string }> {
   for (const person of people.slice(1)) await signUp(base, person);
   const tokens: string[] = [];
   for (let i = 0; i < sessions; i++) tokens.push(await signIn(base, people[i % people.length] as Person));
   const me = await (await fetch(`${base}/api/auth/me`, { headers: { authorization: `Bearer ${tokens[0]}` } })).text();
   if (!me.startsWith("{")) throw new Error(`GET /api/auth/me answers ${me}`);
-  return {
-    pid: child.pid as number,
-    port,
-    people,
-    tokens,
-    me,
-    fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }),
-    async stop() {
-      process.off("exit", kill);
-      child.kill("SIGTERM");
-      const patience = setTimeout(kill, 10_000);
-      await ended;
-      clearTimeout(patience);
-      log.end();
-    },
-  };
+  return { tokens, me };
 }
 
 /** BENCH_PROFILE: a folder for CPU profiles of the service, written when it ends. BENCH_NODE_OPTIONS: flags for its Node. */
