@@ -14,7 +14,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   migrations: ["platform"],
   server: ["platform", "transcoding", "domains", "gen", "google"],
   worker: ["platform", "domains"],
-  launch: ["platform"],
+  launch: ["platform", "compose"],
   compose: ["platform", "transcoding", "domains", "migrations", "server", "worker", "gen"],
   console: ["gen"],
   main: ["platform", "migrations", "launch", "compose"],
