@@ -7,7 +7,7 @@ interface Landing {
   title: string;
   text: string;
   button: string;
-  /** Route the token is posted to. */
+  /** Route the token is posted to; empty: the token is shown, to be copied. */
   action: string;
   done: string;
   /** What is asked for and sent along; what is left empty is not sent. */
@@ -49,6 +49,13 @@ const LANDINGS: Readonly<Record<string, Landing>> = {
     done: "Your password is set. You can close this page and sign in.",
     fields: [{ name: "password", label: "New password", input: `${NEW_PASSWORD} autofocus` }],
   },
+  "/step-up": {
+    title: "Confirm that it is you",
+    text: "Press the button for a code, and paste it where you were asked for it. It works once, in your session alone.",
+    button: "Show the code",
+    action: "",
+    done: "",
+  },
   "/invite": {
     title: "Join an organization",
     text: "If you have an account with this email, its present password is all that is needed.",
@@ -81,6 +88,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (button.disabled) return;
   button.disabled = true;
+  if (button.dataset.action === "") { note.textContent = token; return; }
   const body = { token };
   for (const { name, value } of inputs) if (value !== "") body[name] = value;
   try {

@@ -7,6 +7,7 @@ import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
+import { tourIdentity } from "./identity.ts";
 import { startPublisher } from "./publisher.ts";
 
 /** Settings of {@link runStory}. */
@@ -32,22 +33,24 @@ function connect(baseUrl: string, token?: string): Transport {
   return createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: token === undefined ? [] : [bearer(token)] });
 }
 
-/** Newest magic link for an address out of the development mailbox. */
-async function linkToken(baseUrl: string, email: string): Promise<string> {
+/** The token mailed to an address since a moment, out of the development mailbox. */
+async function mailedToken(baseUrl: string, email: string, since: number): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const response = await fetch(`${baseUrl}/dev/mailbox.json`);
-    const mails = (await response.json()) as { to: string; text: string }[];
-    const token = mails.find((mail) => mail.to === email)?.text.match(/[?&]token=([A-Za-z0-9_-]{20,})/)?.[1];
+    const mails = (await response.json()) as { to: string; text: string; at: string }[];
+    const mail = mails.find(({ to, at }) => to === email && Date.parse(at) >= since);
+    const token = mail?.text.match(/[?&]token=([A-Za-z0-9_-]{20,})/)?.[1];
     if (token !== undefined) return token;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`no magic link for ${email} arrived in ${baseUrl}/dev/mailbox`);
+  throw new Error(`no mail with a link for ${email} arrived in ${baseUrl}/dev/mailbox`);
 }
 
 async function signInByLink(baseUrl: string, email: string): Promise<string> {
   const login = createClient(LoginService, connect(baseUrl));
+  const since = Date.now();
   await login.sendMagicLink({ email });
-  const { accessToken } = await login.verifyMagicLink({ token: await linkToken(baseUrl, email) });
+  const { accessToken } = await login.verifyMagicLink({ token: await mailedToken(baseUrl, email, since) });
   if (accessToken === undefined) throw new Error("the magic link asked for a second factor");
   return accessToken;
 }
@@ -71,6 +74,7 @@ async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOpt
 /**
  * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
  * approves; the buyer installs and watches; a second install is refused; the audit log tells; logout ends the token.
+ * Then the tour of identity.
  */
 export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
   const mark = Date.now().toString(36);
@@ -127,6 +131,15 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
   say("10. After logout the very next request is refused: 401");
+
+  const me = await createClient(AccessService, connect(baseUrl, ownerToken)).getMe({});
+  await tourIdentity({
+    baseUrl, ownerEmail, ownerToken, mark, say,
+    orgUuid: me.orgUuid ?? "",
+    orgName: me.orgName ?? "",
+    connect: (token) => connect(baseUrl, token),
+    mailedToken: (to, since) => mailedToken(baseUrl, to, since),
+  });
 }
 
 async function watchInstall(baseUrl: string, token: string, installId: string, say: StoryOptions["say"]): Promise<void> {
