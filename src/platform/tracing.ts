@@ -108,7 +108,7 @@ export function withSpan<T>(name: string, work: (note: Note) => T, attributes: A
 /** Takes up the trace of a message for as long as `work` runs: `continueTrace` for work whose end is its promise. */
 export function handleTraced<T>(name: string, traceparent: string | null | undefined, work: () => Promise<T>): Promise<T> {
   const on = active;
-  const parent = traceparent == null ? undefined : on?.remote(traceparent);
+  const parent = traceparent === null || traceparent === undefined ? undefined : on?.remote(traceparent);
   if (on === undefined || parent === undefined) return work();
   return runIn(on, on.tracer.startSpan(name, { kind: on.kinds.CONSUMER }, parent), work);
 }

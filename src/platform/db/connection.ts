@@ -49,7 +49,7 @@ export const spanFacts = { "db.system.name": "postgresql" };
 
 /** Name of a statement in traces: its verb and its first table. Never its text, which may hold values. */
 function nameOf(query: unknown): string {
-  const text = typeof query === "string" ? query : String((query as { text?: unknown } | undefined)?.text ?? "");
+  const text = typeof query === "string" ? query : ((query as { text?: string } | undefined)?.text ?? "");
   const verb = /\w+/.exec(text)?.[0].toLowerCase() ?? "statement";
   const table = /\b(?:from|into|update|join)\s+"?(\w+)/i.exec(text)?.[1];
   return table === undefined ? `SQL ${verb}` : `SQL ${verb} ${table}`;
