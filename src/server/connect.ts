@@ -64,6 +64,9 @@ function methodOf(policy: Policy): DescMethod {
   return Object.create(policy.method, { idempotency: { value: idempotency, enumerable: true } }) as DescMethod;
 }
 
+/** Why the signal of a call that ended well is aborted. Without a reason a new one, stack and all, would be made for each call. */
+const over = new DOMException("the call is over", "AbortError");
+
 /**
  * Connect tells `context.abort` the very error it is about to send, on every
  * protocol. Errors it made itself (undecodable messages, broken framing,
@@ -85,7 +88,7 @@ function settleOnAbort(context: HandlerContext, call: Call, policy: Policy, gate
       });
       for (const [name, value] of Object.entries(headersOf(error))) reason.metadata.set(name, value);
     }
-    abort(reason);
+    abort(reason ?? over);
   };
 }
 
