@@ -126,11 +126,16 @@ export function createApps(deps: MarketplaceDeps) {
      */
     isAppAdmin: async (caller: Caller, appId: string): Promise<boolean> => (await administered(caller, appId)) !== undefined,
 
-    /** Ids of the apps the caller administers by the token or as owner of their organization. */
+    /** Ids of the apps the caller administers by the token, as owner of their organization, or as maker with an older token. */
     async administeredIds(caller: Caller): Promise<string[]> {
-      const { orgUuid } = caller;
-      const published = caller.isOwner && orgUuid !== null ? await database.transaction((tx) => store.publishedBy(tx, orgUuid)) : [];
-      return [...new Set([...caller.appAdmin, ...published])];
+      const { orgUuid, userUuid } = caller;
+      const issuedAt = Number(caller.claims?.["ims"]);
+      const live = await database.transaction(async (tx) => {
+        if (orgUuid === null) return [];
+        if (caller.isOwner) return store.publishedBy(tx, orgUuid);
+        return userUuid === null || Number.isNaN(issuedAt) ? [] : store.madeSince(tx, orgUuid, userUuid, issuedAt);
+      });
+      return [...new Set([...caller.appAdmin, ...live])];
     },
   };
 }

@@ -86,6 +86,13 @@ export async function publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promi
   return rows.map((row) => row.app_id);
 }
 
+/** Ids of the apps somebody made for an organization since a moment, milliseconds since the epoch, whose key was never rotated. */
+export async function madeSince(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string, sinceMs: number): Promise<string[]> {
+  const sql = "select app_id from apps where org_uuid = $1 and created_by = $2 and created_at >= $3 and key_rotated_at is null";
+  const rows = await tx.query<{ app_id: string }>(sql, [orgUuid, userUuid, new Date(sinceMs)]);
+  return rows.map((row) => row.app_id);
+}
+
 /** Slugs of apps, in any order. */
 export async function slugsOf(database: Pick<Database, "prepared">, appIds: readonly string[]): Promise<string[]> {
   const rows = await database.prepared<{ slug: string }>("app-slugs", "select slug from apps where app_id = any($1::uuid[])", [appIds]);
