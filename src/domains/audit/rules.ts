@@ -39,9 +39,9 @@ export function askedScope(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, 
   return caller.isPlatformAdmin ? [...own, null] : own;
 }
 
-/** Whether a caller may read an event of `orgUuid`. */
+/** Whether a caller may read an event of `orgUuid` by its id: of their own organization, and platform admins those of none (decisions 2.5). */
 export function mayRead(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, orgUuid: string | null): boolean {
-  return caller.isPlatformAdmin || (orgUuid !== null && orgUuid === caller.orgUuid);
+  return orgUuid === null ? caller.isPlatformAdmin : orgUuid === caller.orgUuid;
 }
 
 /** No event is removed before it is this old. */
