@@ -10,7 +10,7 @@ export const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
 /** Ids like the real ones that belong to nothing. */
 export const unknownIds: Ids = {
   ...Object.fromEntries(
-    ["org_uuid", "user_uuid", "session_id", "event_id", "api_key", "token_id", "app_id", "install_id", "webhook_id", "delivery_id", "device_uuid", "invitation_id", "account", "challenge_id"]
+    ["org_uuid", "user_uuid", "session_id", "event_id", "api_key", "token_id", "app_id", "install_id", "webhook_id", "delivery_id", "device_uuid", "invitation_id", "account", "challenge_id", "target_id"]
       .map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

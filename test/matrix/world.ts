@@ -5,6 +5,7 @@ import type { Answer, TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
 import { elevated, founder, invite, member, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 /** An organization with one of everything that has an id. */
 export interface Side {
@@ -83,9 +84,12 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const delivery = await call("POST", `/api/v2/webhooks/${webhook["webhook_id"]}/test`);
   const role = (await call("POST", "/api/v2/products/p1/roles", { name: `role ${randomBytes(3).toString("hex")}`, permissions: [] })) as unknown as { data: { id: number } };
   const invitation = await invite(app, owner, `invited${randomBytes(3).toString("hex")}@people.test`);
-  const factor = await call("POST", "/api/v1/me/mfa/factors", { type: "totp" });
+  const factor = (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" })) as unknown as { data: { id: number } };
   const account = await call("POST", `/api/devices/${device}/accounts`, { access_token: other.token });
   const challenge = await call("POST", "/api/auth/step-up/challenge", { method: "password" });
+  const target = randomUUID();
+  const made = "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, 'aws', 'eu-1', 'active', now())";
+  await runSql(app.databaseUrl, made, [target, install["install_id"], owner.org]);
   const events = (await call("GET", "/api/auth/events")) as unknown as { data: { event_id: string }[] };
 
   return {
@@ -95,8 +99,10 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
     ids: {
       org_uuid: owner.org, user_uuid: other.userUuid, session_id: sid, event_id: events.data[0]?.event_id ?? "", api_key: key.id, token_id: scim["token_id"] ?? "",
       signing_key: signing["key_id"] ?? "", app_id: appId, slug, install_id: install["install_id"] ?? "", webhook_id: webhook["webhook_id"] ?? "",
-      delivery_id: delivery["delivery_id"] ?? "", device_uuid: device, role_id: String(role.data.id), invitation_id: invitation.id, factor: String(factor["id"]),
-      account: account["id"] ?? "", challenge_id: challenge["challenge_id"] ?? "",
+      delivery_id: delivery["delivery_id"] ?? "", device_uuid: device, role_id: String(role.data.id), invitation_id: invitation.id, factor: String(factor.data.id),
+      account: account["id"] ?? "", challenge_id: challenge["challenge_id"] ?? "", target_id: target,
+      // No id, but something to prove an account with.
+      proof: (await member(app, owner)).token,
     },
   };
 }
