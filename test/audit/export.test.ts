@@ -71,7 +71,7 @@ describe("the export", () => {
   it("is CSV of RFC 4180 whose cells are no formulas", async () => {
     const evil = ["=1+1", "+1", "-1", "@x", "\ttab", "\rcr", 'quote " and, comma\nline', "plain"];
     const who = await founder(app);
-    for (const agent of evil) await app.call("POST", "/api/auth/login", { body: { email: who.email, password: "wrong", org_name: who.orgName }, headers: { "user-agent": "x" } });
+    for (const _ of evil) await app.call("POST", "/api/auth/login", { body: { email: who.email, password: "wrong", org_name: who.orgName }, headers: { "user-agent": "x" } });
     await runSql(app.databaseUrl, `update audit_events e set user_agent = a.agent from (select sequence, row_number() over (order by sequence) n from audit_events where org_uuid = $1 and type = 'login.password') o
       join unnest($2::text[]) with ordinality a (agent, n) using (n) where e.sequence = o.sequence`, [who.org, evil]);
     const { headers, text } = await app.call("GET", path(who, "?format=csv"), { token: who.token });
