@@ -31,10 +31,10 @@ export async function streamAnswer(
   }
   const abort = aborted(context.signal);
   try {
-    for (let next = first; next.done !== true; next = await Promise.race([iterator.next(), abort.promise])) {
+    for (let next = first; next.done !== true; next = await abort.before(iterator.next())) {
       const raw = target.raw(next.value);
       const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
-      if (chunk.length > 0 && !(call.response as ServerResponse).write(chunk)) await Promise.race([drained(call.response), abort.promise]);
+      if (chunk.length > 0 && !(call.response as ServerResponse).write(chunk)) await abort.before(drained(call.response));
       if (call.over) break;
     }
     if (call.over) return await stop(iterator);
@@ -99,12 +99,21 @@ function drained(response: NodeResponse): Promise<void> {
   });
 }
 
-/** A promise that rejects with the signal's reason; `forget` stops listening. */
-function aborted(signal: AbortSignal): { promise: Promise<never>; forget(): void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  promise.catch(() => undefined);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  return { promise, forget: () => signal.removeEventListener("abort", onAbort) };
+/**
+ * `before` is a promise that also rejects when the signal is aborted; `forget` stops listening. Not `Promise.race` with one
+ * promise for the whole stream: that promise would keep every chunk until the end.
+ */
+function aborted(signal: AbortSignal): { before<T>(promise: Promise<T>): Promise<T>; forget(): void } {
+  let reject: ((reason: unknown) => void) | undefined;
+  const onAbort = (): void => reject?.(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return {
+    before: (promise) =>
+      new Promise((resolve, fail) => {
+        reject = fail;
+        if (signal.aborted) return onAbort();
+        promise.then(resolve, fail);
+      }),
+    forget: () => signal.removeEventListener("abort", onAbort),
+  };
 }
