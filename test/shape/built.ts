@@ -22,10 +22,26 @@ export function builtLine(): string {
   return `Built: ${states.filter(({ built }) => built).length} of ${states.length} rpcs`;
 }
 
-/** The README's lines of that form. */
-export function readmeLines(): string[] {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  return readme.match(/^Built: .*$/gmu) ?? [];
+/** The README's table, word for word: every area with rpcs that are not built, and which. */
+export function unbuiltTable(): string {
+  const areas = Map.groupBy(rpcStates(), ({ rpc }) => rpc.parent);
+  const rows = [...areas].flatMap(([service, states]) => {
+    const missing = states.filter(({ built }) => !built).map(({ rpc }) => rpc.name);
+    if (missing.length === 0) return [];
+    const named = missing.length === states.length ? `all ${states.length}` : missing.join(", ");
+    return [`| \`${service.typeName}\` | ${named} |`];
+  });
+  return ["| service | rpcs that answer `unimplemented` |", "| --- | --- |", ...rows].join("\n");
 }
 
-if (import.meta.main) console.log(builtLine());
+/** The README. */
+export function readme(): string {
+  return readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+}
+
+/** The README's lines of that form. */
+export function readmeLines(): string[] {
+  return readme().match(/^Built: .*$/gmu) ?? [];
+}
+
+if (import.meta.main) console.log(`${builtLine()}\n\n${unbuiltTable()}`);

@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
-import { builtLine, readmeLines, rpcStates } from "./built.ts";
+import { builtLine, readme, readmeLines, rpcStates, unbuiltTable } from "./built.ts";
 
 it("the README says how many rpcs are built; `node test/shape/built.ts` prints the line", () => {
   expect(readmeLines()).toEqual([builtLine()]);
+});
+
+it("the README names every rpc that is not built, and no other", () => {
+  expect(readme()).toContain(`${builtLine()}\n\n${unbuiltTable()}\n\n`);
 });
 
 it("knows an rpc that is built from one that is not", () => {
