@@ -41,7 +41,7 @@ function complaint(expected: string, seen: Seen): string | undefined {
 const harmful = new Set(["POST /api/auth/logout", "DELETE /api/organizations/{org_uuid}", "POST /api/organizations/{org_uuid}/revoke-all-sessions", "DELETE /api/organizations/{org_uuid}/session-inventory"]);
 const keyOf = ({ route }: Guarded): string => `${route.method} ${route.path}`;
 
-/** What a role is owed on each route; of a plan that a platform admin changes, the tests of tenants tell. */
+/** What a role is owed on each route; of what platform admins change of an organization, the tests of tenants tell. */
 const cases = (role: Role): { guarded: Guarded; expected: string }[] =>
   routes.map((guarded) => ({ guarded, expected: owed(guarded, role) }))
     .filter(({ guarded, expected }) => expected !== "passes" || !harmful.has(keyOf(guarded)))

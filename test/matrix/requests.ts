@@ -72,7 +72,7 @@ export function addressed(): { requests: Addressed[]; unknown: string[] } {
       path(ids) {
         const filled = fill(path, (name) => (shared.has(name) ? "p1" : (ids[kindOf(path, name)] ?? "")));
         const search = new URLSearchParams(Object.fromEntries(query.map((kind) => [kind, ids[kind] ?? ""])));
-        return query.length === 0 ? filled : `${filled}?${search}`;
+        return query.length === 0 ? filled : `${filled}?${search.toString()}`;
       },
       body: (ids) => body?.of(ids),
     }];

@@ -26,13 +26,13 @@ export const BROKEN = "{broken";
 export async function sendRest(url: string, method: string, path: string, token: string | undefined, body?: unknown): Promise<Seen> {
   const answer = await callRest(url, method, path, { token, ...(body === undefined ? {} : { body }) });
   const { status, text, headers } = answer;
-  const shown = answer.body as Record<string, unknown> | undefined;
-  const code = status < 400 ? "" : String(shown?.["code"] ?? "none");
+  const shown = answer.body as { status?: unknown; type?: unknown; request_id?: unknown; code?: string } | undefined;
+  const code = status < 400 ? "" : (shown?.code ?? "none");
   const faults: string[] = [];
   if (status >= 400) {
     if (path.startsWith("/scim/v2/")) {
-      if (headers.get("content-type") !== "application/scim+json" || shown?.["status"] !== String(status)) faults.push("is no RFC 7644 error");
-    } else if (shown?.["status"] !== status || shown["type"] !== `urn:atrium:error:${code}` || typeof shown["request_id"] !== "string") faults.push("is no error of the contract");
+      if (headers.get("content-type") !== "application/scim+json" || shown?.status !== String(status)) faults.push("is no RFC 7644 error");
+    } else if (shown?.status !== status || shown.type !== `urn:atrium:error:${code}` || typeof shown.request_id !== "string") faults.push("is no error of the contract");
   }
   return { status, code, challenge: headers.get("www-authenticate"), fault: faults.join(", "), text };
 }
