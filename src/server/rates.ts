@@ -96,7 +96,7 @@ async function delayed<T>(delays: Delays, subject: string, work: () => Promise<T
 
 /** Whose try it is: address and email. */
 function triedBy(call: Call, message: Message): [address: string, email: string] {
-  return [addressBlock(call.info.address), textOf(message, "email").trim().toLowerCase()];
+  return [limitKey(call.info.address), textOf(message, "email").trim().toLowerCase()];
 }
 
 function judge(wait: number | Promise<number>): void | Promise<void> {
@@ -109,16 +109,6 @@ function refuse(waitMs: number): void {
 }
 
 function subjectOf(policy: Policy, call: Call): string {
-  if (call.caller === undefined || policy.rate === RateClass.ORG_CHECK) return addressBlock(call.info.address);
+  if (call.caller === undefined || policy.rate === RateClass.ORG_CHECK) return limitKey(call.info.address);
   return `${call.caller.principal.type}:${call.caller.principal.id}`;
-}
-
-/** The unit an address is counted by: itself, or the /64 of an IPv6 address. */
-export function addressBlock(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0"), ...right];
-  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "").toLowerCase()).join(":")}::/64`;
 }

@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { retryAfterMs } from "../../platform/outgoing/delivery.ts";
 import { signDelivery } from "../../platform/outgoing/signature.ts";
 import { parseJson } from "../../transcoding/index.ts";
 import type { MarketplaceAuditType } from "./events.ts";
@@ -66,13 +67,6 @@ function readBody(body: Buffer, truncated: boolean): Pick<Answer, "endpointUrl" 
   } catch {
     return { ...nothing, note: "; its body is not JSON" };
   }
-}
-
-/** `Retry-After` in both forms, as milliseconds from now; at most 24 h. */
-export function retryAfterMs(value: string | undefined, nowMs: number): number {
-  if (value === undefined) return 0;
-  const wait = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), 86_400_000) : 0;
 }
 
 /** Idempotent effects of an install's workflow. The rows hold the truth; each activity looks before it acts. */

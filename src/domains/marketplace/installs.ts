@@ -2,6 +2,7 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import type { App} from "./entities.ts";
 import { Install } from "./entities.ts";
@@ -48,7 +49,6 @@ function chosenMode(app: App, mode: string | undefined): string {
 /** Installing, reading and giving back apps (decisions 9.3–9.5). */
 export function createInstalls(deps: MarketplaceDeps) {
   const { database, clock, random, config } = deps;
-  const eventId = (): string => `evt_${random.uuid().replaceAll("-", "")}`;
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
   function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Caller, info: RequestInfo): Promise<void> {
@@ -78,7 +78,7 @@ export function createInstalls(deps: MarketplaceDeps) {
 
   async function giveBack(tx: Tx, install: Install, caller: Caller, info: RequestInfo, reason: string): Promise<void> {
     const at = dateOf(clock);
-    install.beginDeprovisioning({ kind: "deprovision", eventId: eventId(), at, deadline: dateOf(clock, config.deprovisionDeadlineMs) });
+    install.beginDeprovisioning({ kind: "deprovision", eventId: newEventId(random), at, deadline: dateOf(clock, config.deprovisionDeadlineMs) });
     await store.addTimeline(tx, install.installId, at, "deprovisioning", reason);
     await audited(tx, "install.deprovisioning", install, caller, info);
     await emitChanged(tx, install.installId);
@@ -89,7 +89,7 @@ export function createInstalls(deps: MarketplaceDeps) {
       const install = await store.lockInstall(tx, installId);
       if (install === null || install.appId !== appId) throw marketplaceErrors.installNotFound();
       const at = dateOf(clock);
-      install[kind]({ kind, eventId: eventId(), at, deadline: dateOf(clock, noticeMs) });
+      install[kind]({ kind, eventId: newEventId(random), at, deadline: dateOf(clock, noticeMs) });
       await store.addTimeline(tx, installId, at, kind === "suspend" ? "suspended" : "resumed", "by an administrator of the app");
       await audited(tx, kind === "suspend" ? "install.suspended" : "install.resumed", install, caller, info);
       await emitChanged(tx, installId);
@@ -128,7 +128,7 @@ export function createInstalls(deps: MarketplaceDeps) {
             installedBy: caller.userUuid,
             sandbox: caller.sandbox,
             step: "provision",
-            stepEventId: eventId(),
+            stepEventId: newEventId(random),
             stepSince: at,
             stepDeadline: dateOf(clock, config.provisionDeadlineMs),
             acceptedAt: null,

@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { WebhookDeps } from "./deps.ts";
 import type { Announcement } from "./events.ts";
 import { bodyOf } from "./rules.ts";
@@ -10,7 +11,7 @@ export function createAnnounce({ clock, random, nudge }: Pick<WebhookDeps, "cloc
   return async function announce(tx: Tx, { type, orgUuid, appId, data }: Announcement): Promise<void> {
     if (!(await store.isHeard(tx, type, orgUuid, appId))) return;
     const at = dateOf(clock);
-    const id = `evt_${random.uuid().replaceAll("-", "")}`;
+    const id = newEventId(random);
     await store.insertForListeners(tx, { id, type, body: bodyOf({ type, timestamp: at, id, orgUuid, data }), orgUuid, appId, at });
     tx.afterCommit(nudge);
   };

@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { retryAfterMs } from "../../platform/outgoing/delivery.ts";
 import { signDelivery } from "../../platform/outgoing/signature.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
@@ -7,7 +8,7 @@ import { WEBHOOK_RETRY } from "./events.ts";
 import type { Announcement } from "./events.ts";
 import * as queue from "./queue-store.ts";
 import type { TakenDelivery } from "./queue-store.ts";
-import { GIVE_UP_MS, nextWait, retryAfterMs } from "./rules.ts";
+import { GIVE_UP_MS, nextWait } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
 

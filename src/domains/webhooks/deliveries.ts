@@ -1,5 +1,6 @@
 import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
 import type { Registration } from "./registration.ts";
@@ -37,7 +38,7 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
         const webhook = await registration.own(tx, caller, webhookId);
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         const [at, deliveryId] = [dateOf(clock), random.uuid()];
-        const id = `evt_${random.uuid().replaceAll("-", "")}`;
+        const id = newEventId(random);
         const body = bodyOf({ type: "webhook.test", timestamp: at, id, orgUuid: webhook.orgUuid, data: { webhook_id: webhookId } });
         await store.insertForOne(tx, { id, type: "webhook.test", body, at }, webhookId, deliveryId);
         tx.afterCommit(nudge);

@@ -6,8 +6,6 @@ export const MAX_BODY = 20_000;
 export const GIVE_UP_MS = 5 * 24 * 3_600_000;
 /** How long deliveries are kept and can be repeated. */
 export const KEPT_MS = 30 * 24 * 3_600_000;
-/** Longest `Retry-After` that is honoured. */
-const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /** Events an app's webhook may hear: those of the app and of its installs. */
 export function appEventsViolation(events: readonly string[]): FieldViolation | undefined {
@@ -20,13 +18,6 @@ export function appEventsViolation(events: readonly string[]): FieldViolation | 
 export function nextWait(schedule: readonly number[], tries: number, retryAfterMs: number, chance: number): number | undefined {
   const wait = schedule[tries];
   return wait === undefined ? undefined : Math.max(Math.round(wait * (0.8 + chance * 0.4)), retryAfterMs);
-}
-
-/** `Retry-After` in both forms (RFC 9110, 10.2.3), as milliseconds from now; at most 24 h, 0 when there is none. */
-export function retryAfterMs(value: string | undefined, nowMs: number): number {
-  if (value === undefined) return 0;
-  const wait = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - nowMs;
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : 0;
 }
 
 /** The body of an event, at most 20,000 bytes: the longest texts of `data` are cut until it fits. */
