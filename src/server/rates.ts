@@ -1,3 +1,4 @@
+import { limitKey } from "../platform/outgoing/address.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { DelayRule, Delays } from "../platform/limits/index.ts";
