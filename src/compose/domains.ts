@@ -21,7 +21,7 @@ import { createSessions } from "../domains/sessions/index.ts";
 import { ACCEPT_INVITATION, createSignin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
-import type { WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
+import type { Announcement, WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
 
 /** What every domain is built on. */
 export interface Ground {
@@ -57,7 +57,7 @@ export function composeDomains(ground: Ground) {
   const { baseUrl, ttl, patience } = config;
 
   const orgs = createOrgs({ database, clock, random });
-  const users = createUsers({ database, clock, random });
+  const users = createUsers({ database, clock, random, announce });
   const audit = createAudit({ database, clock, random, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
 
   // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
@@ -70,6 +70,9 @@ export function composeDomains(ground: Ground) {
     if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
     return late.marketplace;
   };
+  function announce(tx: Tx, event: Announcement): Promise<void> {
+    return tell().announce(tx, event);
+  }
   const access = createAccess({
     database,
     orgs,
@@ -82,23 +85,22 @@ export function composeDomains(ground: Ground) {
     },
   });
   const keys = createKeys({
-    database, clock, random, sealer, orgs, audit,
-    announce: (tx, event) => tell().announce(tx, event),
+    database, clock, random, sealer, orgs, audit, announce,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
   const auditChain = createAuditChain({ database, clock, log, sealer, audit, keys: keys.signing });
   const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
-    database, clock, random, log, sealer, audit, access, keys,
+    database, clock, random, log, sealer, audit, announce, access, keys,
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
-  const administration = createAdministration({ database, clock, audit, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended)] });
+  const administration = createAdministration({ database, clock, audit, announce, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended)] });
   const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};
   const mfa = createMfa({
-    database, clock, random, sealer, hasher, post, audit, users, access, sessions, continuations,
+    database, clock, random, sealer, hasher, post, audit, announce, users, access, sessions, continuations,
     config: {
       baseUrl,
       elevatedMs: ttl.elevatedMs,
@@ -109,8 +111,7 @@ export function composeDomains(ground: Ground) {
     },
   });
   const credentials = createCredentials({
-    database, clock, random, audit, access,
-    announce: (tx, event) => tell().announce(tx, event),
+    database, clock, random, audit, access, announce,
     environment: config.development ? "dev" : "live",
   });
   const signin = createSignin({
@@ -158,6 +159,7 @@ export function composeDomains(ground: Ground) {
     database, clock, random, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: tellMarketplace,
+    makerOf: credentials.manage.makerOf,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
     people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive },
     config: {

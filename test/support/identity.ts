@@ -63,7 +63,7 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
 const sealer = createSealer(Buffer.alloc(32, 7));
 
 function build(database: Database, clock: TestClock, hasher: ReturnType<typeof createPasswordHasher>, options: { openSignup?: boolean }) {
-  const shared = { database, clock, random: systemRandom, sealer, log: silentLog };
+  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce: () => Promise.resolve() };
   const apps = { installed: [] as string[], granted: [] as string[], published: [] as string[], voided: new Set<string>() };
   const orgs = createOrgs(shared);
   const users = createUsers(shared);
@@ -79,7 +79,7 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
       factsOf: async () => [],
     },
   });
-  const keys = createKeys({ ...shared, orgs, audit, announce: () => Promise.resolve(), config: { baseUrl, keyOverlapMs: 86_400_000 } });
+  const keys = createKeys({ ...shared, orgs, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({ ...shared, audit, access, keys, voidedApps: async (ids) => new Set(ids.filter((id) => apps.voided.has(id))), config: { baseUrl, ttls } });
   const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000, otpMs: 600_000, passwordResetMs: 1_800_000 };

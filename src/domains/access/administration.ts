@@ -1,3 +1,4 @@
+import type { Announce } from "../../platform/announce.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
@@ -21,6 +22,8 @@ export interface AdministrationDeps {
   database: Database;
   clock: Clock;
   audit: Pick<Audit, "record">;
+  /** Tells the webhooks of an organization. */
+  announce: Announce<"user.updated" | "user.deactivated" | "user.deleted" | "organization.deleted" | "role.assigned" | "role.updated">;
   orgs: Pick<Orgs, "lock" | "change" | "remove" | "planExists">;
   users: { people: Pick<Users["people"], "lock"> };
   access: Pick<Access, "role" | "demandGrantable" | "entitled">;

@@ -19,6 +19,13 @@ export function demandOwnership(caller: Pick<Caller, "isOwner" | "elevated">): v
   if (!caller.elevated) throw errors.stepUpRequired();
 }
 
+/** What webhooks hear of a change: its gravest part. */
+export function eventOf(was: MemberRow, is: MembershipState): "user.deleted" | "user.deactivated" | "role.assigned" | "user.updated" {
+  if (is.status === "removed") return "user.deleted";
+  if (is.status === "inactive" && was.status !== "inactive") return "user.deactivated";
+  return is.roleId === was.role_id ? "user.updated" : "role.assigned";
+}
+
 /**
  * What a membership becomes, or undefined when nothing changes. An owner has the role admin; another role, removal
  * and the wish end ownership. Throws 403 `forbidden` for an owner's membership that somebody else changes, 409

@@ -8,13 +8,13 @@ import { actorOf } from "../audit/index.ts";
 import { orgErrors } from "../orgs/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
-import { demandOwnership, nextMembership } from "./member-rules.ts";
+import { demandOwnership, eventOf, nextMembership } from "./member-rules.ts";
 import type { MembershipWish } from "./member-rules.ts";
 import * as store from "./member-store.ts";
 import type { MemberRow } from "./member-store.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
-export function createMembers({ database, clock, audit, orgs, users, access, ending }: AdministrationDeps) {
+export function createMembers({ database, clock, audit, announce, orgs, users, access, ending }: AdministrationDeps) {
   /** One change at a time in an organization; the person is locked too, so that no session opens beside the change. */
   async function locked(tx: Tx, orgUuid: string, userUuid: string): Promise<MemberRow> {
     if ((await orgs.lock(tx, orgUuid)) === undefined) throw orgErrors.notFound();
@@ -36,6 +36,8 @@ export function createMembers({ database, clock, audit, orgs, users, access, end
     const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };
     const resource = { type: "user", id: member.user_uuid };
     await audit.record(tx, { type, outcome: "success", userUuid: member.user_uuid, orgUuid: org, info, actor: actorOf(caller), resource, metadata });
+    const state = { ...stateOf(after ?? member), is_owner: next.isOwner, status: next.status };
+    await announce(tx, { type: eventOf(member, next), orgUuid: org, data: { user_uuid: member.user_uuid, email: member.email, ...state } });
     return after;
   }
 

@@ -20,7 +20,7 @@ export interface OrganizationWish {
 }
 
 /** Changes of organizations, and their end (decisions 2.5, 2.9). */
-export function createOrganizations({ database, clock, audit, orgs, access, ending, whenDeleted }: AdministrationDeps) {
+export function createOrganizations({ database, clock, audit, announce, orgs, access, ending, whenDeleted }: AdministrationDeps) {
   return {
     /**
      * Changes an organization: its name and mail domains by its administrators, the plan of any by platform admins.
@@ -53,6 +53,7 @@ export function createOrganizations({ database, clock, audit, orgs, access, endi
       await database.transaction(async (tx) => {
         const org = await orgs.lock(tx, uuid);
         if (org === undefined) throw orgErrors.notFound();
+        await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name: org.name } });
         await orgs.remove(tx, uuid, dateOf(clock));
         await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
         for (const react of whenDeleted) await react(tx, uuid, caller, info);

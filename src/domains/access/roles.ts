@@ -12,7 +12,7 @@ import type { NamedRow } from "./store.ts";
 const odd = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Roles of an organization's own (decisions 2.4): one use case behind the native routes and those of version 2. */
-export function createRoles({ database, clock, audit, access }: AdministrationDeps) {
+export function createRoles({ database, clock, audit, announce, access }: AdministrationDeps) {
   /** The permissions of these ids. Throws 400 `permission_not_found`, 403 `forbidden` above the caller's power. */
   async function grantable(tx: Tx, caller: Caller, ids: readonly number[]): Promise<NamedRow[]> {
     const wanted = [...new Set(ids)];
@@ -51,9 +51,12 @@ export function createRoles({ database, clock, audit, access }: AdministrationDe
         if (role.built_in) throw accessErrors.roleImmutable();
         const permissions = await grantable(tx, caller, ids);
         await store.setPermissions(tx, role.id, permissions.map(({ id }) => id));
-        const metadata = { name: role.name, before: role.permissions, after: permissions.map(({ name }) => name) };
+        const after = permissions.map(({ name }) => name);
+        const metadata = { name: role.name, before: role.permissions, after };
         const resource = { type: "role", id: String(role.id) };
         await audit.record(tx, { type: "role.updated", outcome: "success", userUuid: caller.userUuid, orgUuid: org, info, actor: actorOf(caller), resource, metadata });
+        const same = after.length === role.permissions.length && after.every((name) => role.permissions.includes(name));
+        if (!same) await announce(tx, { type: "role.updated", orgUuid: org, data: { role_id: role.id, name: role.name, permissions: after } });
         return permissions;
       }, caller);
     },

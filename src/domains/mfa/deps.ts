@@ -1,3 +1,4 @@
+import type { Announce } from "../../platform/announce.ts";
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
@@ -20,7 +21,9 @@ export interface MfaDeps {
   hasher: Pick<PasswordHasher, "verify">;
   post: Post;
   audit: Pick<Audit, "record" | "recordFailure">;
-  users: { people: Pick<Users["people"], "lock" | "findPassword"> };
+  /** Tells the webhooks of an organization. */
+  announce: Announce<"mfa.enrolled" | "mfa.disabled">;
+  users: { people: Pick<Users["people"], "lock" | "findPassword">; memberships: Pick<Users["memberships"], "organizationsOf"> };
   access: Pick<Access, "standing">;
   sessions: Pick<Sessions, "open" | "tokens" | "secondFactor">;
   /** What doors do once the second factor is proven, by name; they stand below and are filled in by compose.ts. */

@@ -31,10 +31,15 @@ export interface NewFactor {
 }
 
 /** A person's own factors (decisions 4.1). All throw 403 `step_up_required` as `RecentProof.demand` does. */
-export function createFactors({ database, clock, random, sealer, audit, users, access, sessions }: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
+export function createFactors({ database, clock, random, sealer, audit, announce, users, access, sessions }: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
   function event(caller: Caller, info: RequestInfo, type: "mfa.enrolled" | "mfa.disabled", id: number) {
     const { userUuid, orgUuid } = caller;
     return { type, userUuid, orgUuid, info, actor: actorOf(caller), resource: { type: "mfa_factor", id: String(id) } };
+  }
+
+  /** Tells organizations; factors that never were active are nobody's concern. */
+  async function tell(tx: Tx, orgs: readonly string[], type: "mfa.enrolled" | "mfa.disabled", data: { factor_id: number; factor_type: string; user_uuid: string; reason?: string }): Promise<void> {
+    for (const orgUuid of orgs) await announce(tx, { type, orgUuid, data });
   }
 
   return {
@@ -87,6 +92,7 @@ export function createFactors({ database, clock, random, sealer, audit, users, a
         await attempt.passed();
         await sessions.secondFactor.mark(tx, caller.sessionId ?? "", at);
         await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "success", metadata: { factor_id: id, factor_type: "totp" } });
+        await tell(tx, actsIn(caller), "mfa.enrolled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
         return at;
       }, info);
       return { id, activatedAt: settled(outcome) };
@@ -104,6 +110,7 @@ export function createFactors({ database, clock, random, sealer, audit, users, a
         if (last) await store.dropRecoveryCodes(tx, userUuid);
         const metadata = { factor_id: id, factor_type: "totp", was: factor.status, last };
         await audit.record(tx, { ...event(caller, info, "mfa.disabled", id), outcome: "success", metadata });
+        if (factor.status === "active") await tell(tx, actsIn(caller), "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
       }, caller);
     },
 
@@ -112,12 +119,20 @@ export function createFactors({ database, clock, random, sealer, audit, users, a
      * The person's row must be locked.
      */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<void> {
-      for (const { id, status } of await store.disableAll(tx, userUuid, dateOf(clock))) {
+      const disabled = await store.disableAll(tx, userUuid, dateOf(clock));
+      const orgs = disabled.length === 0 ? [] : await users.memberships.organizationsOf(tx, userUuid);
+      for (const { id, status } of disabled) {
         const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
         const resource = { type: "mfa_factor", id: String(id) };
         await audit.record(tx, { type: "mfa.disabled", outcome: "success", userUuid, orgUuid: null, info, resource, metadata });
+        if (status === "active") await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
       }
       await store.dropRecoveryCodes(tx, userUuid);
     },
   };
+}
+
+/** The organization of the caller's session, if it is in one. */
+function actsIn({ orgUuid }: Caller): string[] {
+  return orgUuid === null ? [] : [orgUuid];
 }

@@ -1,4 +1,6 @@
 import type { Tx } from "../../platform/db/types.ts";
+import { endTogether } from "./ending-store.ts";
+import type { EndedSessions } from "./ending-store.ts";
 import { loginAccountId } from "./rules.ts";
 import type { DeviceAccount, Sight } from "./rules.ts";
 
@@ -108,24 +110,21 @@ export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> 
   );
 }
 
-/** Removes an account and ends the sessions that were opened by switching to it; answers how many. */
-export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<number> {
+/** Removes an account and ends the sessions that were opened by switching to it. */
+export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<EndedSessions[]> {
   await tx.query("delete from device_accounts where uuid = $1", [uuid]);
-  const rows = await tx.query(
-    "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2 returning 1 as one",
-    [uuid, at],
-  );
-  return rows.length;
+  const sql = "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2";
+  return endTogether(tx, sql, [uuid, at]);
 }
 
-/** Ends the live sessions of somebody on a device in one organization, or in none; answers how many. */
-export async function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid: string | null, at: Date): Promise<number> {
-  const rows = await tx.query(
+/** Ends the live sessions of somebody on a device in one organization, or in none. */
+export function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid: string | null, at: Date): Promise<EndedSessions[]> {
+  return endTogether(
+    tx,
     `update sessions set revoked_at = $4, revoked_reason = 'account_removed'
-     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3 and revoked_at is null and expires_at > $4 returning 1 as one`,
+     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3 and revoked_at is null and expires_at > $4`,
     [deviceUuid, userUuid, orgUuid, at],
   );
-  return rows.length;
 }
 
 /** How the session an account was proven by was opened; undefined when it has ended. */

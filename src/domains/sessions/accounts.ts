@@ -8,6 +8,8 @@ import type { Access } from "../access/index.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import * as store from "./account-store.ts";
+import { announceEnded, countOf } from "./announcing.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import { sessionErrors } from "./errors.ts";
 import type { OpenedPair, Opening } from "./open.ts";
 import { mergeAccounts, mostAccounts, sightOf } from "./rules.ts";
@@ -20,6 +22,7 @@ export interface AccountsDeps {
   random: Pick<Random, "uuid">;
   access: Pick<Access, "standing">;
   audit: Pick<Audit, "record">;
+  announce: AnnounceSessions;
   open: Opening;
   /** The caller behind an access token; throws `unauthorized`. */
   authenticate: (token: string, info: RequestInfo) => Promise<Caller>;
@@ -31,7 +34,7 @@ export interface Switched extends OpenedPair {
 }
 
 /** Several people, or organizations of one person, signed in on one device (decisions 3.9). */
-export function createAccounts({ database, clock, random, access, audit, open, authenticate }: AccountsDeps) {
+export function createAccounts({ database, clock, random, access, audit, announce, open, authenticate }: AccountsDeps) {
   async function visible(tx: Tx, deviceUuid: string, person: Caller & { userUuid: string }, at: Date): Promise<DeviceAccount[]> {
     const sight = sightOf(person);
     if (!(await store.seesDevice(tx, deviceUuid, sight, at))) throw sessionErrors.deviceNotFound();
@@ -95,10 +98,12 @@ export function createAccounts({ database, clock, random, access, audit, open, a
         const account = await find(tx, deviceUuid, person, id, at);
         const { userUuid, orgUuid, login } = account;
         const ended = login ? await store.endLogins(tx, deviceUuid, userUuid, orgUuid, at) : await store.deleteAccount(tx, account.id, at);
-        await tell(tx, "device.account_removed", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), revoked: ended });
-        if (ended === 0) return;
-        const metadata = { revoked: ended, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
+        const revoked = countOf(ended);
+        await tell(tx, "device.account_removed", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), revoked });
+        if (revoked === 0) return;
+        const metadata = { revoked, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
         await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
+        await announceEnded(tx, announce, ended, { ...metadata, user_uuid: userUuid });
       }, caller);
     },
 

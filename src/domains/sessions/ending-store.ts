@@ -1,22 +1,29 @@
 import type { Tx } from "../../platform/db/types.ts";
 
-/** Ends every live session of a person in an organization; answers how many. */
-export async function revokeSessionsIn(tx: Tx, orgUuid: string, userUuid: string, reason: string, at: Date): Promise<number> {
-  const rows = await tx.query(
-    `update sessions set revoked_at = $3, revoked_reason = $4
-     where user_uuid = $2 and org_uuid = $1 and revoked_at is null and expires_at > $3 returning uuid`,
-    [orgUuid, userUuid, at, reason],
-  );
-  return rows.length;
+/** Sessions of one organization, or of none, that ended together. */
+export interface EndedSessions {
+  org_uuid: string | null;
+  revoked: number;
+  /** Some of them, 100 at most. */
+  session_ids: string[];
 }
 
-/** Ends every live session in an organization; answers how many. */
-export async function revokeSessionsOfOrganization(tx: Tx, orgUuid: string, reason: string, at: Date): Promise<number> {
-  const rows = await tx.query<{ n: number }>(
-    `with ended as (
-       update sessions set revoked_at = $2, revoked_reason = $3 where org_uuid = $1 and revoked_at is null and expires_at > $2 returning 1)
-     select count(*)::int as n from ended`,
-    [orgUuid, at, reason],
-  );
-  return rows[0]?.n ?? 0;
+/** Runs an update of sessions, without `returning`, and answers by organization what it ended. */
+export function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
+  const sql = `with ended as (${update} returning uuid, org_uuid)
+    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:100] as session_ids from ended group by org_uuid`;
+  return tx.query<EndedSessions>(sql, params);
+}
+
+/** Ends every live session of a person in an organization. */
+export function revokeSessionsIn(tx: Tx, orgUuid: string, userUuid: string, reason: string, at: Date): Promise<EndedSessions[]> {
+  const sql = `update sessions set revoked_at = $3, revoked_reason = $4
+    where user_uuid = $2 and org_uuid = $1 and revoked_at is null and expires_at > $3`;
+  return endTogether(tx, sql, [orgUuid, userUuid, at, reason]);
+}
+
+/** Ends every live session in an organization. */
+export function revokeSessionsOfOrganization(tx: Tx, orgUuid: string, reason: string, at: Date): Promise<EndedSessions[]> {
+  const sql = "update sessions set revoked_at = $2, revoked_reason = $3 where org_uuid = $1 and revoked_at is null and expires_at > $2";
+  return endTogether(tx, sql, [orgUuid, at, reason]);
 }

@@ -4,7 +4,10 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
+import { announceEnded, countOf } from "./announcing.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import { revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
+import type { EndedSessions } from "./ending-store.ts";
 
 /** Whose doing it is that sessions end, and why. */
 export interface EndedBy {
@@ -15,10 +18,12 @@ export interface EndedBy {
 }
 
 /** The end of sessions by what happens to a membership or an organization, in the transaction of that. */
-export function createEnding({ clock, audit }: { clock: Clock; audit: Pick<Audit, "record"> }) {
-  async function note(tx: Tx, orgUuid: string, userUuid: string | null, revoked: number, { caller, info, reason }: EndedBy): Promise<void> {
+export function createEnding({ clock, audit, announce }: { clock: Clock; audit: Pick<Audit, "record">; announce: AnnounceSessions }) {
+  async function note(tx: Tx, orgUuid: string, userUuid: string | null, ended: readonly EndedSessions[], { caller, info, reason }: EndedBy): Promise<void> {
+    const revoked = countOf(ended);
     if (revoked === 0) return;
     await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata: { revoked, reason } });
+    await announceEnded(tx, announce, ended, { reason });
   }
 
   return {

@@ -7,6 +7,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { Keys } from "../keys/index.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import { createAccounts } from "./accounts.ts";
 import { createBearer } from "./bearer.ts";
 import type { BearerDeps } from "./bearer.ts";
@@ -36,6 +37,8 @@ export interface SessionsDeps {
   /** Seals with the instance key. */
   sealer: Sealer;
   audit: Audit;
+  /** Tells the webhooks of an organization. */
+  announce: AnnounceSessions;
   access: Access;
   keys: Keys;
   /** Which of these apps had their signing key rotated at or after `issuedAtMs`; of the marketplace. */

@@ -1,4 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { endTogether } from "./ending-store.ts";
+import type { EndedSessions } from "./ending-store.ts";
 import type { Sight } from "./rules.ts";
 
 /** A live session as an inventory shows it. */
@@ -74,16 +76,11 @@ export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, s
   return (await tx.query(sql, [at, ...params, uuid, since])).length > 0;
 }
 
-/** Ends every live session within reach but `spared`; answers how many. */
-export async function revokeAllWithin(tx: Tx, reach: Reach, spared: string | null, reason: string, at: Date): Promise<number> {
+/** Ends every live session within reach but `spared`. */
+export function revokeAllWithin(tx: Tx, reach: Reach, spared: string | null, reason: string, at: Date): Promise<EndedSessions[]> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
-  const rows = await tx.query<{ n: number }>(
-    `with ended as (
-       update sessions set revoked_at = $1, revoked_reason = $${next + 1}
-       where ${clause} and ${live} and ($${next}::uuid is null or uuid <> $${next}) returning 1)
-     select count(*)::int as n from ended`,
-    [at, ...params, spared, reason],
-  );
-  return rows[0]?.n ?? 0;
+  const sql = `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
+    where ${clause} and ${live} and ($${next}::uuid is null or uuid <> $${next})`;
+  return endTogether(tx, sql, [at, ...params, spared, reason]);
 }

@@ -7,6 +7,8 @@ import type { ServiceError } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import { seesDevice } from "./account-store.ts";
+import { announceEnded, countOf } from "./announcing.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import { sessionErrors } from "./errors.ts";
 import { endedSince, pageOfSessions, revokeAllWithin, revokeWithin } from "./inventory-store.ts";
 import type { InventoryFilter, InventoryRow, Reach } from "./inventory-store.ts";
@@ -20,6 +22,7 @@ export interface InventoryDeps {
   database: Database;
   clock: Clock;
   audit: Pick<Audit, "record" | "recordFailure">;
+  announce: AnnounceSessions;
 }
 
 /** A page of an inventory. */
@@ -29,7 +32,7 @@ export interface Inventory {
 }
 
 /** The live sessions of an organization, or what a caller sees of a device, and their end. */
-export function createInventories({ database, clock, audit }: InventoryDeps) {
+export function createInventories({ database, clock, audit, announce }: InventoryDeps) {
   async function endOne(caller: Caller, reach: Reach, sessionId: string, info: RequestInfo): Promise<void> {
     const at = dateOf(clock);
     const base = { type: "session.revoked" as const, info, actor: actorOf(caller), resource: { type: "session", id: sessionId } };
@@ -38,6 +41,8 @@ export function createInventories({ database, clock, audit }: InventoryDeps) {
       if (ended === undefined) return (await endedSince(tx, reach, sessionId, at, dateOf(clock, -rememberedMs))) ? sessionErrors.alreadyRevoked() : sessionErrors.notFound();
       const metadata = { session_id: sessionId, reason: "revoked", ...deviceOf(reach) };
       await audit.record(tx, { ...base, outcome: "success", userUuid: ended.user_uuid, orgUuid: ended.org_uuid, metadata });
+      const { org_uuid: orgUuid, user_uuid } = ended;
+      if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid } });
       return undefined;
     }, info);
     if (refusal === undefined) return;
@@ -47,10 +52,12 @@ export function createInventories({ database, clock, audit }: InventoryDeps) {
   }
 
   async function endMany(tx: Tx, caller: Caller, reach: Reach, excludeCurrent: boolean, info: RequestInfo): Promise<number> {
-    const revoked = await revokeAllWithin(tx, reach, excludeCurrent ? caller.sessionId : null, "bulk_revoked", dateOf(clock));
+    const ended = await revokeAllWithin(tx, reach, excludeCurrent ? caller.sessionId : null, "bulk_revoked", dateOf(clock));
+    const revoked = countOf(ended);
     const metadata = { revoked, exclude_current: excludeCurrent, ...deviceOf(reach) };
     const { userUuid, orgUuid } = caller;
     await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
+    await announceEnded(tx, announce, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
     return revoked;
   }
 

@@ -5,6 +5,8 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
+import { announceEnded, countOf } from "./announcing.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import { countOwnSessions, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
@@ -13,6 +15,7 @@ export interface OwnSessionsDeps {
   database: Database;
   clock: Clock;
   audit: Pick<Audit, "record">;
+  announce: AnnounceSessions;
 }
 
 /** One of the caller's sessions. */
@@ -22,7 +25,7 @@ export interface OwnSession extends OwnSessionRow {
 }
 
 /** A person's own sessions: the list, and the way out. */
-export function createOwnSessions({ database, clock, audit }: OwnSessionsDeps) {
+export function createOwnSessions({ database, clock, audit, announce }: OwnSessionsDeps) {
   return {
     /** The caller's live sessions on all devices, last seen first; none for a credential that is no person's. */
     async list(caller: Caller, { limit, offset }: { limit: number; offset: number }): Promise<{ data: OwnSession[]; total: number }> {
@@ -44,14 +47,17 @@ export function createOwnSessions({ database, clock, audit }: OwnSessionsDeps) {
         const metadata = { session_id: sessionId, reason: "logout" };
         const resource = { type: "session", id: sessionId };
         await audit.record(tx, { type: "session.revoked", outcome: "success", userUuid, orgUuid, info, metadata, resource, actor: actorOf(caller) });
+        if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid: userUuid } });
       }, info);
     },
 
     /** Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo, spared: string | null = null): Promise<number> {
-      const revoked = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
+      const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
+      const revoked = countOf(ended);
       const metadata = { revoked, reason };
       if (revoked > 0) await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid: null, info, metadata });
+      await announceEnded(tx, announce, ended, { reason, user_uuid: userUuid });
       return revoked;
     },
   };

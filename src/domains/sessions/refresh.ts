@@ -6,6 +6,7 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
+import type { AnnounceSessions } from "./announcing.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
 import { findRefresh, insertRefresh, prolongSession, useRefresh } from "./refresh-store.ts";
 import type { RefreshRow } from "./refresh-store.ts";
@@ -18,6 +19,7 @@ export interface RefreshDeps extends OpenDeps {
   sealer: Sealer;
   access: Pick<Access, "standing">;
   audit: Pick<Audit, "record" | "recordFailure">;
+  announce: AnnounceSessions;
 }
 
 /** A refused refresh: nothing was issued, what the transaction wrote stays. */
@@ -28,7 +30,7 @@ interface Refused {
 
 /** Refresh rotation with grace and reuse detection (decisions 3.4). */
 export function createRefresh(deps: RefreshDeps) {
-  const { database, clock, random, tokens, ttls, sealer, access, audit } = deps;
+  const { database, clock, random, tokens, ttls, sealer, access, audit, announce } = deps;
 
   /** One refresh in one transaction. Locks in the order person, refresh token, session. */
   async function attempt(tx: Tx, hash: Buffer, info: RequestInfo): Promise<OpenedPair | Refused> {
@@ -57,6 +59,7 @@ export function createRefresh(deps: RefreshDeps) {
     if (!(await revokeSession(tx, row.session_uuid, "refresh_reuse", dateOf(clock)))) return;
     const metadata = { session_id: row.session_uuid, reason: "refresh_reuse" };
     await audit.record(tx, { ...eventOf(row, info), type: "session.revoked", outcome: "success", metadata });
+    if (row.org_uuid !== null) await announce(tx, { type: "session.revoked", orgUuid: row.org_uuid, data: { ...metadata, user_uuid: row.user_uuid } });
   }
 
   return {

@@ -1,4 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { endTogether } from "./ending-store.ts";
+import type { EndedSessions } from "./ending-store.ts";
 
 /** A session to open. Times are absolute. */
 export interface NewSession {
@@ -68,14 +70,11 @@ export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Da
   return rows.length === 1;
 }
 
-/** Ends every live session of a person but `spared`; answers how many. */
-export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<number> {
-  const rows = await tx.query(
-    `update sessions set revoked_at = $2, revoked_reason = $3
-     where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4) returning uuid`,
-    [userUuid, at, reason, spared],
-  );
-  return rows.length;
+/** Ends every live session of a person but `spared`. */
+export function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<EndedSessions[]> {
+  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
+    where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4)`;
+  return endTogether(tx, sql, [userUuid, at, reason, spared]);
 }
 
 /** A session as its person sees it. */

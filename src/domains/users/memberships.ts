@@ -1,15 +1,19 @@
-import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import type { UsersDeps } from "./people.ts";
 import * as store from "./store.ts";
 
 /** Ids of the roles that exist in every organization. */
 export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, limitedAccess: 5 } as const;
 
 /** Memberships: who belongs to which organization. */
-export function createMemberships({ clock }: { clock: Clock }) {
+export function createMemberships({ clock, announce }: Pick<UsersDeps, "clock" | "announce">) {
+  async function begun(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
+    await announce(tx, { type: "user.created", orgUuid, data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" } });
+  }
+
   return {
-    /** Makes somebody owner, with role admin, of an organization they do not belong to. */
+    /** Makes somebody owner, with role admin, of an organization that has just been made: it has no webhook yet that could hear of it. */
     async addOwner(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
       await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.admin, true, dateOf(clock));
     },
@@ -20,6 +24,7 @@ export function createMemberships({ clock }: { clock: Clock }) {
      */
     async admit(tx: Tx, orgUuid: string, userUuid: string): Promise<{ active: boolean; joined: boolean }> {
       const joined = await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.employee, false, dateOf(clock));
+      if (joined) await begun(tx, orgUuid, userUuid, builtInRoles.employee);
       return { joined, active: joined || (await store.membershipStatus(tx, orgUuid, userUuid)) === "active" };
     },
 
@@ -27,8 +32,11 @@ export function createMemberships({ clock }: { clock: Clock }) {
      * Makes somebody a member with a role, who was invited; whoever was removed begins anew. False, and nothing
      * changes, for somebody who is a member, active or not.
      */
-    join: (tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<boolean> =>
-      store.joinMembership(tx, orgUuid, userUuid, roleId, dateOf(clock)),
+    async join(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<boolean> {
+      const joined = await store.joinMembership(tx, orgUuid, userUuid, roleId, dateOf(clock));
+      if (joined) await begun(tx, orgUuid, userUuid, roleId);
+      return joined;
+    },
 
     /** Whether the person behind an address is a member, active or not. */
     async hasMember(tx: Tx, orgUuid: string, emailKey: string): Promise<boolean> {
@@ -42,5 +50,7 @@ export function createMemberships({ clock }: { clock: Clock }) {
 
     /** The organization somebody used last, where they are an active member. */
     lastUsed: store.lastUsedOrganization,
+    /** The organizations where somebody is an active member. */
+    organizationsOf: store.activeOrganizationsOf,
   };
 }

@@ -1,3 +1,4 @@
+import type { Announce } from "../../platform/announce.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
@@ -20,6 +21,8 @@ export interface UsersDeps {
   database: Database;
   clock: Clock;
   random: Pick<Random, "uuid">;
+  /** Tells the webhooks of an organization. */
+  announce: Announce<"user.created" | "user.updated">;
 }
 
 /** A person to be made. */
@@ -40,7 +43,7 @@ export interface PersonToMake {
 }
 
 /** People and their profiles. */
-export function createPeople({ database, clock, random }: UsersDeps) {
+export function createPeople({ database, clock, random, announce }: UsersDeps) {
   async function make(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string } | undefined> {
     const uuid = random.uuid();
     const made = await store.insertPerson(
@@ -112,12 +115,13 @@ export function createPeople({ database, clock, random }: UsersDeps) {
 
     /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
     async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }): Promise<void> {
-      const { userUuid } = caller;
+      const { userUuid, orgUuid } = caller;
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone)) throw userErrors.invalidPhone();
       await database.transaction(async (tx) => {
         const person = await store.lockPerson(tx, userUuid);
-        person?.describe(change, dateOf(clock));
+        const changed = person?.describe(change, dateOf(clock)) ?? [];
+        if (changed.length > 0 && orgUuid !== null) await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
       }, caller);
     },
 

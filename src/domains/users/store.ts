@@ -117,6 +117,13 @@ export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<st
   return rows[0]?.org_uuid;
 }
 
+/** The organizations where somebody is an active member. */
+export async function activeOrganizationsOf(tx: Tx, userUuid: string): Promise<string[]> {
+  const sql = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
+    where m.user_uuid = $1 and m.status = 'active' and o.deleted_at is null`;
+  return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
+}
+
 /** Whether a person is or was a member of the organization; with null, exists at all. */
 export async function isKnown(database: Database, userUuid: string, orgUuid: string | null): Promise<boolean> {
   const rows =
