@@ -5,6 +5,7 @@ import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { seedEvents } from "./chain-support.ts";
+import { composeAuditChain } from "./compose-chain.ts";
 
 let app: TestApp;
 let other: TestApp;
@@ -129,6 +130,39 @@ describe("writers", () => {
     await slow.query("commit");
     await slow.end();
     expect((await verify(by)).body).toMatchObject({ valid: true, events: 5 });
+  });
+});
+
+describe("the background", () => {
+  it("links what is waiting in every chain", async () => {
+    const somebody = await Promise.all([founder(app), founder(app)]);
+    await seedEvents(app.databaseUrl, { orgUuid: null, events: 1_500, from: new Date() });
+    const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
+    chain.linker.start();
+    await expect.poll(() => sql("select 1 from audit_pending where org_key = any($1)", [[...somebody.map(({ org }) => org), "00000000-0000-0000-0000-000000000000"]]), { timeout: 10_000 }).toEqual([]);
+    await chain.linker.stop();
+    await close();
+    expect(await links(somebody[1])).toHaveLength(1);
+  });
+});
+
+describe("queries", () => {
+  it("share a budget of 60 a minute over all routes and instances", async () => {
+    const by = await founder(app);
+    const org = `/api/organizations/${by.org}/audit-events`;
+    const { body } = await app.call("GET", org, { token: by.token });
+    const paths = [org, `${org}/verify`, `${org}/export`, "/api/auth/events", `/api/admin/organizations/${by.org}/auth-events`, `/api/auth/events/${body.data[0].event_id}`];
+    const statuses = [];
+    for (let n = 0; n < 59; n++) statuses.push((await (n % 2 === 0 ? app : other).call("GET", paths[n % paths.length] ?? "", { token: by.token })).status);
+    expect(statuses.filter((status) => status === 429)).toEqual([]);
+    for (const path of paths) {
+      const refused = await other.call("GET", path, { token: by.token });
+      expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect((await app.call("POST", `/api/admin/organizations/${by.org}/auth-events/purge`, { token: by.token })).status).toBe(200);
+    app.clock.advance(60_001);
+    expect((await app.call("GET", org, { token: by.token })).status).toBe(200);
   });
 });
 

@@ -38,7 +38,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
     if (last === undefined && sequence === 1 && previous !== GENESIS) fail(link, "the chain does not begin with this event");
     if (last !== undefined && sequence !== last.sequence + 1) fail(link, `it is number ${sequence} and follows number ${last.sequence}: events were taken out, put in or moved`);
     if (last !== undefined && previous !== last.hash) fail(link, "its link does not continue the one before it");
-    if (hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash) fail(link, "its link has been changed");
+    if (hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash) fail(link, "it does not fit its link: the event or the link has been changed");
     last = { sequence, hash: link.hash };
   }
 
