@@ -40,14 +40,16 @@ export function createManage(deps: ManageDeps) {
     await deps.audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata: { kind, [member]: id, ...metadata }, actor: actorOf(caller), resource: { type: kind, id } });
   }
 
-  /** The person behind a caller: keys made by keys belong to whoever made the first. */
+  /** The person behind a caller: keys made by keys belong to whoever made the first. Error: 403 forbidden where there is none. */
   async function makerOf(tx: Tx, caller: Caller): Promise<string> {
     const maker = caller.userUuid ?? (caller.principal.type === "api_key" ? await store.makerOf(tx, caller.principal.id) : undefined);
-    if (maker === undefined) throw errors.forbidden({ message: "Only people, and keys that people made, make API keys." });
+    if (maker === undefined) throw errors.forbidden({ message: "Only people, and keys that people made, do this." });
     return maker;
   }
 
   return {
+    makerOf,
+
     /** A new API key; it is in this answer and never again. Errors: 400 validation_error, 403 forbidden. */
     async createApiKey(caller: Caller, info: RequestInfo, orgUuid: string, request: ApiKeyRequest): Promise<{ key: ApiKeyRow; secret: string }> {
       const [unknown] = unknownScopes(request.scopes);

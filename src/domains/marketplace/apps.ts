@@ -64,8 +64,7 @@ export function createApps(deps: MarketplaceDeps) {
     /** Makes a draft; the provision secret is in this answer and never again. Errors: 403 forbidden, 400 validation_error, 409 slug_taken. */
     async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
       const orgUuid = callerOrg(caller);
-      const maker = caller.userUuid;
-      if (maker === null || !mayPublish(caller.roles)) throw marketplaceErrors.publishForbidden();
+      if (!mayPublish(caller.roles)) throw marketplaceErrors.publishForbidden();
       const violation = slugViolation(slug);
       if (violation !== undefined) throw errors.validation({ fields: [violation] });
       checkWebhook(draft.provisionWebhook);
@@ -73,6 +72,7 @@ export function createApps(deps: MarketplaceDeps) {
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
         const appId = random.uuid();
+        const maker = await deps.makerOf(tx, caller);
         const secret = newWebhookSecret(random);
         const app = tx.em.create(App, {
           ...draft,

@@ -34,6 +34,8 @@ export interface MarketplaceDeps {
   audit(tx: Tx, event: MarketplaceAudit): Promise<void>;
   /** Name of an organization. */
   orgName(tx: Pick<Tx, "query">, orgUuid: string): Promise<string>;
+  /** The person a caller acts for: for an API key whoever made it. Error: 403 forbidden where there is none. */
+  makerOf(tx: Tx, caller: Caller): Promise<string>;
   /** People of the publishing organization. */
   people: {
     ownersOf(orgUuid: string): Promise<{ userUuid: string; email: string }[]>;

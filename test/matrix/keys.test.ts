@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { TestApp } from "../support/app.ts";
+import { draftOf } from "../support/market.ts";
+import { founder, member } from "../support/people.ts";
+import { rpcStates } from "../shape/built.ts";
+import { addressed } from "./requests.ts";
+import { guardedRoutes, owed } from "./rules.ts";
+import { apiKey, done, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
+import type { Side } from "./world.ts";
+
+let app: TestApp;
+let side: Side;
+beforeAll(async () => {
+  app = await startMatrixApp();
+  const shop = await publishApp(app, (await signIn(app, await founder(app))).token, (await platformAdmin(app)).token);
+  side = await populate(app, shop.slug);
+});
+afterAll(() => app.close());
+
+/** Reading first, deleting last, so that there is something to do something with. */
+const order = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+it("a key with every scope is let in by every built route that takes keys, use case and all", async () => {
+  const { key } = await apiKey(app, { ...side.owner, token: side.token }, ["admin", "vault:write"]);
+  const built = new Set(rpcStates().filter((state) => state.built).map(({ rpc }) => rpc));
+  const requests = new Map(addressed().requests.map((request) => [`${request.binding.method} ${request.binding.path}`, request]));
+  const bearer = { kind: "key", here: true, organization: true, admin: true, owner: false, appAdmin: true, elevated: false, platform: false, vault: true, scopes: ["admin", "vault:write"] } as const;
+  const open = guardedRoutes().filter((one) => built.has(one.binding.rpc) && owed(one, bearer) === "passes" && one.binding.rpc.methodKind === "unary");
+  const refused: string[] = [];
+  for (const { route } of open.toSorted((one, other) => order.indexOf(one.route.method) - order.indexOf(other.route.method))) {
+    const name = `${route.method} ${route.path}`;
+    const request = requests.get(name);
+    const body = request?.body(side.ids) ?? (name === "POST /api/marketplace/apps" ? draftOf("made-by-a-key", "http://127.0.0.1:9/x") : route.method === "GET" || route.method === "DELETE" ? undefined : {});
+    const { status, text } = await app.call(route.method, request?.path(side.ids) ?? route.path, { token: key, ...(body === undefined ? {} : { body }) });
+    if (status === 401 || status === 403 || status >= 500) refused.push(`${name}: ${status} ${text}`);
+  }
+  expect(refused).toEqual([]);
+  expect(open.length).toBeGreaterThan(50);
+});
+
+it("an app that a key publishes is administered by whoever made the first key", async () => {
+  const maker = await member(app, await founder(app), 1);
+  const { key } = await apiKey(app, maker, ["admin"]);
+  const child = await apiKey(app, { org: maker.org, token: key }, ["write:apps", "read:apps"]);
+  const { appId } = await publishApp(app, child.key);
+  const { token } = await signIn(app, maker);
+  const admins = done(await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token })) as unknown as { data: { user_uuid: string; is_org_owner: boolean }[] };
+  expect(admins.data.filter(({ is_org_owner: owner }) => !owner).map(({ user_uuid: uuid }) => uuid)).toEqual([maker.userUuid]);
+  expect((await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token: child.key })).status).toBe(200);
+});
