@@ -1,0 +1,84 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Connection } from "@temporalio/client";
+import { migrations } from "../../src/migrations/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { migrate } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { startApp } from "../support/app.ts";
+import { openMarket } from "../support/market.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { startTemporal } from "../support/temporal-process.ts";
+import { printHistory } from "./history.ts";
+import { paths } from "./paths.ts";
+import type { WorkflowPath } from "./paths.ts";
+
+/**
+ * Walks every path of every workflow on the whole program and keeps the histories for the replay test:
+ * `node test/workflows/record.ts [path …]`. Keep the old files of a path when its code changes and record the new history
+ * under a name of its own: a deployment meets both.
+ */
+const folder = join(import.meta.dirname, "histories");
+const wanted = process.argv.slice(2);
+const NAMESPACE = "default";
+
+const settings: Readonly<Record<WorkflowPath["setting"], Record<string, string>>> = {
+  patient: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms" },
+  hasty: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms", SERVICE_PROVISION_DEADLINE: "1200ms", SERVICE_DEPROVISION_DEADLINE: "1200ms", SERVICE_TTL_KEY_OVERLAP: "2s" },
+};
+
+const [database, temporal] = await Promise.all([startPostgres(), startTemporal()]);
+let connection: Connection | undefined;
+try {
+  await mkdir(folder, { recursive: true });
+  await migrate({ url: database.url, migrations, log: silentLog });
+  connection = await reach();
+  const client = new Client({ connection, namespace: NAMESPACE });
+  for (const setting of ["patient", "hasty"] as const) {
+    const chosen = Object.entries(paths).filter(([name, path]) => path.setting === setting && (wanted.length === 0 || wanted.includes(name)));
+    if (chosen.length === 0) continue;
+    const app = await startApp({ role: "all", databaseUrl: database.url, temporal: { address: temporal.address, namespace: NAMESPACE }, clock: systemClock, env: settings[setting] });
+    const market = await openMarket(app);
+    try {
+      for (const [name, path] of chosen) {
+        const id = await path.walk({ app, market });
+        const runs = await historiesOf(client, id);
+        await writeFile(join(folder, `${name}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
+        console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
+      }
+    } finally {
+      await market.close();
+      await app.close();
+    }
+  }
+} finally {
+  await connection?.close();
+  await Promise.all([database.stop(), temporal.stop()]);
+}
+
+async function reach(): Promise<Connection> {
+  for (const end = Date.now() + 60_000; ; await sleep(200)) {
+    try {
+      return await Connection.connect({ address: temporal.address });
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+  }
+}
+
+/** The histories of every run of a workflow, oldest first, once it has ended. */
+async function historiesOf(client: Client, workflowId: string): Promise<string[]> {
+  const runs: { runId: string; start: number }[] = [];
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(200)) {
+    runs.length = 0;
+    let open = 0;
+    for await (const { runId, startTime, status } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+      runs.push({ runId, start: startTime.getTime() });
+      if (status.name === "RUNNING") open++;
+    }
+    if (runs.length > 0 && open === 0) break;
+  }
+  runs.sort((a, b) => a.start - b.start);
+  return Promise.all(runs.map(async ({ runId }) => printHistory(await client.workflow.getHandle(workflowId, runId).fetchHistory())));
+}

@@ -1,0 +1,33 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { DeterminismViolationError } from "@temporalio/workflow";
+import { expect, it } from "vitest";
+import { workflowBundle } from "../../src/worker/bundle.ts";
+import * as workflows from "../../src/worker/workflows.ts";
+import { readHistory } from "./history.ts";
+import type { KeptWorkflow } from "./history.ts";
+import { paths } from "./paths.ts";
+
+Runtime.install({ logger: new DefaultLogger("ERROR", () => undefined), telemetryOptions: { logging: { filter: "off" } } });
+const folder = join(import.meta.dirname, "histories");
+const names = readdirSync(folder).map((file) => file.replace(/\.json$/u, ""));
+const read = (name: string): KeptWorkflow => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as KeptWorkflow;
+
+/** Replays every run of a kept workflow on the code of today; rejects when it would do something else than it did. */
+async function replay({ workflowId, runs }: KeptWorkflow): Promise<void> {
+  for (const run of runs) await Worker.runReplayHistory({ workflowBundle: { codePath: await workflowBundle() } }, readHistory(run), workflowId);
+}
+
+it("every path was recorded, and every workflow has one", () => {
+  expect(names).toEqual(expect.arrayContaining(Object.keys(paths)));
+  const recorded = new Set(names.flatMap((name) => [...JSON.stringify(read(name)).matchAll(/"workflowType":\{"name":"(\w+)"/gu)].map(([, type]) => type)));
+  expect(recorded).toEqual(new Set(Object.keys(workflows)));
+});
+
+it.each(names)("%s replays on the workflow code of today", (name) => replay(read(name)), 60_000);
+
+it("code that would do something else is caught", async () => {
+  const text = JSON.stringify(read("install-done")).replaceAll("attemptInstallStep", "somethingElse");
+  await expect(replay(JSON.parse(text) as KeptWorkflow)).rejects.toBeInstanceOf(DeterminismViolationError);
+}, 60_000);
