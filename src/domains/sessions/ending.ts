@@ -19,22 +19,22 @@ export interface EndedBy {
 
 /** The end of sessions by what happens to a membership or an organization, in the transaction of that. */
 export function createEnding({ clock, audit, announce }: { clock: Clock; audit: Pick<Audit, "record">; announce: AnnounceSessions }) {
-  async function note(tx: Tx, orgUuid: string, userUuid: string | null, ended: readonly EndedSessions[], { caller, info, reason }: EndedBy): Promise<void> {
+  async function note(tx: Tx, orgUuid: string, userUuid: string | null, ended: readonly EndedSessions[], whose: { user_uuid?: string }, { caller, info, reason }: EndedBy): Promise<void> {
     const revoked = countOf(ended);
     if (revoked === 0) return;
     await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata: { revoked, reason } });
-    await announceEnded(tx, announce, ended, { reason });
+    await announceEnded(tx, announce, ended, { reason, ...whose });
   }
 
   return {
     /** Ends every session of a person in an organization. */
     async ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void> {
-      await note(tx, orgUuid, userUuid, await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)), by);
+      await note(tx, orgUuid, userUuid, await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)), { user_uuid: userUuid }, by);
     },
 
     /** Ends every session in an organization. */
     async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
-      await note(tx, orgUuid, by.caller.userUuid, await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)), by);
+      await note(tx, orgUuid, by.caller.userUuid, await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)), {}, by);
     },
   };
 }
