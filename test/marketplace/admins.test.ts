@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { Answer, TestApp } from "../support/app.ts";
+import { founder, member, outcome } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { appPath, must, publish, refreshed } from "./stage.ts";
+
+let app: TestApp;
+let owner: Somebody;
+beforeAll(async () => {
+  app = await startApp();
+  owner = await founder(app);
+});
+afterAll(() => app.close());
+
+const grant = (appId: string, userUuid: string, token = owner.token): Promise<Answer> => app.call("POST", appPath(appId, "/admins"), { token, body: { user_uuid: userUuid } });
+const revoke = (appId: string, userUuid: string, token = owner.token): Promise<Answer> => app.call("DELETE", appPath(appId, `/admins/${userUuid}`), { token });
+const tries = async (appId: string, token: string): Promise<string> => outcome(await app.call("GET", appPath(appId, "/installs"), { token }));
+const claimed = async (token: string): Promise<string[]> => must(await app.call("GET", "/api/auth/me", { token })).app_admin ?? [];
+
+describe("app admin", () => {
+  it("is granted to members, reaches them at their refresh, and ends at the refresh after the revocation", async () => {
+    const { appId } = await publish(app, owner.token);
+    const someone = await member(app, owner);
+    const { status, body } = await grant(appId, someone.userUuid.toUpperCase());
+    expect(status).toBe(201);
+    expect(body).toEqual({ grant_id: body.grant_id, app_id: appId, user_uuid: someone.userUuid, granted_by: owner.userUuid, created_at: expect.any(String) });
+    expect(outcome(await grant(appId, someone.userUuid))).toMatch(/^409 /u);
+    expect(await tries(appId, someone.token)).toBe("404 app_not_found");
+    const empowered = await refreshed(app, someone);
+    expect(await claimed(empowered)).toContain(appId);
+    expect(await tries(appId, empowered)).toBe("200");
+
+    const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: empowered }));
+    expect(data).toEqual([
+      { user_uuid: owner.userUuid, email: owner.email, is_org_owner: true, granted_at: null },
+      { user_uuid: someone.userUuid, email: someone.email, is_org_owner: false, granted_at: expect.any(String) },
+    ]);
+
+    expect((await revoke(appId, someone.userUuid)).status).toBe(204);
+    expect(await tries(appId, empowered)).toBe("200");
+    expect(await tries(appId, await refreshed(app, someone))).toBe("404 app_not_found");
+    expect(outcome(await revoke(appId, someone.userUuid))).toBe("404 user_not_found");
+  });
+
+  it("is for members of the publishing organization alone", async () => {
+    const { appId } = await publish(app, owner.token);
+    expect(outcome(await grant(appId, (await founder(app)).userUuid))).toBe("404 user_not_found");
+    expect(outcome(await grant(appId, "00000000-0000-4000-8000-000000000000"))).toBe("404 user_not_found");
+    expect(outcome(await grant(appId, "x"))).toMatch(/^400 /u);
+  });
+
+  it("granted twenty times at once is granted once", async () => {
+    const { appId } = await publish(app, owner.token);
+    const someone = await member(app, owner);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => grant(appId, someone.userUuid)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(409)]);
+  });
+
+  it("is the maker's with the token they have, until the app's signing key is rotated", async () => {
+    const maker = await member(app, owner);
+    const { appId } = await publish(app, maker.token);
+    expect(await tries(appId, maker.token)).toBe("200");
+    app.clock.advance(10);
+    must(await app.call("POST", appPath(appId, "/signing-key/rotate"), { token: owner.token, body: {} }));
+    expect(await tries(appId, maker.token)).toBe("404 app_not_found");
+    app.clock.advance(10);
+    expect(await tries(appId, await refreshed(app, maker))).toBe("200");
+  });
+});
+
+it("rotating an app's signing key voids claims of that app at once, in /me too; a refresh gives them back", async () => {
+  const [first, second] = [await publish(app, owner.token), await publish(app, owner.token)];
+  const someone = await member(app, owner);
+  for (const { appId } of [first, second]) must(await grant(appId, someone.userUuid));
+  const token = await refreshed(app, someone);
+  expect(await tries(first.appId, token)).toBe("200");
+  app.clock.advance(10);
+
+  const rotated = await app.call("POST", appPath(first.appId, "/signing-key/rotate"), { token, body: {} });
+  expect(rotated).toMatchObject({ status: 200, body: { app_id: first.appId, key_id: expect.any(String), rotated_at: expect.any(String) } });
+  expect(await tries(first.appId, token)).toBe("404 app_not_found");
+  expect(await tries(second.appId, token)).toBe("200");
+  expect(await claimed(token)).toEqual([second.appId]);
+  expect(await tries(first.appId, owner.token)).toBe("200");
+
+  app.clock.advance(10);
+  const again = await refreshed(app, someone);
+  expect(await tries(first.appId, again)).toBe("200");
+  expect((await claimed(again)).sort()).toEqual([first.appId, second.appId].sort());
+  expect(await tries(first.appId, token)).toBe("404 app_not_found");
+});
+
+it("listings are kept in order and paged", async () => {
+  const { appId } = await publish(app, owner.token);
+  const list = (body: unknown): Promise<Answer> => app.call("POST", appPath(appId, "/listings"), { token: owner.token, body });
+  const one = await list({ marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1" });
+  expect(one).toMatchObject({ status: 201, body: { app_id: appId, marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1", status: "active" } });
+  app.clock.advance(5);
+  const two = await list({ marketplace: "azure", external_product_id: "prod-2" });
+  expect(Object.keys(two.body).sort()).toEqual(["app_id", "created_at", "external_plan_id", "external_product_id", "listing_id", "marketplace", "status"]);
+  expect(two.body.external_plan_id).toBeNull();
+  const page = async (query: string) => must(await app.call("GET", appPath(appId, `/listings${query}`), { token: owner.token }));
+  expect(await page("")).toEqual({ data: [two.body, one.body], total: 2, limit: 50, offset: 0 });
+  expect(await page("?limit=1&offset=1")).toEqual({ data: [one.body], total: 2, limit: 1, offset: 1 });
+  for (const body of [{}, { marketplace: "aws" }, { marketplace: "", external_product_id: "x" }, { marketplace: "aws", external_product_id: "x".repeat(256) }]) expect(outcome(await list(body))).toBe("400 validation_error");
+});
+
+it("app access says what one is to an app", async () => {
+  const [admin, buyer] = [await app.login(), await founder(app)];
+  const { appId, slug } = await publish(app, owner.token);
+  const access = (token: string): Promise<Answer> => app.call("GET", appPath(appId, "/access"), { token });
+  expect((await access(owner.token)).body).toEqual({ is_app_admin: true, is_org_owner: true, install_status: null, install_id: null });
+  expect(outcome(await access(buyer.token))).toBe("404 app_not_found");
+  must(await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: admin }));
+  expect((await access(buyer.token)).body).toEqual({ is_app_admin: false, is_org_owner: false, install_status: null, install_id: null });
+  expect((await access(admin)).body).toMatchObject({ is_app_admin: true, is_org_owner: false });
+  expect((await access((await member(app, owner)).token)).body).toMatchObject({ is_app_admin: false, is_org_owner: false });
+  const { install_id: installId } = must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }));
+  expect((await access(buyer.token)).body).toEqual({ is_app_admin: false, is_org_owner: false, install_status: "provisioning", install_id: installId });
+  must(await app.call("POST", appPath(appId, "/archive"), { token: owner.token }));
+  expect((await access(buyer.token)).body).toMatchObject({ install_status: "provisioning" });
+  expect(outcome(await access((await founder(app)).token))).toBe("404 app_not_found");
+});
