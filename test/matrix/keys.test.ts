@@ -48,3 +48,14 @@ it("an app that a key publishes is administered by whoever made the first key", 
   expect(admins.data.filter(({ is_org_owner: owner }) => !owner).map(({ user_uuid: uuid }) => uuid)).toEqual([maker.userUuid]);
   expect((await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token: child.key })).status).toBe(200);
 });
+
+it("whoever administers an app needs no more for its webhooks, from the answer that made it on", async () => {
+  const employee = await member(app, await founder(app), 3);
+  const webhooks = (method: string, body?: unknown) => app.call(method, "/api/v2/webhooks", { token: employee.token, ...(body === undefined ? {} : { body }) });
+  const wish = { url: "https://hooks.example.test/in", events: ["app.published"] };
+  expect([(await webhooks("POST", wish)).status, (await webhooks("GET")).status]).toEqual([403, 403]);
+  const { appId } = await publishApp(app, employee.token);
+  const made = await webhooks("POST", { ...wish, scope: "app", app_id: appId });
+  const listed = await webhooks("GET");
+  expect([made.status, listed.status, listed.body.total, (await webhooks("POST", wish)).status]).toEqual([201, 200, 1, 403]);
+});

@@ -80,6 +80,16 @@ it("knows how to make every kind of id that a built route takes", () => {
   expect(requests.length).toBeGreaterThan(50);
 });
 
+it("B's own owner is answered: the ids are real", async () => {
+  const reading = requests.filter(({ binding }) => binding.method === "GET" && binding.rpc.methodKind === "unary" && !binding.path.includes("/installs/{install_id}"));
+  const refused = await forAll(reading, async (request) => {
+    const seen = await answer(request, b.ids, b.elevated);
+    return seen.startsWith("200 ") ? [] : [`${request.binding.method} ${request.binding.path}: ${seen}`];
+  });
+  expect(refused.flat()).toEqual([]);
+  expect(reading.length).toBeGreaterThan(15);
+});
+
 describe("the owner of organization A, elevated", () => {
   it("cannot tell anything of B from nothing, and changes none of it", async () => {
     const before = await rowsOfB();
