@@ -109,7 +109,7 @@ test("a port in use is one line, before anything is started for nothing", async 
 test.each([
   ["a folder that cannot be made", { SERVICE_DATA_DIR: "/proc/atrium" }, [], /^atrium: The data folder \/proc\/atrium cannot be written \(\w+\)/m],
   ["settings that are wrong, all at once", { SERVICE_NIX: "1", PORT: "x" }, [], /PORT[^]*SERVICE_NIX|SERVICE_NIX[^]*PORT/],
-  ["an unknown role", {}, ["nix"], /^atrium: unknown role nix; roles are all, serve, worker and migrate/m],
+  ["an unknown role", {}, ["nix"], /^atrium: unknown role nix; roles are all, serve, worker, migrate, status and verify-audit/m],
 ])("refuses %s", async (_what, env, args, message) => {
   const run = start(env, "src/main.ts", args);
   expect(await run.exit).toBe(1);
