@@ -50,10 +50,21 @@ function installRuntime(log: Log): void {
   });
 }
 
-/** Activities as spans of the trace that the workflow hands on. */
-const activityTrace: ActivityInterceptorsFactory = ({ info }) => ({
+/** How often a running activity says that its worker lives; a third of the shortest `heartbeatTimeout` of a workflow. */
+const HEARTBEAT_MS = 5_000;
+
+/** Activities that tell they are alive, so that a killed worker is missed soon; and as spans of the trace that the workflow hands on. */
+const aroundActivity: ActivityInterceptorsFactory = (context) => ({
   inbound: {
-    execute: (input, next) => (tracing() ? handleTraced(`activity ${info.activityType}`, traceparentOf(input.headers), () => next(input)) : next(input)),
+    async execute(input, next) {
+      const { activityType } = context.info;
+      const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+      try {
+        return await (tracing() ? handleTraced(`activity ${activityType}`, traceparentOf(input.headers), () => next(input)) : next(input));
+      } finally {
+        clearInterval(timer);
+      }
+    },
   },
 });
 
@@ -76,7 +87,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         taskQueue: options.taskQueue,
         workflowBundle: { codePath: await workflowBundle() },
         activities: options.activities,
-        interceptors: { activity: [activityTrace] },
+        interceptors: { activity: [aroundActivity] },
         shutdownGraceTime: options.graceMs,
         shutdownForceTime: options.graceMs + 1_000,
       });

@@ -2,10 +2,11 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
+import { ATTEMPT_SLACK_MS } from "./rules.ts";
 
-/** Retries of one endpoint in one batch, and at once. */
-const BATCH = 40;
+/** Retries of one endpoint at once, and how often in one batch. */
 const AT_ONCE = 8;
+const ROUNDS = 5;
 
 /** Idempotent effects of an endpoint's retry workflow. */
 export function createRetryActivities({ database, clock, config }: Pick<WebhookDeps, "database" | "clock" | "config">, { attempt }: Attempt) {
@@ -18,13 +19,12 @@ export function createRetryActivities({ database, clock, config }: Pick<WebhookD
 
     /** Attempts what is due, a batch at most. */
     async attemptDueDeliveries(webhookId: string): Promise<void> {
-      const lease = dateOf(clock, (BATCH / AT_ONCE) * config.timeoutMs + 30_000);
-      const due = await queue.takeRetries(database, webhookId, dateOf(clock), lease, BATCH);
-      const waiting = [...due];
-      const lane = async (): Promise<void> => {
-        for (let delivery = waiting.shift(); delivery !== undefined; delivery = waiting.shift()) await attempt(delivery);
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, lane));
+      for (let round = 0; round < ROUNDS; round++) {
+        // Taken as they are attempted, so that a worker that is killed leaves few behind, and not for long.
+        const due = await queue.takeRetries(database, webhookId, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), AT_ONCE);
+        await Promise.all(due.map(attempt));
+        if (due.length < AT_ONCE) return;
+      }
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
 import type { TakenDelivery } from "./queue-store.ts";
+import { ATTEMPT_SLACK_MS } from "./rules.ts";
 
 /** First attempts at once, over all endpoints and for one. */
 const CONCURRENCY = 64;
@@ -37,7 +38,7 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
       const free = CONCURRENCY - work.size;
       if (free <= 0) return;
       try {
-        const taken = await queue.takeFirst(database, dateOf(clock), dateOf(clock, config.timeoutMs + 30_000), free, PER_ENDPOINT, running);
+        const taken = await queue.takeFirst(database, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), free, PER_ENDPOINT, running);
         taken.forEach(begin);
       } catch (error) {
         log.debug({ err: error }, "due deliveries could not be read; tried again at the next poll");

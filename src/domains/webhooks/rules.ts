@@ -6,6 +6,8 @@ export const MAX_BODY = 20_000;
 export const GIVE_UP_MS = 5 * 24 * 3_600_000;
 /** How long deliveries are kept and can be repeated. */
 export const KEPT_MS = 30 * 24 * 3_600_000;
+/** Reading and writing around an attempt, milliseconds; a database that is away fails within 10 s. */
+export const ATTEMPT_SLACK_MS = 12_000;
 
 /** Events an app's webhook may hear: those of the app and of its installs. */
 export function appEventsViolation(events: readonly string[]): FieldViolation | undefined {

@@ -1,8 +1,10 @@
 import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
 import type { RetryActivities } from "../activities.ts";
 
+// The worker tells while it works; one that was killed is missed after the heartbeat's time and not after the activity's.
 const { nextDeliveryRetry, attemptDueDeliveries } = proxyActivities<RetryActivities>({
   startToCloseTimeout: "5m",
+  heartbeatTimeout: "15s",
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s" },
 });
 
