@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { signDelivery } from "../../src/platform/outgoing/signature.ts";
+import { callRest } from "../support/app.ts";
+import type { Answer } from "../support/app.ts";
+
+/** What a stubborn client met. */
+export interface Trouble {
+  /** Answers of 503, and how many of them had no `Retry-After`. */
+  unavailable: number;
+  withoutRetryAfter: number;
+  /** Connections refused or lost. */
+  lost: number;
+  /** Other answers of 500 and above, as texts. */
+  faults: string[];
+  /** Longest wait for any answer, milliseconds. */
+  longestMs: number;
+}
+
+/**
+ * A client that repeats what was not answered until it is. A key of a request that died keeps its lease for a minute, so it
+ * looks for what the request made, where it can, and else asks anew: an event nobody was answered for may then be there twice.
+ */
+export function stubbornClient(url: string) {
+  const trouble: Trouble = { unavailable: 0, withoutRetryAfter: 0, lost: 0, faults: [], longestMs: 0 };
+
+  async function insist(attempt: () => Promise<Answer>, recover: () => Promise<Answer | undefined> = () => Promise.resolve(undefined)): Promise<Answer> {
+    for (;;) {
+      const since = Date.now();
+      try {
+        const answer = await attempt();
+        trouble.longestMs = Math.max(trouble.longestMs, Date.now() - since);
+        if (answer.status < 500) return answer;
+        if (answer.status === 503) {
+          trouble.unavailable++;
+          if (!answer.headers.has("retry-after")) trouble.withoutRetryAfter++;
+        } else if (answer.status >= 500) {
+          trouble.faults.push(answer.text.slice(0, 300));
+        }
+      } catch {
+        trouble.lost++;
+      }
+      await sleep(200);
+      const made = await recover();
+      if (made !== undefined) return made;
+    }
+  }
+
+  return {
+    trouble,
+    /** `recover` finds what an attempt without an answer has made all the same. */
+    call(method: string, path: string, token?: string, body?: unknown, recover?: () => Promise<Answer | undefined>): Promise<Answer> {
+      const headers = (): Record<string, string> => (method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {});
+      return insist(() => callRest(url, method, path, { token, headers: headers(), ...(body === undefined ? {} : { body }) }), recover);
+    },
+    /** A publisher's report, signed anew for each attempt. */
+    report(callback: string, secret: string, body: unknown): Promise<Answer> {
+      const text = JSON.stringify(body);
+      const path = new URL(callback).pathname;
+      return insist(() => callRest(url, "POST", path, { body: text, headers: { ...signDelivery({ id: `msg_${randomUUID()}`, timestamp: Math.floor(Date.now() / 1000), body: text, secrets: [secret] }) } }));
+    },
+  };
+}
+
+/** A client as {@link stubbornClient} makes it. */
+export type StubbornClient = ReturnType<typeof stubbornClient>;

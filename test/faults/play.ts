@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { prepare } from "./campaign.ts";
+import type { Trouble } from "./client.ts";
+import { startServers } from "./servers.ts";
+import { drained, judge } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** How much of it, and how hard. */
+export interface PlayOptions {
+  installs: number;
+  events: number;
+  buyers: number;
+  /** How long the load lasts at least. */
+  spreadMs: number;
+  /** Requests at once. */
+  lanes: number;
+  /** How long PostgreSQL and Temporal stay away. */
+  postgresAwayMs: number;
+  temporalAwayMs: number;
+  /** Pause between two faults; they go round while the load lasts, each at least once. */
+  pauseMs: number;
+  /** Longest wait for everything to settle after the last fault. */
+  patienceMs: number;
+  say(line: string): void;
+}
+
+/** What a run showed. */
+export interface Played extends Verdict {
+  faults: string[];
+  trouble: Trouble;
+  /** Milliseconds the load took, and then what was left. */
+  loadMs: number;
+  drainMs: number;
+  /** What was still under way when patience was over; empty is right. */
+  left: string;
+  /** Longest time until ready after the database was back. */
+  readyMs: number;
+}
+
+/** Load on real processes that are killed and stopped meanwhile; then the verdict. */
+export async function play(options: PlayOptions): Promise<Played> {
+  const { say } = options;
+  const servers = await startServers();
+  try {
+    const campaign = await prepare(servers, options.buyers, Math.ceil(options.installs / options.buyers));
+    const faults: string[] = [];
+    let loading = true;
+    let readyMs = 0;
+    const round: readonly (() => Promise<string>)[] = [
+      async () => `service killed, serving again after ${await servers.killService()} ms`,
+      async () => servers.killTemporal(options.temporalAwayMs).then(() => `Temporal killed, away ${options.temporalAwayMs} ms`),
+      async () => {
+        const ms = await servers.stopPostgres(options.postgresAwayMs);
+        readyMs = Math.max(readyMs, ms);
+        return `PostgreSQL stopped for ${options.postgresAwayMs} ms, ready ${ms} ms after it was back`;
+      },
+    ];
+    const since = Date.now();
+    const loaded = campaign.load(options.installs, options.events, options.lanes, options.spreadMs).finally(() => {
+      loading = false;
+    });
+    loaded.catch(() => undefined);
+    for (let nth = 0; nth < round.length || loading; nth++) {
+      await sleep(options.pauseMs);
+      const line = (await round[nth % round.length]?.()) ?? "";
+      faults.push(line);
+      say(`${((Date.now() - since) / 1000).toFixed(1)} s: ${line}`);
+    }
+    const acknowledged = await loaded;
+    const loadMs = Date.now() - since;
+    say(`${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events acknowledged in ${(loadMs / 1000).toFixed(1)} s`);
+    const { ms: drainMs, left } = await drained(servers, options.patienceMs);
+    say(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);
+    const verdict = await judge(servers, campaign, acknowledged);
+    await campaign.close();
+    return { ...verdict, faults, trouble: campaign.client.trouble, loadMs, drainMs, left, readyMs };
+  } finally {
+    await servers.close();
+  }
+}
