@@ -5,7 +5,8 @@ import type { GrpcCall, LoadJob } from "../load/job.ts";
 import type { Stage } from "../stage.ts";
 import type { RatioRow, Side } from "./row.ts";
 
-const connections = 64;
+// Enough that neither side waits for the load: our answers leave in batches, one for each turn of the database.
+const connections = 192;
 const rest = "/api/auth/me";
 const procedure = "/atrium.access.v1.AccessService/GetMe";
 const json = { "content-type": "application/json" };
