@@ -32,7 +32,8 @@ describe("signing keys", () => {
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
     expect(await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) })).toMatchObject({ status: 422, body: { code: "rotation_in_progress" } });
     app.clock.advance(DAY - 1);
-    expect(await kids()).toEqual([rotated.body.new_key_id, before]);
+    // Both were made in the same instant of the standing clock, so their order says nothing.
+    expect(new Set(await kids())).toEqual(new Set([rotated.body.new_key_id, before]));
     app.clock.advance(1);
     expect(await kids()).toEqual([rotated.body.new_key_id]);
     token = await app.login();
