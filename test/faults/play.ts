@@ -19,6 +19,8 @@ export interface PlayOptions {
   temporalAwayMs: number;
   /** Pause between two faults; they go round while the load lasts, each at least once. */
   pauseMs: number;
+  /** Longest time for the load, however many faults there are. */
+  limitMs: number;
   /** Longest wait for everything to settle after the last fault. */
   patienceMs: number;
   say(line: string): void;
@@ -56,8 +58,11 @@ export async function play(options: PlayOptions): Promise<Played> {
       },
     ];
     const since = Date.now();
-    const loaded = campaign.load(options.installs, options.events, options.lanes, options.spreadMs).finally(() => {
+    const limit = new AbortController();
+    const late = sleep(options.limitMs, undefined, { signal: limit.signal }).then(() => Promise.reject(new Error(`the load took longer than ${options.limitMs} ms`)));
+    const loaded = Promise.race([campaign.load(options.installs, options.events, options.lanes, options.spreadMs), late]).finally(() => {
       loading = false;
+      limit.abort();
     });
     loaded.catch(() => undefined);
     for (let nth = 0; nth < round.length || loading; nth++) {
@@ -69,7 +74,7 @@ export async function play(options: PlayOptions): Promise<Played> {
     const acknowledged = await loaded;
     const loadMs = Date.now() - since;
     say(`${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events acknowledged in ${(loadMs / 1000).toFixed(1)} s`);
-    const { ms: drainMs, left } = await drained(servers, options.patienceMs);
+    const { ms: drainMs, left } = await drained(servers, options.patienceMs, say);
     say(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);
     const verdict = await judge(servers, campaign, acknowledged);
     await campaign.close();

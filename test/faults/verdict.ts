@@ -25,14 +25,16 @@ const announced: Readonly<Record<Outcome, readonly string[]>> = {
 };
 
 /** Waits until nothing is under way any more; answers how long that took, or what is left after `patienceMs`. */
-export async function drained({ databaseUrl }: Servers, patienceMs: number): Promise<{ ms: number; left: string }> {
+export async function drained({ databaseUrl }: Servers, patienceMs: number, say: (line: string) => void): Promise<{ ms: number; left: string }> {
   const since = Date.now();
-  for (;;) {
+  for (let round = 1; ; round++) {
     const [row] = await runSql<Record<string, string>>(databaseUrl, `select (select count(*) from outbox where topic <> 'mail.send') as outbox,
       (select count(*) from installs where step is not null or status in ('provisioning', 'deprovisioning')) as installs, (select count(*) from webhook_deliveries where status = 'pending') as deliveries`);
     const left = Object.entries(row ?? {}).filter(([, count]) => count !== "0");
     const ms = Date.now() - since;
-    if (left.length === 0 || ms > patienceMs) return { ms, left: left.map(([what, count]) => `${count} ${what}`).join(", ") };
+    const told = left.map(([what, count]) => `${count} ${what}`).join(", ");
+    if (left.length === 0 || ms > patienceMs) return { ms, left: told };
+    if (round % 60 === 0) say(`under way: ${told}`);
     await sleep(250);
   }
 }
