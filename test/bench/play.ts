@@ -55,7 +55,7 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
   return {
     ...facts(row),
     at: row.at,
-    ok: row.at === "least" ? ratio.median >= row.target : ratio.median <= row.target,
+    ok: meets(row.at, ratio.median, row.target),
     ours: spread(samples.map((sample) => sample.ours.value)),
     other: { name: other.name, ...spread(samples.map((sample) => sample.other.value)) },
     ratio,
@@ -65,15 +65,20 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
   };
 }
 
-async function playFigure(row: FigureRow, stage: Stage, { rounds, log }: Measure): Promise<Outcome> {
+async function playFigure(row: FigureRow, stage: Stage, { rounds, seconds, log }: Measure): Promise<Outcome> {
   const values: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const value = await row.measure(stage);
+    const value = await row.measure(stage, seconds);
     values.push(value);
     log(`  ${row.name} ${round}/${rounds}: ${value.toFixed(2)} ${row.unit}`);
   }
   const ours = spread(values);
-  return { ...facts(row), at: "most", ok: ours.median <= row.target, ours, unsaturated: false, samples: values.map((value) => ({ ours: { value } })) };
+  const { at = "most" } = row;
+  return { ...facts(row), at, ok: meets(at, ours.median, row.target), ours, unsaturated: false, samples: values.map((value) => ({ ours: { value } })) };
+}
+
+function meets(at: "least" | "most", value: number, target: number): boolean {
+  return at === "least" ? value >= target : value <= target;
 }
 
 function facts({ name, title, unit, target }: Row) {

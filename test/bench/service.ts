@@ -26,27 +26,39 @@ export interface Service {
   tokens: readonly string[];
   /** The answer of `GET /api/auth/me` to the first token. */
   me: string;
+  /** Where it keeps its data. */
+  databaseUrl: string;
   /** Tokens that were never seen before, of the sessions of `tokens`; signed with the service's own keys. */
   fresh(count: number): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-const people: readonly Person[] = Array.from({ length: 16 }, (_, i) => ({
-  email: `owner${i}@bench.test`,
-  password: `a long password of number ${i}`,
-  org_name: `Bench ${i}`,
-}));
-const sessions = 64;
+function personOf(i: number): Person {
+  return { email: `owner${i}@bench.test`, password: `a long password of number ${i}`, org_name: `Bench ${i}` };
+}
+
+/** What a service is started with. */
+export interface ServiceSettings {
+  databaseUrl: string;
+  folder: string;
+  /** Default `serve`, which starts no workflow. */
+  role?: "serve" | "all";
+  /** Settings beyond those of every bench. */
+  env?: Readonly<Record<string, string>>;
+  /** People with an organization each, and their sessions. */
+  crowd?: { people: number; sessions: number };
+}
 
 /**
- * Starts the service as in production (profile, log level warn, a database beside it), on its core, role `serve`,
- * rate limits off; makes people and signs them in.
+ * Starts the service as in production (profile, log level warn, a database beside it), on its core, rate limits off;
+ * makes people and signs them in.
  */
-export async function startService({ databaseUrl, folder }: { databaseUrl: string; folder: string }): Promise<Service> {
+export async function startService({ databaseUrl, folder, role = "serve", env: more = {}, crowd = { people: 16, sessions: 64 } }: ServiceSettings): Promise<Service> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   const instanceKey = randomBytes(32);
-  const [first] = people as [Person];
+  const people = Array.from({ length: crowd.people }, (_, i) => personOf(i));
+  const first = personOf(0);
   const env = {
     PATH: process.env["PATH"] ?? "",
     HOME: process.env["HOME"] ?? "",
@@ -67,11 +79,12 @@ export async function startService({ databaseUrl, folder }: { databaseUrl: strin
     SERVICE_SMTP_URL: "smtp://127.0.0.1:1",
     SERVICE_MAIL_FROM: "bench@atrium.test",
     DATABASE_URL: databaseUrl,
-    TEMPORAL_ADDRESS: "127.0.0.1:1", // the role `serve` starts no workflow
+    TEMPORAL_ADDRESS: "127.0.0.1:1",
     ...nodeOptions(),
+    ...more,
   };
   const logFile = join(folder, "service.log");
-  const [command, args] = pinned(serverCore, process.execPath, [join(root, "src/main.ts"), "serve"]);
+  const [command, args] = pinned(serverCore, process.execPath, [join(root, "src/main.ts"), role]);
   const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });
@@ -90,15 +103,15 @@ export async function startService({ databaseUrl, folder }: { databaseUrl: strin
   try {
     const base = `http://127.0.0.1:${port}`;
     await untilReady(`${base}/readyz`, () => child.exitCode !== null, () => readFileSync(logFile, "utf8").slice(-2000));
-    const { tokens, me } = await signEverybodyIn(base);
-    return { pid: child.pid as number, port, people, tokens, me, fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }), stop };
+    const { tokens, me } = await signEverybodyIn(base, people, crowd.sessions);
+    return { pid: child.pid as number, port, people, tokens, me, databaseUrl, fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }), stop };
   } catch (cause) {
     await stop();
     throw cause;
   }
 }
 
-async function signEverybodyIn(base: string): Promise<{ tokens: string[]; me: string }> {
+async function signEverybodyIn(base: string, people: readonly Person[], sessions: number): Promise<{ tokens: string[]; me: string }> {
   for (const person of people.slice(1)) await signUp(base, person);
   const tokens: string[] = [];
   for (let i = 0; i < sessions; i++) tokens.push(await signIn(base, people[i % people.length] as Person));

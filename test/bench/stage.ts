@@ -10,16 +10,23 @@ import type { Helper } from "./processes.ts";
 import type { LoadJob } from "./load/job.ts";
 import type { Sample } from "./rows/row.ts";
 import { startService } from "./service.ts";
-import type { Service } from "./service.ts";
+import type { Service, ServiceSettings } from "./service.ts";
+import { databaseUrl, runSql } from "../support/postgres.ts";
 
 /** What rows are played on: the service, its database, helpers, load. */
 export interface Stage {
   /** The service under test with people signed in; started when it is first asked for. */
   service(): Promise<Service>;
+  /** Another service with a database of its own, kept for later rows under this name; it ends with the row. */
+  serviceOn(database: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service>;
+  /** Address of an embedded Temporal server on the load's core, kept to the end. */
+  temporal(): Promise<{ address: string; namespace: string }>;
   /** Address of a database of its own on the same server as the service's, for a baseline. */
   baselineDatabase(): Promise<string>;
   /** Starts a server of this folder on the server's core; it ends with the row. */
   server<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
+  /** The same on the load's core: somebody the service talks to. */
+  peer<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
   /** A second generator beside the first, for a load in the background. */
   background(): Promise<Load>;
   /** Writes requests for the generators. */
@@ -48,9 +55,21 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
   let files = 0;
   let postgres: Promise<Helper<Postgres>> | undefined;
   let service: Promise<Service> | undefined;
+  let temporal: Promise<Helper<{ address: string; namespace: string }>> | undefined;
+  const databases = new Map<string, Promise<string>>();
   const ofRow: { stop(): Promise<void> }[] = [];
 
   const database = (): Promise<Helper<Postgres>> => (postgres ??= startHelper<Postgres>(loadCore, "postgres-process.ts", { FOLDER: databaseFolder }));
+  const makeDatabase = async (name: string): Promise<string> => {
+    const { url } = (await database()).ready;
+    await runSql(url, `create database ${name}`);
+    return databaseUrl(url, name);
+  };
+  const helper = async <Ready extends object>(core: number, script: string, env?: Record<string, string>): Promise<Helper<Ready>> => {
+    const started = await startHelper<Ready>(core, script, env);
+    ofRow.push(started);
+    return started;
+  };
   const play = async (job: LoadJob, serverPid: number): Promise<Sample> => {
     const before = cpuSeconds(serverPid);
     const began = performance.now();
@@ -69,11 +88,16 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
         return startService({ databaseUrl: ready.url, folder: join(root, "service") });
       })),
     baselineDatabase: async () => (await database()).ready.baselineUrl,
-    async server<Ready extends object>(script: string, env?: Record<string, string>) {
-      const helper = await startHelper<Ready>(serverCore, script, env);
-      ofRow.push(helper);
-      return helper;
+    async serviceOn(name, settings) {
+      const made = databases.get(name) ?? makeDatabase(name);
+      databases.set(name, made);
+      const started = await startService({ ...settings, databaseUrl: await made, folder: join(root, name) });
+      ofRow.push(started);
+      return started;
     },
+    temporal: async () => (await (temporal ??= startHelper(loadCore, "temporal-process.ts", { FOLDER: join(root, "temporal") }))).ready,
+    server: (script, env) => helper(serverCore, script, env),
+    peer: (script, env) => helper(loadCore, script, env),
     async background() {
       const second = await startLoad({ tools: false });
       ofRow.push(second);
@@ -83,11 +107,13 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     folder: (name) => join(root, name),
     load: play,
     async endRow() {
-      await Promise.all(ofRow.splice(0).map((one) => one.stop()));
+      // The latest first: services before those they talk to.
+      for (const one of ofRow.splice(0).reverse()) await one.stop();
     },
     async stop() {
       await load.stop();
       await service?.then((started) => started.stop(), () => undefined);
+      await temporal?.then((started) => started.stop(), () => undefined);
       await postgres?.then((started) => started.stop(), () => undefined);
       rmSync(root, { recursive: true, force: true });
     },

@@ -37,15 +37,17 @@ export interface RatioRow {
   sides(stage: Stage): Promise<[ours: Side, other: Side]>;
 }
 
-/** A figure of our own that has to stay below a bound. */
+/** A figure of our own that has to keep to a bound. */
 export interface FigureRow {
   kind: "figure";
   name: string;
   title: string;
   unit: string;
-  /** The most it may be. */
+  /** The most it may be, or the least. */
   target: number;
-  measure(stage: Stage): Promise<number>;
+  at?: "least" | "most";
+  /** `seconds`: about as long as one side of a comparison. */
+  measure(stage: Stage, seconds: number): Promise<number>;
 }
 
 /** A row of the table. */
