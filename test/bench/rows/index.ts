@@ -1,3 +1,5 @@
+import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
+import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { logins, meDuringLogins } from "./logins.ts";
 import { meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, newTokens } from "./me.ts";
 import { transcoding } from "./post.ts";
@@ -6,5 +8,7 @@ import { freshStart, idleMemory, laterStart } from "./start.ts";
 
 /** Every row, in the order of the table. */
 export const rows: readonly Row[] = [
-  meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins, freshStart, laterStart, idleMemory,
+  meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins,
+  deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest,
+  freshStart, laterStart, idleMemory,
 ];
