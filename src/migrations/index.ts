@@ -10,6 +10,7 @@ import { devicesAndCodes } from "./0008-devices.ts";
 import { credentialTables } from "./0009-credentials.ts";
 import { auditChain } from "./0010-audit-chain.ts";
 import { trace } from "./0011-trace.ts";
+import { auditLists } from "./0014-audit-lists.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly MigrationObject[] = [
   credentialTables,
   auditChain,
   trace,
+  auditLists,
 ];

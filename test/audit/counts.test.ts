@@ -43,7 +43,7 @@ async function counted(filter: Parameters<typeof countEvents>[1]): Promise<numbe
 }
 
 describe("totals", () => {
-  const ranges = [[undefined, undefined], [at(24), undefined], [undefined, at(48)], [at(24), at(72)], [at(3), at(5)], [at(3.3), at(3.7)], [at(3.5), at(90.2)], [at(7.25), undefined], [undefined, at(30.9)], [at(5), at(5)], [at(900), undefined]] as const;
+  const ranges = [[undefined, undefined], [at(24), undefined], [undefined, at(48)], [at(24), at(72)], [at(3), at(5)], [at(3.3), at(3.7)], [at(3.5), at(90.2)], [at(7.25), undefined], [at(7.2503), at(31.871)], [undefined, at(30.9)], [at(5), at(5)], [at(900), undefined]] as const;
   const kinds = [{}, { type: "login.password" }, { outcome: "failure" }, { type: "step_up.failed", outcome: "failure" }, { type: "login.saml" }, { userUuid: ann }, { userUuid: bob, type: "token.refreshed" }, { userUuid: ann, outcome: "failure" }];
   const scopes = [[mine], [theirs], [mine, null], [null], []];
 
@@ -56,14 +56,16 @@ describe("totals", () => {
     }
   });
 
-  it("take whole days and hours where they can", () => {
-    const units = (from: number | undefined, to: number | undefined, hours = true) =>
-      partsOf(from === undefined ? undefined : at(from), to === undefined ? undefined : at(to), hours).map(({ unit, from: begin, to: end }) => [unit, begin && (begin.getTime() - start) / hour, end && (end.getTime() - start) / hour]);
+  it("take whole days, hours and minutes where they can", () => {
+    const units = (from: number | undefined, to: number | undefined, finest: "hour" | "minute" = "minute") =>
+      partsOf(from === undefined ? undefined : at(from), to === undefined ? undefined : at(to), finest).map(({ unit, from: begin, to: end }) => [unit, begin && (begin.getTime() - start) / hour, end && (end.getTime() - start) / hour]);
     expect(units(undefined, undefined)).toEqual([["all", undefined, undefined]]);
     expect(units(24, undefined)).toEqual([["day", 24, undefined]]);
-    expect(units(22.5, 49.25)).toEqual([["event", 22.5, 23], ["hour", 23, 24], ["day", 24, 48], ["hour", 48, 49], ["event", 49, 49.25]]);
-    expect(units(22.5, 49.25, false)).toEqual([["event", 22.5, 24], ["day", 24, 48], ["event", 48, 49.25]]);
-    expect(units(3.2, 3.4)).toEqual([["event", 3.2, 3.4]]);
+    expect(units(22.5, 49.25)).toEqual([["minute", 22.5, 23], ["hour", 23, 24], ["day", 24, 48], ["hour", 48, 49], ["minute", 49, 49.25]]);
+    expect(units(22.5, 49.25, "hour")).toEqual([["event", 22.5, 23], ["hour", 23, 24], ["day", 24, 48], ["hour", 48, 49], ["event", 49, 49.25]]);
+    expect(units(22.505, 22.752)).toEqual([["event", 22.505, 22 + 31 / 60], ["minute", 22 + 31 / 60, 22.75], ["event", 22.75, 22.752]]);
+    expect(units(3.2, 3.4, "hour")).toEqual([["event", 3.2, 3.4]]);
+    expect(units(3.201, 3.202)).toEqual([["event", 3.201, 3.202]]);
     expect(units(3, 3)).toEqual([]);
   });
 });

@@ -1,33 +1,37 @@
-/** What a count adds up: whole days or hours that have totals, or events one by one. Without `from` or `to` it is open there. */
+/** What a count adds up: whole days, hours or minutes that have totals, or events one by one. Without `from` or `to` it is open there. */
 export interface Part {
-  unit: "all" | "day" | "hour" | "event";
+  unit: "all" | "day" | "hour" | "minute" | "event";
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
-const DAY = 86_400_000;
-const HOUR = 3_600_000;
+/** Units with totals of their own, longest first, in milliseconds. */
+const units = [
+  { unit: "day", ms: 86_400_000 },
+  { unit: "hour", ms: 3_600_000 },
+  { unit: "minute", ms: 60_000 },
+] as const;
 
 /**
  * Cuts a range (`from` inclusive, `to` exclusive) into the fewest parts with totals and single events at its edges.
- * With `hours` false there are totals of days only.
+ * `finest` is the shortest unit that has totals.
  */
-export function partsOf(from: Date | undefined, to: Date | undefined, hours: boolean): Part[] {
+export function partsOf(from: Date | undefined, to: Date | undefined, finest: "hour" | "minute"): Part[] {
   if (from === undefined && to === undefined) return [{ unit: "all" }];
-  return cut(from?.getTime(), to?.getTime(), hours ? [DAY, HOUR] : [DAY]);
+  return cut(from?.getTime(), to?.getTime(), finest === "minute" ? units : units.slice(0, 2));
 }
 
-function cut(from: number | undefined, to: number | undefined, units: readonly number[]): Part[] {
+function cut(from: number | undefined, to: number | undefined, longest: readonly (typeof units)[number][]): Part[] {
   if (from !== undefined && to !== undefined && from >= to) return [];
-  const [unit, ...smaller] = units;
-  if (unit === undefined) return [part("event", from, to)];
-  const first = from === undefined ? undefined : Math.ceil(from / unit) * unit;
-  const last = to === undefined ? undefined : Math.floor(to / unit) * unit;
-  if (first !== undefined && last !== undefined && first >= last) return cut(from, to, smaller);
+  const [whole, ...shorter] = longest;
+  if (whole === undefined) return [part("event", from, to)];
+  const first = from === undefined ? undefined : Math.ceil(from / whole.ms) * whole.ms;
+  const last = to === undefined ? undefined : Math.floor(to / whole.ms) * whole.ms;
+  if (first !== undefined && last !== undefined && first >= last) return cut(from, to, shorter);
   return [
-    ...(first === from ? [] : cut(from, first, smaller)),
-    part(unit === DAY ? "day" : "hour", first, last),
-    ...(last === to ? [] : cut(last, to, smaller)),
+    ...(first === from ? [] : cut(from, first, shorter)),
+    part(whole.unit, first, last),
+    ...(last === to ? [] : cut(last, to, shorter)),
   ];
 }
 

@@ -79,7 +79,7 @@ export async function findEvent(database: Database, eventId: string, authOnly: b
   return row === undefined ? undefined : toRecord(row);
 }
 
-/** One branch an organization, so that each is an index scan in the order of the list. */
+/** One branch for each organization and outcome, so that each is an index scan in the order of the list and they merge. */
 function select(filter: EventFilter, selected: string): { branches: string; params: unknown[]; shape: string } {
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
@@ -87,16 +87,14 @@ function select(filter: EventFilter, selected: string): { branches: string; para
     filter.authOnly ? "is_auth" : undefined,
     filter.userUuid === undefined ? undefined : `user_uuid = ${bind(filter.userUuid)}`,
     filter.type === undefined ? undefined : `type = ${bind(filter.type)}`,
-    filter.outcome === undefined ? undefined : `outcome = ${bind(filter.outcome)}`,
     filter.from === undefined ? undefined : `created_at >= ${bind(filter.from)}`,
     filter.to === undefined ? undefined : `created_at < ${bind(filter.to)}`,
   ];
-  const present = shared.map((clause) => (clause === undefined ? "0" : "1")).join("");
+  const present = [...shared, filter.outcome].map((clause) => (clause === undefined ? "0" : "1")).join("");
   const scopes = filter.scope.map((org) => (org === null ? "org_uuid is null" : `org_uuid = ${bind(org)}`));
-  const branches = scopes.map((scope) => {
-    const clauses = [scope, ...shared.filter((clause) => clause !== undefined)];
-    return `select ${selected} from audit_events where ${clauses.join(" and ")}`;
-  });
+  const outcomes = filter.outcome === undefined ? ["outcome = 'success'", "outcome = 'failure'"] : [`outcome = ${bind(filter.outcome)}`];
+  const clauses = shared.filter((clause) => clause !== undefined);
+  const branches = scopes.flatMap((scope) => outcomes.map((outcome) => `select ${selected} from audit_events where ${[scope, outcome, ...clauses].join(" and ")}`));
   const shape = `${present}_${filter.scope.map((org) => (org === null ? "n" : "o")).join("")}`;
   return { branches: branches.length === 0 ? `select ${selected} from audit_events where false` : branches.join(" union all "), params, shape };
 }
