@@ -118,6 +118,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     log,
     tasks: {
       sessions: domains.sessions.tidy,
+      sessionChanges: domains.sessions.tidyChanges,
       mailedTokens: domains.signin.tidy,
       webhookEvents: domains.webhooks.tidy,
       plans: domains.operatorConfig.tidy,

@@ -10,7 +10,10 @@ import { devicesAndCodes } from "./0008-devices.ts";
 import { credentialTables } from "./0009-credentials.ts";
 import { auditChain } from "./0010-audit-chain.ts";
 import { trace } from "./0011-trace.ts";
+import { webhookEnds } from "./0013-webhook-ends.ts";
+import { liveness } from "./0012-liveness.ts";
 import { auditLists } from "./0014-audit-lists.ts";
+import { searchWords } from "./0015-search-words.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -25,5 +28,8 @@ export const migrations: readonly MigrationObject[] = [
   credentialTables,
   auditChain,
   trace,
+  liveness,
+  webhookEnds,
   auditLists,
+  searchWords,
 ];

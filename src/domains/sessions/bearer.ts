@@ -7,7 +7,7 @@ import { createLru } from "../../platform/lru.ts";
 import type { Keys } from "../keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
 import type { Liveness } from "./liveness.ts";
-import type { LiveRow } from "./store.ts";
+import type { LiveRow } from "./liveness-store.ts";
 import { accessTokenType } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
 

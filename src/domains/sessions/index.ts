@@ -15,6 +15,7 @@ import { createInventories, rememberedMs } from "./inventory.ts";
 import { createEnding } from "./ending.ts";
 import { createLastSeen } from "./last-seen.ts";
 import { createLiveness } from "./liveness.ts";
+import { forgetChanges } from "./liveness-store.ts";
 import { createOpen } from "./open.ts";
 import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
@@ -80,6 +81,8 @@ export function createSessions(deps: SessionsDeps) {
     lastSeen,
     /** Forgets some of the sessions that ended more than 30 days ago; answers how many. Safe on every instance. */
     tidy: (): Promise<number> => forgetSessions(deps.database, dateOf(deps.clock, -rememberedMs)),
+    /** Forgets changes that have been told to whoever asks; answers how many. Safe on every instance. */
+    tidyChanges: (): Promise<number> => forgetChanges(deps.database),
     /** Writes what is still to be written. */
     close: (): Promise<void> => lastSeen.close(),
   };

@@ -1,0 +1,99 @@
+import type { Database } from "../../platform/db/types.ts";
+
+/** What is true of a session at this moment; the rest of a caller is in the token. */
+export interface LiveRow {
+  user_uuid: string;
+  org_uuid: string | null;
+  email: string;
+  org_name: string | null;
+  is_owner: boolean | null;
+  membership_version: number | null;
+  is_superuser: boolean;
+  is_operator: boolean;
+  /** When the session or its key is over by itself, epoch milliseconds. */
+  until: number;
+}
+
+// Every step is a look-up by primary key, and `limit 1` keeps the planner from making anything else of it: statistics
+// of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
+// For the same reason the membership's status is judged outside: an index over organization and status would do as well
+// while the table is small, and very badly once an organization is large.
+const livenessSql = `
+  select coalesce(json_agg(live), '[]') as rows from (
+    select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
+      p.is_superuser, p.is_operator, (extract(epoch from least(s.expires_at, k.valid_until)) * 1000)::bigint as until
+    from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
+    cross join lateral (
+      select user_uuid, org_uuid, expires_at from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
+    cross join lateral (
+      select valid_until from signing_keys where kid = q.kid and org_uuid is not distinct from s.org_uuid
+        and (valid_until is null or valid_until > $3) limit 1) k
+    cross join lateral (
+      select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
+    left join lateral (
+      select is_owner, version, status from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid limit 1) m on m.status = 'active'
+    left join lateral (
+      select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
+    where s.org_uuid is null or (m.version is not null and o.name is not null)) live`;
+
+/**
+ * Which of these sessions are live, and their keys valid: the session is neither revoked nor over, the key that
+ * signed the token is the organization's and not deleted, the membership is active, the organization exists.
+ * Answers in the order of the questions, undefined for one that is not live.
+ */
+export async function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<(LiveRow | undefined)[]> {
+  // Rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
+  const [answer] = await database.prepared<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [list(sids), list(kids), at]);
+  const found: (LiveRow | undefined)[] = sids.map(() => undefined);
+  for (const { n, ...row } of answer?.rows ?? []) found[n - 1] = row;
+  return found;
+}
+
+/** A moment of the database: whatever was committed in it is known, whatever was not is asked for next. */
+export interface Moment {
+  /** `pg_snapshot` as text. */
+  snapshot: string;
+  /** The database's clock. */
+  at: string;
+}
+
+/** What has changed since a moment. */
+export interface Changes {
+  now: Moment;
+  /** Sessions, people and organizations; undefined when that cannot be told: the moment is too old, or they are too many. */
+  subjects: readonly string[] | undefined;
+}
+
+/** More changes than this at once are not told one by one. */
+const most = 5_000;
+
+// The path of every request, whatever the number of sessions: one step into an index that mostly finds its end.
+const changesSql = `
+  select pg_current_snapshot()::text as snapshot, clock_timestamp()::text as at,
+    $2::timestamptz > clock_timestamp() - interval '10 minutes' as told,
+    (select string_agg(subject::text, ',') from (
+      select subject from liveness_changes
+      where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+      order by xid limit ${most + 1}) as changed) as changed`;
+
+/** What has been committed since `since` that access tokens stand on; without it, only what time it is now. */
+export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
+  const [row] = await database.prepared<Moment & { told: boolean | null; changed: string | null }>("sessions_changes", changesSql, [since?.snapshot, since?.at]);
+  if (row === undefined) throw new Error("a select without from answers one row");
+  const now = { snapshot: row.snapshot, at: row.at };
+  if (row.told !== true) return { now, subjects: undefined };
+  const subjects = row.changed === null ? [] : row.changed.split(",");
+  return { now, subjects: subjects.length > most ? undefined : subjects };
+}
+
+/** Forgets changes that every instance has asked for or will not ask for any more, at most 10,000; answers how many. */
+export async function forgetChanges(database: Database): Promise<number> {
+  // Far longer than any transaction may take and any instance relies on a moment, all by the database's own clock.
+  const sql = "delete from liveness_changes where ctid in (select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1";
+  return (await database.prepared("sessions_changes_forget", sql, [])).length;
+}
+
+/** An array as PostgreSQL reads it, of items that need no quotes: UUIDs and thumbprints. */
+function list(items: readonly string[]): string {
+  return `{${items.join(",")}}`;
+}
