@@ -78,7 +78,7 @@ export function composeDomains(ground: Ground) {
     orgs,
     apps: {
       activeAppSlugs: (tx, orgUuid) => market().activeAppSlugs(tx, orgUuid),
-      grantedApps: (tx, userUuid) => market().grantedApps(tx, userUuid),
+      grantedApps: (tx, orgUuid, userUuid) => market().grantedApps(tx, orgUuid, userUuid),
       publishedBy: (tx, orgUuid) => market().publishedBy(tx, orgUuid),
       slugsOf: (appIds) => market().slugsOf(appIds),
       factsOf: (slugs, userUuid, orgUuid) => market().factsOf(slugs, userUuid, orgUuid),
@@ -95,7 +95,7 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
-  const administration = createAdministration({ database, clock, audit, announce, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended)] });
+  const administration = createAdministration({ database, clock, audit, announce, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended), (tx, orgUuid) => tell().organizationEnds(tx, orgUuid)] });
   const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};

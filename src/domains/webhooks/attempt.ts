@@ -2,6 +2,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { retryAfterMs } from "../../platform/outgoing/delivery.ts";
 import { signDelivery } from "../../platform/outgoing/signature.ts";
+import { handleTraced } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { WEBHOOK_RETRY } from "./events.ts";
@@ -70,8 +71,11 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
       if (webhook === null || tries === undefined) return;
       const at = dateOf(clock);
       webhook.failingSince ??= at;
-      const wait = nextWait(config.schedule, tries + 1, outcome.retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
+      // Off, or its organization gone: what is open now is the last word, said once.
+      const isOff = webhook.status === "disabled";
+      const wait = isOff ? undefined : nextWait(config.schedule, tries + 1, outcome.retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
       await queue.markAttemptFailed(tx, delivery.delivery_id, outcome.record, wait === undefined ? null : dateOf(clock, wait));
+      if (isOff) return;
       if (outcome.gone || at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS) {
         webhook.disable(at);
         await tx.em.flush();
@@ -87,9 +91,11 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
     /** Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease ends. */
     async attempt(delivery: TakenDelivery): Promise<boolean> {
       try {
-        const outcome = await post(delivery);
-        await (outcome.ok ? succeeded(delivery, outcome.record) : failed(delivery, outcome));
-        return outcome.ok;
+        return await handleTraced("webhook delivery", delivery.traceparent, async () => {
+          const outcome = await post(delivery);
+          await (outcome.ok ? succeeded(delivery, outcome.record) : failed(delivery, outcome));
+          return outcome.ok;
+        });
       } catch (error) {
         log.warn({ err: error, delivery_id: delivery.delivery_id }, "the outcome of a delivery could not be noted; it is tried again");
         return false;

@@ -15,6 +15,7 @@ const WebhookSchema = defineEntity({
     oldSecret: p.blob().$type<Buffer>().nullable(),
     oldSecretExpiresAt: p.datetime().nullable(),
     failingSince: p.datetime().nullable(),
+    endedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },

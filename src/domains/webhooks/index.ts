@@ -1,17 +1,20 @@
 import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { createRetryActivities } from "./activities.ts";
 import { createAnnounce } from "./announce.ts";
 import { createAttempt } from "./attempt.ts";
 import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
+import { WEBHOOK_RETRY } from "./events.ts";
 import { createPump } from "./pump.ts";
-import { purgeEvents } from "./queue-store.ts";
+import { purgeEnded, purgeEvents } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { KEPT_MS } from "./rules.ts";
+import { endWebhooksOf } from "./store.ts";
 
 export type { WebhookDeps } from "./deps.ts";
 export { webhookEntities } from "./entities.ts";
-export { WEBHOOK_RETRY } from "./events.ts";
+export { WEBHOOK_RETRY };
 export type { Announcement, WebhookEventType, WebhookRetry } from "./events.ts";
 export { openDeliveries } from "./queue-store.ts";
 export type { OpenEndpoint } from "./queue-store.ts";
@@ -25,12 +28,19 @@ export function createWebhooks(deps: WebhookDeps) {
   return {
     /** Tells whoever hears it, in the transaction in which it happened. */
     announce,
+    /** Ends the webhooks of an organization that is deleted, in the transaction of that: last, so that nothing is told after it. */
+    async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
+      for (const webhookId of await endWebhooksOf(tx, orgUuid, dateOf(deps.clock))) await tx.emit({ topic: WEBHOOK_RETRY, payload: { webhook_id: webhookId } });
+    },
     registration,
     deliveries: createDeliveries(deps, registration),
     pump: createPump(deps, attempt),
     activities: createRetryActivities(deps, attempt),
-    /** Removes events and deliveries older than 30 days. */
-    tidy: (): Promise<number> => purgeEvents(deps.database, dateOf(deps.clock, -KEPT_MS)),
+    /** Removes events and deliveries older than 30 days, and webhooks that ended as long ago. */
+    async tidy(): Promise<number> {
+      const before = dateOf(deps.clock, -KEPT_MS);
+      return (await purgeEvents(deps.database, before)) + (await purgeEnded(deps.database, before));
+    },
   };
 }
 

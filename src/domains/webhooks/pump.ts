@@ -1,4 +1,5 @@
 import { dateOf } from "../../platform/clock.ts";
+import { withoutTrace } from "../../platform/tracing.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
@@ -61,7 +62,7 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
       look();
     },
     /** Something is due: look now. */
-    nudge: look,
+    nudge: () => withoutTrace(look),
     /** Deliveries in flight. */
     running: () => work.size,
     /** Takes nothing more; resolves when what is in flight is done or `graceMs` are over. */

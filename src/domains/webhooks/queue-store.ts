@@ -7,6 +7,8 @@ export interface TakenDelivery {
   webhook_id: string;
   event_id: string;
   body: string;
+  /** The trace of what caused it. */
+  traceparent: string | null;
   url: string;
   secret: Buffer;
   old_secret: Buffer | null;
@@ -17,7 +19,7 @@ const taken = `
   update webhook_deliveries d set next_attempt_at = $1
   from due, webhooks w, webhook_events e
   where d.delivery_id = due.delivery_id and w.webhook_id = d.webhook_id and e.event_id = d.event_id
-  returning d.delivery_id, d.webhook_id, d.event_id, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at`;
+  returning d.delivery_id, d.webhook_id, d.event_id, d.traceparent, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at`;
 
 /**
  * Takes first attempts that are due and hides them until `leaseEnd`. An endpoint gets at most `cap` less what runs
@@ -105,6 +107,12 @@ export async function markAttemptFailed(tx: Tx, deliveryId: string, attempt: Att
 /** Removes events older than `before`, and their deliveries; answers how many. */
 export async function purgeEvents(database: Pick<Database, "prepared">, before: Date): Promise<number> {
   const rows = await database.prepared("webhooks-purge", "delete from webhook_events where event_id in (select event_id from webhook_events where created_at < $1 limit 5000) returning 1 as one", [before]);
+  return rows.length;
+}
+
+/** Removes webhooks that ended before `before`; answers how many. */
+export async function purgeEnded(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const rows = await database.prepared("webhooks-purge-ended", "delete from webhooks where webhook_id in (select webhook_id from webhooks where ended_at < $1 limit 500) returning 1 as one", [before]);
   return rows.length;
 }
 

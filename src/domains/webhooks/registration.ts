@@ -57,7 +57,7 @@ export function createRegistration(deps: WebhookDeps) {
   async function own(tx: Tx, caller: Caller, webhookId: string): Promise<Webhook> {
     if (!caller.isAdmin) await demandPower(caller);
     const webhook = await store.lockWebhook(tx, webhookId);
-    if (webhook === null || !(await mayTouch(caller, webhook))) throw webhookErrors.notFound();
+    if (webhook === null || webhook.endedAt !== null || !(await mayTouch(caller, webhook))) throw webhookErrors.notFound();
     return webhook;
   }
 
@@ -80,7 +80,7 @@ export function createRegistration(deps: WebhookDeps) {
         const [at, secret, webhookId] = [dateOf(clock), newWebhookSecret(random), random.uuid()];
         const webhook = tx.em.create(Webhook, {
           webhookId, orgUuid, scope, appId: request.appId ?? null, url: request.url, events: request.events, status: "enabled",
-          secret: sealer.seal(secret, secretContext(webhookId)), oldSecret: null, oldSecretExpiresAt: null, failingSince: null, createdAt: at, updatedAt: at,
+          secret: sealer.seal(secret, secretContext(webhookId)), oldSecret: null, oldSecretExpiresAt: null, failingSince: null, endedAt: null, createdAt: at, updatedAt: at,
         });
         await audited(tx, "webhook.created", webhook, caller, info, { scope, events: request.events });
         return { webhook, secret };

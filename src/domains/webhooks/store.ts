@@ -1,6 +1,7 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { currentTraceparent } from "../../platform/tracing.ts";
 import { Webhook } from "./entities.ts";
 
 /** One attempt, as it is kept. */
@@ -29,20 +30,15 @@ export interface Page {
   offset: number;
 }
 
-/** The webhook of this id, its row locked until the transaction ends. */
+/** The webhook of this id, its row locked until the transaction ends; one that has ended too. */
 export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-}
-
-/** The webhook of this id. */
-export function webhookById(em: EntityManager, webhookId: string): Promise<Webhook | null> {
-  return em.findOne(Webhook, { webhookId });
 }
 
 /** Webhooks of an organization and of apps, newest first. */
 export async function webhooksOf(em: EntityManager, orgUuid: string | null, appIds: readonly string[], page: Page): Promise<{ webhooks: Webhook[]; total: number }> {
   const seen = [...(orgUuid === null ? [] : [{ orgUuid, scope: "org" as const }]), { scope: "app" as const, appId: { $in: [...appIds] } }];
-  const [webhooks, total] = await em.findAndCount(Webhook, { $or: seen }, { orderBy: { createdAt: "desc", webhookId: "asc" }, ...page });
+  const [webhooks, total] = await em.findAndCount(Webhook, { $or: seen, endedAt: null }, { orderBy: { createdAt: "desc", webhookId: "asc" }, ...page });
   return { webhooks, total };
 }
 
@@ -65,15 +61,15 @@ export async function isHeard(tx: Tx, type: string, orgUuid: string, appId: stri
 export async function insertForListeners(tx: Tx, event: { id: string; type: string; body: string; orgUuid: string; appId: string | undefined; at: Date }): Promise<void> {
   await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)", [event.id, event.type, event.body, event.at]);
   await tx.query(
-    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
-     select gen_random_uuid(), $1, w.webhook_id, 'pending', case when open.next is null then 'first' else 'retry' end, coalesce(open.next, $4), $4
+    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at, traceparent)
+     select gen_random_uuid(), $1, w.webhook_id, 'pending', case when open.next is null then 'first' else 'retry' end, coalesce(open.next, $4), $4, $6
      from webhooks w
      left join lateral (
        select min(next_attempt_at) as next from webhook_deliveries d
        where d.webhook_id = w.webhook_id and d.queue = 'retry' and d.status = 'pending'
      ) open on true
      where w.status = 'enabled' and w.events && array[$2, '*'] and ((w.scope = 'org' and w.org_uuid = $3) or (w.scope = 'app' and w.app_id = $5))`,
-    [event.id, event.type, event.orgUuid, event.at, event.appId ?? null],
+    [event.id, event.type, event.orgUuid, event.at, event.appId ?? null, currentTraceparent() ?? null],
   );
 }
 
@@ -81,8 +77,8 @@ export async function insertForListeners(tx: Tx, event: { id: string; type: stri
 export async function insertForOne(tx: Tx, event: { id: string; type: string; body: string; at: Date }, webhookId: string, deliveryId: string): Promise<void> {
   await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)", [event.id, event.type, event.body, event.at]);
   await tx.query(
-    "insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at) values ($1, $2, $3, 'pending', 'first', $4, $4)",
-    [deliveryId, event.id, webhookId, event.at],
+    "insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at, traceparent) values ($1, $2, $3, 'pending', 'first', $4, $4, $5)",
+    [deliveryId, event.id, webhookId, event.at, currentTraceparent() ?? null],
   );
 }
 
@@ -111,10 +107,24 @@ export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string
 
 /** Begins a delivery's schedule anew. */
 export async function reopenDelivery(tx: Tx, deliveryId: string, at: Date): Promise<void> {
-  await tx.query("update webhook_deliveries set status = 'pending', queue = 'first', tries = 0, next_attempt_at = $2 where delivery_id = $1", [deliveryId, at]);
+  await tx.query("update webhook_deliveries set status = 'pending', queue = 'first', tries = 0, next_attempt_at = $2, traceparent = $3 where delivery_id = $1", [deliveryId, at, currentTraceparent() ?? null]);
 }
 
 /** Fails everything of a webhook that is still open. */
 export async function failOpen(tx: Tx, webhookId: string): Promise<void> {
   await tx.query("update webhook_deliveries set status = 'failed', next_attempt_at = null where webhook_id = $1 and status = 'pending'", [webhookId]);
+}
+
+/**
+ * Ends every webhook of an organization: nothing more is heard, and what was open fails; what this transaction told
+ * of the end itself goes out, once. Answers the webhooks that had retries open.
+ */
+export async function endWebhooksOf(tx: Tx, orgUuid: string, at: Date): Promise<string[]> {
+  const ended = await tx.query<{ webhook_id: string }>("update webhooks set status = 'disabled', ended_at = $2, updated_at = $2 where org_uuid = $1 and ended_at is null returning webhook_id", [orgUuid, at]);
+  const ids = ended.map((row) => row.webhook_id);
+  const retrying = await tx.query<{ webhook_id: string }>("select distinct webhook_id from webhook_deliveries where webhook_id = any($1::uuid[]) and status = 'pending' and queue = 'retry'", [ids]);
+  const fresh = "xmin = pg_current_xact_id()::xid";
+  await tx.query(`update webhook_deliveries set status = 'failed', next_attempt_at = null where webhook_id = any($1::uuid[]) and status = 'pending' and not ${fresh}`, [ids]);
+  await tx.query(`update webhook_deliveries set queue = 'first', next_attempt_at = $2 where webhook_id = any($1::uuid[]) and status = 'pending' and ${fresh}`, [ids, at]);
+  return retrying.map((row) => row.webhook_id);
 }
