@@ -12,6 +12,14 @@ export interface FreshTokens {
   /** Tokens whose sessions get more of them. */
   tokens: readonly string[];
   count: number;
+  /** Whose tokens these are to be; without it those of `tokens`. */
+  sessions?: readonly SeededSession[];
+}
+
+/** A session that is in the database already. */
+export interface SeededSession {
+  sid: string;
+  sub: string;
 }
 
 interface KeyRow {
@@ -24,7 +32,7 @@ interface KeyRow {
  * Signs tokens as the service would, each with a `jti` of its own, with the keys it keeps sealed in its database:
  * getting as many by logging in would take hours of argon2.
  */
-export async function freshTokens({ databaseUrl, instanceKey, tokens, count }: FreshTokens): Promise<string[]> {
+export async function freshTokens({ databaseUrl, instanceKey, tokens, count, sessions }: FreshTokens): Promise<string[]> {
   const sealer = createSealer(instanceKey);
   const rows = await runSql<KeyRow>(databaseUrl, "select kid, algorithm, private_key from signing_keys");
   const keys = new Map<string, SigningKey>();
@@ -42,7 +50,7 @@ export async function freshTokens({ databaseUrl, instanceKey, tokens, count }: F
   const made: string[] = [];
   for (let i = 0; i < count; i++) {
     const { key, typ, claims } = models[i % models.length] as (typeof models)[number];
-    made.push(await signJwt(key, typ, { ...claims, jti: randomUUID() }));
+    made.push(await signJwt(key, typ, { ...claims, ...sessions?.[i], jti: randomUUID() }));
   }
   return made;
 }

@@ -22,7 +22,7 @@ export interface Outcome {
   title: string;
   unit: string;
   target: number;
-  at: "least" | "most";
+  at: RatioRow["at"];
   ok: boolean;
   ours: Spread;
   other?: Spread & { name: string };
@@ -77,7 +77,8 @@ async function playFigure(row: FigureRow, stage: Stage, { rounds, seconds, log }
   return { ...facts(row), at, ok: meets(at, ours.median, row.target), ours, unsaturated: false, samples: values.map((value) => ({ ours: { value } })) };
 }
 
-function meets(at: "least" | "most", value: number, target: number): boolean {
+function meets(at: RatioRow["at"], value: number, target: number): boolean {
+  if (at === "near") return value <= target && value >= 1 / target;
   return at === "least" ? value >= target : value <= target;
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/postgres.ts";
 import { freshTokens } from "./fresh-tokens.ts";
+import type { SeededSession } from "./fresh-tokens.ts";
 import { pinned, serverCore } from "./processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -28,8 +29,12 @@ export interface Service {
   me: string;
   /** Where it keeps its data. */
   databaseUrl: string;
+  /** What it seals secrets with. */
+  instanceKey: Buffer;
   /** Tokens that were never seen before, of the sessions of `tokens`; signed with the service's own keys. */
   fresh(count: number): Promise<string[]>;
+  /** A token of each of these sessions, otherwise as the token of this number says. */
+  tokensOf(model: number, sessions: readonly SeededSession[]): Promise<string[]>;
   stop(): Promise<void>;
 }
 
@@ -104,7 +109,11 @@ export async function startService({ databaseUrl, folder, role = "serve", env: m
     const base = `http://127.0.0.1:${port}`;
     await untilReady(`${base}/readyz`, () => child.exitCode !== null, () => readFileSync(logFile, "utf8").slice(-2000));
     const { tokens, me } = await signEverybodyIn(base, people, crowd.sessions);
-    return { pid: child.pid as number, port, people, tokens, me, databaseUrl, fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }), stop };
+    return {
+      pid: child.pid as number, port, people, tokens, me, databaseUrl, instanceKey, stop,
+      fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }),
+      tokensOf: (model, sessions) => freshTokens({ databaseUrl, instanceKey, tokens: tokens.slice(model, model + 1), count: sessions.length, sessions }),
+    };
   } catch (cause) {
     await stop();
     throw cause;

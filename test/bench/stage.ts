@@ -17,8 +17,12 @@ import { databaseUrl, runSql } from "../support/postgres.ts";
 export interface Stage {
   /** The service under test with people signed in; started when it is first asked for. */
   service(): Promise<Service>;
-  /** Another service with a database of its own, kept for later rows under this name; it ends with the row. */
+  /** Another service with a database of its own under this name; it ends with the row. */
   serviceOn(database: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service>;
+  /** The same for several rows: whoever names it again gets it again. It ends with the bench. */
+  keptService(database: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service>;
+  /** A line about what goes on before measuring. */
+  log(line: string): void;
   /** Address of an embedded Temporal server on the load's core, kept to the end. */
   temporal(): Promise<{ address: string; namespace: string }>;
   /** Address of a database of its own on the same server as the service's, for a baseline. */
@@ -56,6 +60,7 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
   let postgres: Promise<Helper<Postgres>> | undefined;
   let service: Promise<Service> | undefined;
   let temporal: Promise<Helper<{ address: string; namespace: string }>> | undefined;
+  const kept = new Map<string, Promise<Service>>();
   const databases = new Map<string, Promise<string>>();
   const ofRow: { stop(): Promise<void> }[] = [];
 
@@ -64,6 +69,11 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     const { url } = (await database()).ready;
     await runSql(url, `create database ${name}`);
     return databaseUrl(url, name);
+  };
+  const startOn = async (name: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service> => {
+    const made = databases.get(name) ?? makeDatabase(name);
+    databases.set(name, made);
+    return startService({ ...settings, databaseUrl: await made, folder: join(root, name) });
   };
   const helper = async <Ready extends object>(core: number, script: string, env?: Record<string, string>): Promise<Helper<Ready>> => {
     const started = await startHelper<Ready>(core, script, env);
@@ -89,12 +99,16 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
       })),
     baselineDatabase: async () => (await database()).ready.baselineUrl,
     async serviceOn(name, settings) {
-      const made = databases.get(name) ?? makeDatabase(name);
-      databases.set(name, made);
-      const started = await startService({ ...settings, databaseUrl: await made, folder: join(root, name) });
+      const started = await startOn(name, settings);
       ofRow.push(started);
       return started;
     },
+    keptService(name, settings) {
+      const started = kept.get(name) ?? startOn(name, settings);
+      kept.set(name, started);
+      return started;
+    },
+    log: options.log,
     temporal: async () => (await (temporal ??= startHelper(loadCore, "temporal-process.ts", { FOLDER: join(root, "temporal") }))).ready,
     server: (script, env) => helper(serverCore, script, env),
     peer: (script, env) => helper(loadCore, script, env),
@@ -112,6 +126,7 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     },
     async stop() {
       await load.stop();
+      for (const one of kept.values()) await one.then((started) => started.stop(), () => undefined);
       await service?.then((started) => started.stop(), () => undefined);
       await temporal?.then((started) => started.stop(), () => undefined);
       await postgres?.then((started) => started.stop(), () => undefined);

@@ -11,7 +11,7 @@ export function table(outcomes: readonly Outcome[]): string {
       other === undefined ? "" : `${figure(other.median)} ${outcome.unit}`,
       ratio === undefined ? range(outcome.ours) : `${ratio.median.toFixed(2)} ${range(ratio)}`,
       perCpuRatio === undefined ? "" : perCpuRatio.median.toFixed(2),
-      `${outcome.at === "least" ? "≥" : "≤"} ${outcome.target}${ratio === undefined ? ` ${outcome.unit}` : ""}`,
+      `${{ least: "≥ ", most: "≤ ", near: "1 ×÷ " }[outcome.at]}${outcome.target}${ratio === undefined ? ` ${outcome.unit}` : ""}`,
       outcome.ok ? "ok" : "short",
     ];
   });

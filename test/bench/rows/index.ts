@@ -1,14 +1,20 @@
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
 import { idleInstall, installRate, installRequest } from "./installs.ts";
+import { magicLinks } from "./links.ts";
 import { logins, meDuringLogins } from "./logins.ts";
 import { meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, newTokens } from "./me.ts";
 import { transcoding } from "./post.ts";
+import { refreshes } from "./refresh.ts";
+import { meDuringRevocations } from "./revocations.ts";
 import type { Row } from "./row.ts";
+import { secondFactor } from "./second-factor.ts";
 import { freshStart, idleMemory, laterStart } from "./start.ts";
+import { timings } from "./timing.ts";
 
 /** Every row, in the order of the table. */
 export const rows: readonly Row[] = [
   meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins,
+  secondFactor, refreshes, magicLinks, meDuringRevocations, ...timings,
   deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest,
   freshStart, laterStart, idleMemory,
 ];

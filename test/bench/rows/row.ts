@@ -31,8 +31,8 @@ export interface RatioRow {
   unit: string;
   /** Of ours divided by the other. */
   target: number;
-  /** Whether `target` is the least or the most. */
-  at: "least" | "most";
+  /** Whether `target` is the least, the most, or how far it may be from 1 either way, as a factor. */
+  at: "least" | "most" | "near";
   /** Starts what is needed; it ends with the row. */
   sides(stage: Stage): Promise<[ours: Side, other: Side]>;
 }
