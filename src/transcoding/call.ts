@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { createContextValues } from "@connectrpc/connect";
 import type { ContextValues } from "@connectrpc/connect";
 import { checkBodyHeaders, hasBody, readBody } from "./body.ts";
+import { isKnown } from "./conditional.ts";
 import { RestContext, mediaTypeKey } from "./context.ts";
 import { printConnectError } from "./errors.ts";
 import type { PathText } from "./input.ts";
@@ -112,6 +113,11 @@ export class Call {
     const { status } = target;
     if (status === 204 || status === 304 || (status >= 300 && status < 400)) {
       this.answer({ status, headers, body: status === 204 || status === 304 ? undefined : "" });
+      return undefined;
+    }
+    const etag = context.answerHeader?.get("etag") ?? undefined;
+    if (status === 200 && etag !== undefined && isKnown(this.request, etag)) {
+      this.answer({ status: 304, headers, body: undefined });
       return undefined;
     }
     const raw = target.raw(message);
