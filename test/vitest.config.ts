@@ -1,5 +1,7 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./support/longest-first.ts";
 
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
@@ -7,7 +9,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // One more than there are cores: much of it is waiting.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     // A shared machine may starve a process for seconds; what fails twice is broken.
     retry: process.env["CI"] === undefined ? 0 : 1,
     testTimeout: 20_000,

@@ -10,13 +10,16 @@ if [ $# -gt 0 ]; then
   exec vitest run $config "$@"
 fi
 
-step() {
-  echo "== $*"
-  "$@"
-}
-step buf lint
-step tsc -p .
-step eslint .
+# Side by side, and told in order.
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+tsc -p . >"$out/tsc" 2>&1 & tsc=$!
+{ buf lint && eslint .; } >"$out/lint" 2>&1 & lint=$!
+echo "== tsc -p ."
+wait $tsc || { cat "$out/tsc"; kill $lint; exit 1; }
+echo "== buf lint, eslint ."
+wait $lint || { cat "$out/lint"; exit 1; }
+rm -rf "$out"
 echo "== vitest"
 # shellcheck disable=SC2086
 exec vitest run $config
