@@ -120,6 +120,8 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       sessions: domains.sessions.tidy,
       sessionChanges: domains.sessions.tidyChanges,
       mailedTokens: domains.signin.tidy,
+      secondFactors: domains.mfa.tidy,
+      credentials: domains.credentials.tidy,
       webhookEvents: domains.webhooks.tidy,
       plans: domains.operatorConfig.tidy,
       auditEvents: domains.auditChain.purgeDaily,

@@ -14,6 +14,7 @@ import { webhookEnds } from "./0013-webhook-ends.ts";
 import { liveness } from "./0012-liveness.ts";
 import { auditLists } from "./0014-audit-lists.ts";
 import { searchWords } from "./0015-search-words.ts";
+import { expiryIndexes } from "./0016-expiries.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -32,4 +33,5 @@ export const migrations: readonly MigrationObject[] = [
   webhookEnds,
   auditLists,
   searchWords,
+  expiryIndexes,
 ];

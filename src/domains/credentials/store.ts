@@ -118,3 +118,12 @@ export async function useScimToken(database: Pick<Database, "prepared">, tokenId
   }
   return row;
 }
+
+/** Forgets some of the keys and tokens that were revoked before a time; answers how many. */
+export async function forgetRevoked(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const [keys, tokens] = await Promise.all([
+    database.prepared("api-keys-forget", "delete from api_keys where key_id in (select key_id from api_keys where revoked_at < $1 limit 1000) returning 1 as one", [before]),
+    database.prepared("scim-tokens-forget", "delete from scim_tokens where token_id in (select token_id from scim_tokens where revoked_at < $1 limit 1000) returning 1 as one", [before]),
+  ]);
+  return keys.length + tokens.length;
+}

@@ -1,3 +1,4 @@
+import { dateOf } from "../../platform/clock.ts";
 import { createBudgets } from "./budget.ts";
 import { createChallenge } from "./challenge.ts";
 import type { MfaDeps } from "./deps.ts";
@@ -6,7 +7,9 @@ import { createGatekeeper } from "./gatekeeper.ts";
 import { createJudge } from "./judge.ts";
 import { createRecentProof } from "./proof.ts";
 import { createRecoveryCodes } from "./recovery-codes.ts";
+import { forgetChallenges } from "./step-up-store.ts";
 import { createStepUp } from "./step-up.ts";
+import { forgetPending } from "./token-store.ts";
 
 export type { Continuation, MfaConfig, MfaDeps } from "./deps.ts";
 export type { FirstStep, Gatekeeper, SecondFactorNeeded } from "./gatekeeper.ts";
@@ -27,6 +30,11 @@ export function createMfa(deps: MfaDeps) {
     factors: createFactors(deps, judge, budgets, proof),
     recoveryCodes: createRecoveryCodes(deps, proof),
     stepUp: createStepUp(deps, judge, budgets),
+    /** Forgets some of the tokens and challenges that are over; answers how many. Safe on every instance. */
+    async tidy(): Promise<number> {
+      const at = dateOf(deps.clock);
+      return (await forgetPending(deps.database, at)) + (await forgetChallenges(deps.database, at));
+    },
   };
 }
 

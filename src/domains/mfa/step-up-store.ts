@@ -1,4 +1,4 @@
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** Ways to answer a challenge. */
 export type StepUpMethod = "totp" | "magic_link" | "password";
@@ -49,4 +49,10 @@ export async function consumeChallenge(tx: Tx, uuid: string, at: Date): Promise<
 export async function consumeMailed(tx: Tx, userUuid: string, at: Date): Promise<void> {
   const sql = "update step_up_challenges set consumed_at = $2 where user_uuid = $1 and method = 'magic_link' and consumed_at is null and expires_at > $2";
   await tx.query(sql, [userUuid, at]);
+}
+
+/** Forgets some of the challenges whose end is further back than they are remembered; answers how many. */
+export async function forgetChallenges(database: Pick<Database, "prepared">, at: Date): Promise<number> {
+  const sql = "delete from step_up_challenges where uuid in (select uuid from step_up_challenges where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
+  return (await database.prepared("step-up-challenges-forget", sql, [new Date(at.getTime() - rememberedMs)])).length;
 }
