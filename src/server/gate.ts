@@ -162,7 +162,8 @@ function checkPowers(policy: Policy, { caller, anyAppAdmin }: Call): void {
     throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
   }
   for (const power of policy.powers) {
-    if (!holds(caller, power) && !(anyAppAdmin && power === Power.ADMIN)) throw errors.forbidden();
+    if (holds(caller, power) || (anyAppAdmin && power === Power.ADMIN)) continue;
+    throw errors.forbidden(power === Power.EMPLOYEE ? { message: "This needs at least the role employee." } : undefined);
   }
   if (policy.elevated && !caller.elevated) throw errors.stepUpRequired();
 }
@@ -185,6 +186,8 @@ function holds(caller: Caller, power: Power): boolean {
       return caller.isOperator;
     case Power.VAULT_WRITE:
       return caller.canWriteVault;
+    case Power.EMPLOYEE:
+      return caller.roles.some((role) => role !== "observer" && role !== "limited_access");
     case Power.APP_ADMIN:
       return true; // judged with the tenant: the answer is 404
     default:

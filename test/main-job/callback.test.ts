@@ -48,6 +48,15 @@ describe("after a 202 the publisher", () => {
     expect((await offer.install()).status).toBe(202);
   });
 
+  it("is kept short: 500 characters of its message, and no address that browsers would not follow", async () => {
+    const { offer, installId } = await accepted();
+    const { body } = await offer.report(installId, { status: "failed", message: "out of disks. ".repeat(40_000) });
+    expect(body.failure_reason).toHaveLength(500);
+    const other = await accepted();
+    expect((await other.offer.report(other.installId, { status: "active", endpoint_url: "javascript:alert(1)", message: "done" })).body.endpoint_url).toBeNull();
+    expect((await market.read(other.installId)).timeline.at(-1)?.detail).toMatch(/^done; its endpoint_url is not an http\(s\) URL/u);
+  });
+
   it("may report twice without effect, but nothing else any more", async () => {
     const { offer, installId } = await accepted();
     expect((await offer.report(installId, { status: "active" })).status).toBe(200);

@@ -50,6 +50,22 @@ describe("app admin", () => {
     expect(outcome(await grant(appId, "x"))).toMatch(/^400 /u);
   });
 
+  it("ends with the membership: whoever was removed administers nothing, from an organization of their own either", async () => {
+    const { appId } = await publish(app, owner.token);
+    const someone = await member(app, owner);
+    must(await grant(appId, someone.userUuid));
+    const elsewhere = must(await app.call("POST", "/api/organizations", { token: someone.token, body: { name: `Own of ${someone.email}` } }));
+    const own = { refreshToken: elsewhere.refresh_token as string };
+    for (const token of [elsewhere.access_token as string, await refreshed(app, own)]) {
+      expect(await claimed(token)).toEqual([]);
+      expect(await tries(appId, token)).toBe("404 app_not_found");
+    }
+    must(await app.call("DELETE", `/api/users/${someone.userUuid}`, { token: owner.token }));
+    expect(await tries(appId, await refreshed(app, own))).toBe("404 app_not_found");
+    const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })) as { data: { user_uuid: string }[] };
+    expect(data.map(({ user_uuid: id }) => id)).toEqual([owner.userUuid]);
+  });
+
   it("granted twenty times at once is granted once", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);

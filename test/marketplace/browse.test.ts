@@ -30,6 +30,17 @@ it("every word of a search must begin a word of name, slug or description, in an
   for (const q of [a.slice(1), `${a} ${word()}`, `${a}x`, "!", "&|:*()", "''"]) expect(await found(q), q).toEqual([]);
 });
 
+it.each([
+  "Node.js", "AC/DC", "Version 1.5", "-5 Grad", "ops@orbit.test", "http://www.orbit.test/path", "O'Brien's", "foo_bar", "e-mail-sender", "C++ & C#",
+  "Über Café", "ÉLAN".normalize("NFD"), "ﬁne print", "ИНЖЕНЕР", "日本語アプリ", "हिन्दी ऐप", "🚀 Rocket",
+])("an app is found by its name as it is written, and by its words: %s", async (title) => {
+  const a = word();
+  const { appId } = await offer({ name: `${title} ${a}`, description: "" });
+  for (const q of [title, title.toLowerCase(), title.toUpperCase(), title.slice(0, -1)]) expect(await found(`${q} ${a}`), q).toEqual([appId]);
+  for (const part of title.split(/[^\p{L}\p{M}\p{N}]+/u).filter(Boolean)) expect(await found(`${a} ${part}`), part).toEqual([appId]);
+  expect(await found(`${title} ${a} ${word()}`)).toEqual([]);
+});
+
 it("no search text is taken as syntax", async () => {
   const a = word();
   const { appId } = await offer({ name: a });

@@ -85,6 +85,8 @@ function scopeOf({ method, path }: Route): string | undefined {
 export interface Bearer {
   /** What they are: nobody at all, a person, a key, a SCIM token. */
   kind: "none" | "person" | "key" | "scim";
+  /** Has a role below employee, which may not publish (decisions 9.1). */
+  lowly?: true;
   /** Belongs to the organization whose ids the path has. */
   here: boolean;
   /** Names an organization at all. */
@@ -115,6 +117,7 @@ export function owed(guarded: Guarded, bearer: Bearer): string {
   if (!bearer.organization && !guarded.orgless) return "403 forbidden";
   if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope, words.has("vault:write"))) return "403 forbidden";
   if (words.has("admin") && !bearer.admin) return "403 forbidden";
+  if (`${guarded.route.method} ${guarded.route.path}` === "POST /api/marketplace/apps" && bearer.lowly) return "403 forbidden";
   if (words.has("owner") && !bearer.owner) return "403 forbidden";
   if (words.has("vault:write") && !bearer.vault) return "403 forbidden";
   if (["platform-admin", "operator", "superuser"].some((flag) => words.has(flag)) && !bearer.platform) return "403 forbidden";

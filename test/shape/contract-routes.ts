@@ -67,6 +67,8 @@ const powers: Partial<Record<Power, string>> = {
   [Power.SUPERUSER]: "superuser",
   [Power.OPERATOR]: "operator",
   [Power.VAULT_WRITE]: "vault:write",
+  // The table says bearer: which role suffices is the decisions' (9.1).
+  [Power.EMPLOYEE]: "bearer",
 };
 
 /** What an rpc declares, in the table's words. A power implies a bearer. */

@@ -26,8 +26,8 @@ export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
 export interface AppLookups extends EntitlementLookups {
   /** Slugs of an organization's active installs. */
   activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
-  /** Ids of the apps somebody administers by a grant. */
-  grantedApps(tx: Pick<Tx, "query">, userUuid: string): Promise<string[]>;
+  /** Ids of the apps of an organization that somebody administers by a grant. */
+  grantedApps(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<string[]>;
   /** Ids of the apps an organization publishes. */
   publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
 }
@@ -66,7 +66,8 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     /** What a token made now grants: role, features of the plan, installed and administered apps. */
     async grants(tx: Tx, standing: Standing): Promise<Grants> {
       const { org } = standing;
-      const granted = await apps.grantedApps(tx, standing.userUuid);
+      // Of this organization only: whoever leaves it, or is signed in to another, administers none of its apps.
+      const granted = org === null ? [] : await apps.grantedApps(tx, org.uuid, standing.userUuid);
       const published = org?.isOwner === true ? await apps.publishedBy(tx, org.uuid) : [];
       const installed = org === null ? [] : await apps.activeAppSlugs(tx, org.uuid);
       return {

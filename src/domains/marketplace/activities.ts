@@ -7,7 +7,7 @@ import type { MarketplaceAuditType } from "./events.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { App, Install } from "./entities.ts";
-import { STEP_MESSAGE, acceptableEndpoint, deprovisioningAnswer, noticeAnswer, provisioningAnswer, readCloudTarget } from "./rules.ts";
+import { STEP_MESSAGE, acceptableEndpoint, deprovisioningAnswer, endpointNote, noticeAnswer, provisioningAnswer, readCloudTarget, readMessage } from "./rules.ts";
 import type { InstallStepKind, PublisherAnswer } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -61,9 +61,7 @@ function readBody(body: Buffer, truncated: boolean): Pick<Answer, "endpointUrl" 
     const value = parseJson(body);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return { ...nothing, note: "; its body is not a JSON object" };
     const { endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
-    const endpointUrl = acceptableEndpoint(endpoint);
-    const dropped = endpoint !== undefined && endpoint !== null && endpointUrl === undefined;
-    return { endpointUrl, message: typeof message === "string" ? message.slice(0, 500) : "", cloudTarget: readCloudTarget(cloudTarget), note: dropped ? "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept" : "" };
+    return { endpointUrl: acceptableEndpoint(endpoint), message: readMessage(message), cloudTarget: readCloudTarget(cloudTarget), note: endpointNote(endpoint) };
   } catch {
     return { ...nothing, note: "; its body is not JSON" };
   }
@@ -217,8 +215,9 @@ export function createInstallActivities(deps: MarketplaceDeps) {
     /** Ends a step whose patience is over: a provisioning fails, a deprovisioning is forced, a notice is dropped. */
     async expireInstallStep(installId: string, eventId: string): Promise<void> {
       await onStep(installId, eventId, async (tx, install, kind) => {
-        const waited = install.pending()?.accepted !== true ? "the publisher could not be reached in time" : "the publisher accepted but never reported the outcome";
-        await giveUp(tx, install, kind, waited);
+        const accepted = install.pending()?.accepted === true;
+        const last = accepted ? undefined : await store.lastFailure(tx, installId, install.stepSince ?? null);
+        await giveUp(tx, install, kind, accepted ? "the publisher accepted but never reported the outcome" : `no usable answer of the publisher in time; the last attempt: ${last ?? "none was made"}`);
         return { kind: "settled" };
       });
     },

@@ -36,6 +36,12 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, ...more } });
   }
 
+  async function stillMembers(tx: Tx, orgUuid: string, grants: readonly GrantRow[]): Promise<GrantRow[]> {
+    const members: GrantRow[] = [];
+    for (const grant of grants) if (await deps.people.isActiveMember(tx, orgUuid, grant.user_uuid)) members.push(grant);
+    return members;
+  }
+
   return {
     /** A new provision secret; the old one stops working at once. Error: 404 app_not_found. */
     rotateSecret: (caller: Caller, info: RequestInfo, appId: string): Promise<string> =>
@@ -72,11 +78,12 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     /** Listings of an app, newest first. */
     listings: (appId: string, page: Page) => database.read((em) => admin.listingsOf(em, appId, page)),
 
-    /** Owners of the publishing organization, then those with a grant. Error: 404 app_not_found. */
+    /** Owners of the publishing organization, then its active members with a grant. Error: 404 app_not_found. */
     async admins(appId: string): Promise<AppAdmin[]> {
       const app = await database.read((em) => store.appById(em, appId));
       if (app === null) throw marketplaceErrors.appNotFound();
-      const [owners, grants] = await Promise.all([deps.people.ownersOf(app.orgUuid), admin.grantsOf(database, appId)]);
+      const [owners, all] = await Promise.all([deps.people.ownersOf(app.orgUuid), admin.grantsOf(database, appId)]);
+      const grants = await database.transaction((tx) => stillMembers(tx, app.orgUuid, all));
       const emails = await deps.people.emailsOf(grants.map((grant) => grant.user_uuid));
       const owning = new Set(owners.map((owner) => owner.userUuid));
       return [

@@ -10,7 +10,7 @@ import { secretContext } from "./deps.ts";
 import { App } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
-import { defaultPlan, mayPublish, slugViolation } from "./rules.ts";
+import { defaultPlan, plansViolation, slugViolation } from "./rules.ts";
 import type { AppPlan } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AppFilter, Page } from "./store.ts";
@@ -35,9 +35,16 @@ export function createApps(deps: MarketplaceDeps) {
     return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, slug: app.slug, status: app.status } });
   }
 
-  function checkWebhook(url: string): void {
-    const violation = deps.vetUrl(url);
-    if (violation !== undefined) throw errors.validation({ fields: [{ ...violation, field: "provision_webhook" }] });
+  /** What the contract's field rules cannot see; every problem at once. Error: 400 validation_error. */
+  function check({ name, provisionWebhook, plans }: Partial<AppDraft>, slug?: string): void {
+    const url = provisionWebhook === undefined ? undefined : deps.vetUrl(provisionWebhook);
+    const fields = [
+      name?.trim() === "" ? { field: "name", code: "required", message: "must not be blank" } : undefined,
+      slug === undefined ? undefined : slugViolation(slug),
+      url && { ...url, field: "provision_webhook" },
+      plansViolation(plans ?? []),
+    ].filter((violation) => violation !== undefined);
+    if (fields.length > 0) throw errors.validation({ fields });
   }
 
   function change(appId: string, caller: Caller, info: RequestInfo, type: MarketplaceAuditType, apply: (app: App, at: Date) => void): Promise<App> {
@@ -61,13 +68,10 @@ export function createApps(deps: MarketplaceDeps) {
   }
 
   return {
-    /** Makes a draft; the provision secret is in this answer and never again. Errors: 403 forbidden, 400 validation_error, 409 slug_taken. */
+    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 409 slug_taken. */
     async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
       const orgUuid = callerOrg(caller);
-      if (!mayPublish(caller.roles)) throw marketplaceErrors.publishForbidden();
-      const violation = slugViolation(slug);
-      if (violation !== undefined) throw errors.validation({ fields: [violation] });
-      checkWebhook(draft.provisionWebhook);
+      check(draft, slug);
       return database.transaction(async (tx) => {
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
@@ -99,7 +103,7 @@ export function createApps(deps: MarketplaceDeps) {
 
     /** Changes what is said of an app; its slug stays. Errors: 404 app_not_found, 400 validation_error. */
     update(caller: Caller, info: RequestInfo, appId: string, patch: Partial<AppDraft>): Promise<App> {
-      if (patch.provisionWebhook !== undefined) checkWebhook(patch.provisionWebhook);
+      check(patch);
       return change(appId, caller, info, "app.updated", (app, at) => {
         Object.assign(app, patch);
         app.edited(at);

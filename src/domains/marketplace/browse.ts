@@ -8,21 +8,13 @@ import type { CatalogueRow } from "./store.ts";
 /** Apps a page of the catalogue shows (decisions 1.1). */
 export const CATALOGUE_PAGE = 20;
 
-/** The words of a search as a prefix query of PostgreSQL's full text search; undefined when there is no word. */
-export function prefixQuery(q: string): string | undefined {
-  const words = q.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]+/gu);
-  return words === null ? undefined : words.slice(0, 16).map((word) => `${word}:*`).join(" & ");
-}
-
 /** Reading the marketplace as a buyer. */
 export function createBrowse(deps: MarketplaceDeps) {
   const { database } = deps;
   return {
     /** A page of published apps; `page` counts from 1. A query without any word finds nothing. */
     async browse(q: string, page: number): Promise<{ rows: CatalogueRow[]; total: number }> {
-      const query = prefixQuery(q);
-      if (q.trim() !== "" && query === undefined) return { rows: [], total: 0 };
-      return database.read((em) => store.catalogue(em, query, CATALOGUE_PAGE, (page - 1) * CATALOGUE_PAGE));
+      return database.read((em) => store.catalogue(em, q.trim() === "" ? undefined : q, CATALOGUE_PAGE, (page - 1) * CATALOGUE_PAGE));
     },
 
     /** One app and its publisher; what is not published shows to its owners and platform admins only. Error: 404 app_not_found. */

@@ -9,7 +9,6 @@ export const marketplaceErrors = defineErrors({
   invalidTransition: [409, "invalid_transition", "The present status does not allow this."],
   invalidDeploymentMode: [400, "invalid_deployment_mode", "The app is not offered in this deployment mode; name one of its deployment_modes."],
   invalidPlan: [400, "invalid_plan", "The app has no such plan; see plans of the app."],
-  publishForbidden: [403, "forbidden", "Publishing an app needs at least the role employee."],
   userNotFound: [404, "user_not_found", "No such member of the publishing organization, or no such administrator."],
   grantExists: [409, "grant_exists", "This person administers the app already."],
   targetNotFound: [404, "target_not_found", "No such cloud target."],

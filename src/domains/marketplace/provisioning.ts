@@ -10,7 +10,7 @@ import type { App, Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import { emitChanged } from "./installs.ts";
 import type { InstallView } from "./installs.ts";
-import { acceptableEndpoint, readCloudTarget } from "./rules.ts";
+import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** What a publisher reports of an install. */
@@ -18,6 +18,8 @@ export interface ProvisioningReport {
   status: "active" | "failed" | "deprovisioned";
   endpointUrl: string | undefined;
   message: string;
+  /** What of the report was not kept. */
+  note: string;
   cloudTarget: { provider: string; region: string } | undefined;
 }
 
@@ -39,7 +41,8 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
   return {
     status: status as ProvisioningReport["status"],
     endpointUrl: acceptableEndpoint(endpoint),
-    message: typeof message === "string" ? message : "",
+    message: readMessage(message),
+    note: endpointNote(endpoint),
     cloudTarget: readCloudTarget(cloudTarget),
   };
 }
@@ -52,7 +55,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
     const at = dateOf(clock);
     install.activate(at, report.endpointUrl);
     await store.keepCloudTarget(tx, deps.random.uuid(), install, report.cloudTarget, at);
-    await store.addTimeline(tx, install.installId, at, "active", report.message || "reported by the publisher");
+    await store.addTimeline(tx, install.installId, at, "active", `${report.message || "reported by the publisher"}${report.note}`);
   }
 
   async function settle(tx: Tx, install: Install, report: ProvisioningReport): Promise<boolean> {

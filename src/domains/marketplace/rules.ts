@@ -59,9 +59,10 @@ export function defaultPlan(basePriceCents: number): AppPlan {
   return { plan_id: "default", name: "Default", price_cents: basePriceCents, interval: "month" };
 }
 
-/** Roles that may not publish (decisions 9.1: at least role employee). */
-export function mayPublish(roles: readonly string[]): boolean {
-  return roles.length > 0 && !roles.every((role) => role === "observer" || role === "limited_access");
+/** Which plan bears the id of one before it, if any: an id names one plan of its app. */
+export function plansViolation(plans: readonly AppPlan[]): FieldViolation | undefined {
+  const again = plans.findIndex((plan, nth) => plans.findIndex(({ plan_id: id }) => id === plan.plan_id) < nth);
+  return again < 0 ? undefined : { field: `plans[${again}].plan_id`, code: "duplicate", message: "must not repeat the plan_id of another plan" };
 }
 
 /** What a publisher's answer to `install.provisioning` or `install.deprovisioning` means. */
@@ -94,6 +95,17 @@ export function acceptableEndpoint(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What a timeline says of an endpoint URL that was reported and not kept; empty otherwise. */
+export function endpointNote(value: unknown): string {
+  const dropped = value !== undefined && value !== null && acceptableEndpoint(value) === undefined;
+  return dropped ? "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept" : "";
+}
+
+/** What a publisher says for people, at most 500 characters of it; empty where it says nothing. */
+export function readMessage(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, 500).toWellFormed() : "";
 }
 
 /** A cloud target a publisher reports with an activation (decisions 9.7); undefined for anything else. */

@@ -74,9 +74,10 @@ export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page
   return { apps, total };
 }
 
-/** Ids of the apps somebody administers by a grant. */
-export async function grantedApps(tx: Pick<Tx, "query">, userUuid: string): Promise<string[]> {
-  const rows = await tx.query<{ app_id: string }>("select app_id from app_admins where user_uuid = $1 order by created_at", [userUuid]);
+/** Ids of the apps of an organization that somebody administers by a grant. */
+export async function grantedApps(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<string[]> {
+  const sql = "select g.app_id from app_admins g join apps a using (app_id) where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at";
+  const rows = await tx.query<{ app_id: string }>(sql, [orgUuid, userUuid]);
   return rows.map((row) => row.app_id);
 }
 
@@ -136,23 +137,23 @@ export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Pr
 }
 
 /**
- * Published apps, best match first, else newest first. Every word of the query must begin a word of name, slug
- * or description.
+ * Published apps, best match first, else newest first. Every word of the search must begin a word of name, slug
+ * or description; a search without any word finds nothing.
  */
-export async function catalogue(em: EntityManager, prefixQuery: string | undefined, limit: number, offset: number): Promise<{ rows: CatalogueRow[]; total: number }> {
+export async function catalogue(em: EntityManager, search: string | undefined, limit: number, offset: number): Promise<{ rows: CatalogueRow[]; total: number }> {
   const columns = "app_id, slug, name, description, pricing_model, base_price_cents, deployment_modes, currency";
   const connection = em.getConnection();
-  if (prefixQuery === undefined) {
+  if (search === undefined) {
     const rows = await connection.execute<CatalogueRow[]>(`select ${columns} from apps where status = 'published' order by published_at desc, app_id limit ? offset ?`, [limit, offset]);
     const [count] = await connection.execute<{ total: number }[]>("select count(*)::int as total from apps where status = 'published'");
     return { rows, total: count?.total ?? 0 };
   }
-  const where = "status = 'published' and search @@ to_tsquery('simple', ?)";
+  const where = "status = 'published' and search @@ catalogue_query(?)";
   const rows = await connection.execute<CatalogueRow[]>(
-    `select ${columns} from apps where ${where} order by ts_rank(search, to_tsquery('simple', ?)) desc, published_at desc, app_id limit ? offset ?`,
-    [prefixQuery, prefixQuery, limit, offset],
+    `select ${columns} from apps where ${where} order by ts_rank(search, catalogue_query(?)) desc, published_at desc, app_id limit ? offset ?`,
+    [search, search, limit, offset],
   );
-  const [count] = await connection.execute<{ total: number }[]>(`select count(*)::int as total from apps where ${where}`, [prefixQuery]);
+  const [count] = await connection.execute<{ total: number }[]>(`select count(*)::int as total from apps where ${where}`, [search]);
   return { rows, total: count?.total ?? 0 };
 }
 
@@ -200,6 +201,12 @@ export async function timelineOf(em: EntityManager, installId: string): Promise<
     "select at, event, detail from install_timeline where install_id = ? order by id", [installId],
   );
   return rows.map((row) => ({ at: new Date(row.at), event: row.event, detail: row.detail }));
+}
+
+/** What the newest attempt at a publisher that failed since a time met; undefined where none did. */
+export async function lastFailure(tx: Tx, installId: string, since: Date | null): Promise<string | undefined> {
+  const rows = await tx.query<{ detail: string }>("select detail from install_timeline where install_id = $1 and event = 'attempt_failed' and at >= $2 order by id desc limit 1", [installId, since]);
+  return rows[0]?.detail;
 }
 
 /** Keeps what a publisher reports of a single-tenant install's place in the cloud (decisions 9.7). */

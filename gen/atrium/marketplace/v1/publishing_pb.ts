@@ -803,7 +803,7 @@ export type RotateSigningKeyResponse = Message<"atrium.marketplace.v1.RotateSign
   appId: string;
 
   /**
-   * RFC 7638 thumbprint of the new key.
+   * Id of the new key, a UUID.
    *
    * @generated from field: string key_id = 2;
    */
