@@ -31,13 +31,35 @@ export async function insertRefresh(tx: Tx, hash: Buffer, sessionUuid: string, a
   await tx.query("insert into refresh_tokens (hash, session_uuid, created_at, expires_at) values ($1, $2, $3, $4)", [hash, sessionUuid, at, expiresAt]);
 }
 
-/** Uses a refresh token up, once: false when it was used or has expired. `successor` is sealed. */
-export async function useRefresh(tx: Tx, hash: Buffer, successor: Buffer, at: Date): Promise<boolean> {
-  const rows = await tx.query(
-    "update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid",
-    [hash, at, successor],
+/** A refresh token and what is to take its place. */
+export interface Rotation {
+  hash: Buffer;
+  /** The next token's hash, and the token sealed. */
+  next: Buffer;
+  successor: Buffer;
+  at: Date;
+  /** Until when the next token is wanted to be good. */
+  wanted: Date;
+}
+
+/**
+ * Uses a refresh token up, once, prolongs its session and stores the next token, all in one statement. `spent` when the
+ * token was used or has expired, `dead` when its session is not live.
+ */
+export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): Promise<"rotated" | "spent" | "dead"> {
+  const [row] = await tx.query<{ used: boolean; rotated: boolean }>(
+    `with used as (
+       update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
+     ), prolonged as (
+       update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $4)), last_seen_at = $2
+       from used where s.uuid = used.session_uuid and s.revoked_at is null and s.expires_at > $2
+       returning s.uuid, least(s.refresh_until, $4) as until
+     ), added as (
+       insert into refresh_tokens (hash, session_uuid, created_at, expires_at) select $5, uuid, $2, until from prolonged returning hash
+     ) select exists (select from used) as used, exists (select from added) as rotated`,
+    [hash, at, successor, wanted, next],
   );
-  return rows.length === 1;
+  return row?.rotated === true ? "rotated" : row?.used === true ? "dead" : "spent";
 }
 
 /** Prolongs a live session by a refresh; answers its new end, undefined when it is not live. */

@@ -8,7 +8,7 @@ import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
-import { findRefresh, insertRefresh, prolongSession, useRefresh } from "./refresh-store.ts";
+import { findRefresh, prolongSession, rotateRefresh } from "./refresh-store.ts";
 import type { RefreshRow } from "./refresh-store.ts";
 import { revokeSession } from "./store.ts";
 
@@ -39,16 +39,18 @@ export function createRefresh(deps: RefreshDeps) {
     const standing = row?.live === true ? await access.standing(tx, row.user_uuid, row.org_uuid) : undefined;
     if (row === undefined || standing === undefined) return { refused: true, row };
     const successor = newOpaqueToken(random);
-    const first = row.used_at === null && (await useRefresh(tx, hash, sealer.seal(successor.token, context(hash)), now));
+    const wanted = dateOf(clock, ttls.refreshIdleMs);
+    const rotation = { hash, next: successor.hash, successor: sealer.seal(successor.token, context(hash)), at: now, wanted };
+    const turn = row.used_at === null ? await rotateRefresh(tx, rotation) : "spent";
+    if (turn === "dead") return { refused: true, row };
+    const first = turn === "rotated";
     const used = first ? row : await findRefresh(tx, hash, now);
     if (used === undefined || (!first && used.used_at === null)) return { refused: true, row };
     if (!first && used.used_at !== null && now.getTime() - used.used_at.getTime() > ttls.refreshGraceMs) {
       await endFamily(tx, row, info);
       return { refused: true, row: undefined };
     }
-    const end = await prolongSession(tx, row.session_uuid, now, dateOf(clock, ttls.refreshIdleMs));
-    if (end === undefined) return { refused: true, row };
-    if (first) await insertRefresh(tx, successor.hash, row.session_uuid, now, end);
+    if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined) return { refused: true, row };
     const refreshToken = first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");
     const minted = await tokens.mint(tx, { standing, sessionId: row.session_uuid, amr: row.amr, authTime: row.auth_time, ttlMs: ttls.pairMs });
     await audit.record(tx, { ...eventOf(row, info), outcome: "success", metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) } });

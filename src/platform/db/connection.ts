@@ -2,6 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
+import { createPreparing } from "./preparing.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
 export const appRole = "atrium_app";
@@ -15,6 +16,9 @@ for (const oid of [1082, 1186]) types.setTypeParser(oid, (text: string) => text)
 
 type Send = (...args: unknown[]) => unknown;
 
+/** One for all connections of the process: they run the same statements. */
+const preparing = createPreparing();
+
 /**
  * A connection that is closed when an answer does not come in time. node-postgres' own `query_timeout` reports the time-out,
  * but then a deaf connection goes back into the pool and every later user waits again.
@@ -23,7 +27,8 @@ class BoundedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as unknown as Send;
-    const bounded: Send = (...args) => {
+    const bounded: Send = (...given) => {
+      const args = named(given);
       const timer = setTimeout(() => {
         this.connection.stream.destroy(new Error("Connection terminated: no answer from the database in time"));
       }, patience.answerMs);
@@ -36,12 +41,31 @@ class BoundedClient extends pg.Client {
         return send(...args);
       }
       const answer = tracing() ? withSpan(nameOf(args[0]), () => send(...args), spanFacts) : send(...args);
-      if (answer instanceof Promise) return answer.finally(() => clearTimeout(timer));
+      if (answer instanceof Promise) {
+        return answer.then(
+          (result: unknown) => {
+            clearTimeout(timer);
+            return result;
+          },
+          (error: unknown) => {
+            clearTimeout(timer);
+            preparing.failed(error);
+            throw error;
+          },
+        );
+      }
       clearTimeout(timer);
       return answer;
     };
     this.query = bounded as unknown as pg.Client["query"];
   }
+}
+
+/** A statement with values, with a name where it is to be prepared. */
+function named(args: readonly unknown[]): unknown[] {
+  const [text, values, ...rest] = args;
+  const name = typeof text === "string" && Array.isArray(values) && values.length > 0 ? preparing.nameOf(text) : undefined;
+  return name === undefined ? [...args] : [{ name, text, values }, ...rest];
 }
 
 /** What every span of a statement says. */

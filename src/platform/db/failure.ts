@@ -1,5 +1,6 @@
 import { OptimisticLockError } from "@mikro-orm/core";
 import { errors, ServiceError } from "../errors.ts";
+import { isStalePlan } from "./preparing.ts";
 
 /** The database could not be reached or prepared; the message is one line and free of secrets. */
 export class DatabaseStartError extends Error {}
@@ -31,7 +32,7 @@ export function isUnavailable(error: unknown): boolean {
 /** The same transaction may well succeed when it is run again. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);
-  return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError;
+  return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError || isStalePlan(error);
 }
 
 /** What a caller gets: `unavailable` for a database that is away, `bad_request` for text it cannot hold, everything else as it is. */
