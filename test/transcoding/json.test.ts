@@ -15,7 +15,7 @@ const terse = new Writers({ nullable: () => false, omitEmpty: () => true, regist
 
 function read(text: string): { message: Everything; fields: string[] } {
   const state = new ReadState(registry, 20);
-  const message = messageReader(EverythingSchema)(readJson(Buffer.from(text), 32), state) as Everything;
+  const message = messageReader(EverythingSchema)(readJson(Buffer.from(text), 32, "infinite"), state) as Everything;
   return { message, fields: state.violations.map((v) => v.field) };
 }
 
@@ -137,6 +137,8 @@ describe("messages", () => {
 
   test.each<[string, string[]]>([
     ['{"name":1}', ["name"]],
+    [`{"name":1e400,"flag":1e400,"small":1e400,"natural":-1e400,"big":1e400,"huge":1${"0".repeat(400)},"real":1e400,"numbers":[1e400]}`, ["name", "flag", "small", "natural", "big", "huge", "real", "numbers[0]"]],
+    ['{"extra":{"a":[{"b":1e400}]},"anything":[1e400],"list":[-1e400]}', ["extra", "anything", "list"]],
     ['{"flag":"true"}', ["flag"]],
     ['{"small":1.5,"natural":-1,"big":"x","huge":-1}', ["small", "natural", "big", "huge"]],
     ['{"small":2147483648,"big":9223372036854775808,"real32":1e39}', ["small", "big", "real32"]],

@@ -1,11 +1,11 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { JsonObject } from "./parse.ts";
+import { JsonObject, isHuge } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn, toPlain } from "./plain.ts";
 import type { FieldReader, MessageReader, ReadState } from "./read.ts";
-import { Misfit, enumReader, scalarReader } from "./scalars.ts";
+import { Misfit, enumReader, scalarReader, tooBig } from "./scalars.ts";
 import type { ReadScalar } from "./scalars.ts";
 
 /** Reads one value as a message of protobuf-es holds it; undefined when a violation was noted. */
@@ -31,7 +31,10 @@ export function valueReader(field: DescField, readerOf: ReaderOf): ReadValue {
     return checked(scalarReader(inner.scalar, inner.longAsString));
   }
   if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
-    return (node, state) => (node instanceof JsonObject ? toPlain(node) : state.misfit("type", "must be an object"));
+    return (node, state) => {
+      if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
+      return isHuge(node) ? state.misfit("range", tooBig) : toPlain(node);
+    };
   }
   return readerOf(field.message);
 }

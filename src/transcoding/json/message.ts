@@ -45,7 +45,7 @@ export function fieldOnlyReader(desc: DescMessage, field: DescField, limits: Mes
 
 function parsed(bytes: Uint8Array, limits: MessageLimits): JsonNode {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return readJson(buffer, limits.depth);
+  return readJson(buffer, limits.depth, "infinite");
 }
 
 function guarded(limits: MessageLimits, read: (state: ReadState) => Message | undefined): Message {

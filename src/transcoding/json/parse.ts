@@ -38,25 +38,35 @@ const fewMembers = 12;
 
 /**
  * Reads one JSON text (RFC 8259) strictly: valid UTF-8, no byte order mark, no
- * member twice, no NUL, no lone surrogate, no number beyond a double, nothing
- * after the value, and at most `maxDepth` levels of arrays and objects.
+ * member twice, no NUL, no lone surrogate, nothing after the value, and at most
+ * `maxDepth` levels of arrays and objects. A number beyond a double is refused,
+ * or, where the fields judge their values themselves (`huge`), read as infinite.
  * @throws JsonError
  */
-export function readJson(bytes: Buffer, maxDepth: number): JsonNode {
+export function readJson(bytes: Buffer, maxDepth: number, huge: "refused" | "infinite" = "refused"): JsonNode {
   if (!isUtf8(bytes)) throw new JsonError("the text is not valid UTF-8", "");
-  return new Reader(bytes.toString("utf8"), maxDepth).document();
+  return new Reader(bytes.toString("utf8"), maxDepth, huge === "infinite").document();
+}
+
+/** True where a number somewhere in a value was beyond a double. */
+export function isHuge(node: JsonNode): boolean {
+  if (typeof node === "number") return !Number.isFinite(node);
+  if (node === null || typeof node !== "object") return false;
+  return (Array.isArray(node) ? node : node.values).some(isHuge);
 }
 
 class Reader {
   private readonly text: string;
   private readonly maxDepth: number;
+  private readonly takesHuge: boolean;
   private readonly path: (string | number)[] = [];
   private depth = 0;
   private at = 0;
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, takesHuge: boolean) {
     this.text = text;
     this.maxDepth = maxDepth;
+    this.takesHuge = takesHuge;
   }
 
   document(): JsonNode {
@@ -175,7 +185,10 @@ class Reader {
     const literal = found[0];
     this.at += literal.length;
     const value = Number(literal);
-    if (!Number.isFinite(value)) throw this.error("the number is too big");
+    if (!Number.isFinite(value)) {
+      if (!this.takesHuge) throw this.error("the number is too big");
+      return value;
+    }
     if (Number.isSafeInteger(value) || found[1] !== undefined || found[2] !== undefined) return value;
     return BigInt(literal);
   }

@@ -21,6 +21,9 @@ const integerText = /^-?(?:0|[1-9][0-9]{0,19})$/;
 const floatMax = 3.4028234663852886e38;
 const base64Text = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
+/** What is said of a number beyond a double where any JSON may stand. */
+export const tooBig = "must hold no number beyond the range of a double";
+
 const notInteger = new Misfit("type", "must be an integer");
 const notNumber = new Misfit("type", "must be a number");
 const notString = new Misfit("type", "must be a string");
@@ -34,7 +37,7 @@ function small(min: number, max: number): ReadScalar {
     if (typeof node === "number") value = node;
     else if (typeof node === "string" && numberText.test(node)) value = Number(node);
     else return typeof node === "bigint" ? range : notInteger;
-    if (!Number.isInteger(value)) return notInteger;
+    if (!Number.isInteger(value)) return Number.isFinite(value) ? notInteger : range;
     return value >= min && value <= max ? value + 0 : range;
   };
 }
@@ -45,7 +48,7 @@ function big(min: bigint, max: bigint, asString: boolean): ReadScalar {
     let value: bigint;
     if (typeof node === "bigint") value = node;
     else if (typeof node === "number") {
-      if (!Number.isInteger(node)) return notInteger;
+      if (!Number.isInteger(node)) return Number.isFinite(node) ? notInteger : range;
       value = BigInt(node);
     } else if (typeof node !== "string") return notInteger;
     else if (integerText.test(node)) value = BigInt(node);

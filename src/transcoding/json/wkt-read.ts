@@ -2,10 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { AnySchema, FieldMaskSchema, ListValueSchema, StructSchema, ValueSchema, anyPack } from "@bufbuild/protobuf/wkt";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { JsonObject } from "./parse.ts";
+import { JsonObject, isHuge } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn } from "./plain.ts";
 import type { MessageReader, ReadState } from "./read.ts";
+import { tooBig } from "./scalars.ts";
 import { hasOwnForm } from "./wkt-write.ts";
 import { durationFromText, timestampFromText } from "./times.ts";
 
@@ -81,11 +82,17 @@ export function wktReader(desc: DescMessage, readerOf: (desc: DescMessage) => Me
     case "google.protobuf.FieldMask":
       return fromText(fieldMask, "must be field paths with commas between them");
     case "google.protobuf.Value":
-      return (node) => valueFromNode(node);
+      return (node, state) => (isHuge(node) ? state.misfit("range", tooBig) : valueFromNode(node));
     case "google.protobuf.Struct":
-      return (node, state: ReadState) => (node instanceof JsonObject ? structFromNode(node) : state.misfit("type", "must be an object"));
+      return (node, state: ReadState) => {
+        if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
+        return isHuge(node) ? state.misfit("range", tooBig) : structFromNode(node);
+      };
     case "google.protobuf.ListValue":
-      return (node, state: ReadState) => (Array.isArray(node) ? listFromNodes(node) : state.misfit("type", "must be an array"));
+      return (node, state: ReadState) => {
+        if (!Array.isArray(node)) return state.misfit("type", "must be an array");
+        return isHuge(node) ? state.misfit("range", tooBig) : listFromNodes(node);
+      };
     case "google.protobuf.Any":
       return any(readerOf);
     default:
