@@ -1,8 +1,10 @@
+import { auditLists } from "./audit.ts";
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
 import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { magicLinks } from "./links.ts";
 import { logins, meDuringLogins } from "./logins.ts";
 import { meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, newTokens } from "./me.ts";
+import { peopleReads } from "./people.ts";
 import { transcoding } from "./post.ts";
 import { refreshes } from "./refresh.ts";
 import { meDuringRevocations } from "./revocations.ts";
@@ -16,5 +18,6 @@ export const rows: readonly Row[] = [
   meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins,
   secondFactor, refreshes, magicLinks, meDuringRevocations, ...timings,
   deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest,
+  ...peopleReads, ...auditLists,
   freshStart, laterStart, idleMemory,
 ];

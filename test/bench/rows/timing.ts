@@ -2,10 +2,10 @@ import { hash } from "argon2";
 import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
 import { crowd, seedCrowd } from "../crowd.ts";
 import type { Stage } from "../stage.ts";
-import type { RatioRow, Side } from "./row.ts";
+import type { RatioRow } from "./row.ts";
 
-const known = 2_000;
-const json = { "content-type": "application/json" };
+/** People who are known. */
+const count = 2_000;
 
 /** A door that must not tell whether it knows somebody. */
 interface Door {
@@ -32,33 +32,37 @@ export const timings: readonly RatioRow[] = doors.map((door) => ({
   target: 1.1,
   at: "near",
   async sides(stage) {
+    const service = await stage.service();
     const emails = await knownPeople(stage);
+    const pair = await stage.peer<object>("load/alternating.ts", { PORT: String(service.port) });
+    const bodies = [emails.map((email) => email.replace("@", ".unknown@")), emails].map((those) => those.map((email) => JSON.stringify(door.body(email, service.people[1]?.org_name ?? ""))));
+    let known = Number.NaN;
     return [
-      await side(stage, door, "unknown", emails.map((email) => email.replace("@", ".unknown@"))),
-      await side(stage, door, "known", emails),
+      {
+        name: "unknown",
+        // Both sides at once, in turn: so near to one another they would differ by what else goes on.
+        async measure(seconds) {
+          const [value = Number.NaN, other = Number.NaN] = await pair.ask<number[]>({ path: door.path, status: door.status, bodies, seconds: seconds * 2 });
+          known = other;
+          return { value };
+        },
+      },
+      { name: "known", measure: () => Promise.resolve({ value: known }) },
     ];
   },
 }));
 
-let seeded: Promise<string[]> | undefined;
+const seeded = new WeakMap<Stage, Promise<string[]>>();
 
 function knownPeople(stage: Stage): Promise<string[]> {
-  return (seeded ??= (async () => {
-    const service = await stage.service();
-    const passwordHash = await hash("the right one of everybody", { type: 2, ...defaultPasswordCost });
-    await seedCrowd(service, { name: "known", count: known, passwordHash });
-    return (await crowd(service, "known", known)).map(({ email }) => email);
-  })());
+  const made = seeded.get(stage) ?? seedKnown(stage);
+  seeded.set(stage, made);
+  return made;
 }
 
-async function side(stage: Stage, { path, status, body }: Door, name: string, emails: readonly string[]): Promise<Side> {
-  const { port, pid, people } = await stage.service();
-  const file = stage.requests(emails.map((email) => ({ method: "POST", path, headers: json, body: JSON.stringify(body(email, people[1]?.org_name ?? "")) })));
-  return {
-    name,
-    async measure(seconds) {
-      const sample = await stage.load({ protocol: "http1", port, connections: 1, file, status, seconds, tools: false }, pid);
-      return { ...sample, value: sample.p50 ?? Number.NaN };
-    },
-  };
+async function seedKnown(stage: Stage): Promise<string[]> {
+  const service = await stage.service();
+  const passwordHash = await hash("the right one of everybody", { type: 2, ...defaultPasswordCost });
+  await seedCrowd(service, { name: "known", count, passwordHash });
+  return (await crowd(service, "known", count)).map(({ email }) => email);
 }
