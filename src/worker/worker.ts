@@ -50,6 +50,12 @@ function installRuntime(log: Log): void {
   });
 }
 
+/**
+ * Activities at once. Those that call others mostly wait, up to 15 s for a receiver or publisher that never answers:
+ * with few places, a hundred of these would keep everybody else's installs and retries waiting.
+ */
+const ACTIVITIES_AT_ONCE = 1_000;
+
 /** How often a running activity says that its worker lives; a third of the shortest `heartbeatTimeout` of a workflow. */
 const HEARTBEAT_MS = 5_000;
 
@@ -87,6 +93,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         taskQueue: options.taskQueue,
         workflowBundle: { codePath: await workflowBundle() },
         activities: options.activities,
+        maxConcurrentActivityTaskExecutions: ACTIVITIES_AT_ONCE,
         interceptors: { activity: [aroundActivity] },
         shutdownGraceTime: options.graceMs,
         shutdownForceTime: options.graceMs + 1_000,

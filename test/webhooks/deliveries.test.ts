@@ -123,6 +123,14 @@ describe("registration", () => {
     expect(unknown).toMatchObject({ status: 400, body: { code: "validation_error" } });
   });
 
+  test("names an app for the scope app, and for that alone", async () => {
+    const wish = { url: "https://example.com/", events: ["app.archived"] };
+    for (const more of [{ scope: "app" }, { app_id: "5b2b6b52-0000-4000-8000-000000000000" }, { scope: "org", app_id: "5b2b6b52-0000-4000-8000-000000000000" }]) {
+      expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, ...more } }), JSON.stringify(more)).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "app_id" }] } });
+    }
+    expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, scope: "app", app_id: "5b2b6b52-0000-4000-8000-000000000000" } })).toMatchObject({ status: 404, body: { code: "app_not_found" } });
+  });
+
   test("never shows the secret again, and is gone after DELETE", async () => {
     const { webhook_id: webhookId } = await register("https://example.com/hook", ["user.created"]);
     const read = await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token });

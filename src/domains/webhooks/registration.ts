@@ -8,7 +8,7 @@ import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { Webhook } from "./entities.ts";
 import { webhookErrors } from "./errors.ts";
-import { appEventsViolation } from "./rules.ts";
+import { appEventsViolation, appIdViolation } from "./rules.ts";
 import * as store from "./store.ts";
 import type { Page } from "./store.ts";
 
@@ -16,7 +16,8 @@ import type { Page } from "./store.ts";
 export interface WebhookRequest {
   url: string;
   events: string[];
-  /** Absent: the caller's organization. */
+  scope: "org" | "app";
+  /** Demanded for the scope `app`, and for that alone. */
   appId: string | undefined;
 }
 
@@ -69,8 +70,10 @@ export function createRegistration(deps: WebhookDeps) {
 
     /** A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 403 forbidden, 404 app_not_found. */
     async create(caller: Caller, info: RequestInfo, request: WebhookRequest): Promise<{ webhook: Webhook; secret: string }> {
+      const { scope } = request;
       checkUrl(request.url);
-      const scope = request.appId === undefined ? "org" : "app";
+      const misplaced = appIdViolation(scope, request.appId);
+      if (misplaced !== undefined) throw errors.validation({ fields: [misplaced] });
       checkEvents(scope, request.events);
       const app = request.appId === undefined ? undefined : await deps.administeredApp(caller, request.appId);
       if (request.appId !== undefined && app === undefined) throw webhookErrors.appNotFound();

@@ -37,8 +37,8 @@ function printDelivery(row: DeliveryRow) {
 export function webhooksRpc({ registration: endpoints, deliveries }: Webhooks): ServiceRegistration {
   return registration(WebhooksService, {
     async createWebhook(request, context) {
-      const appId = request.scope === "app" ? (request.appId ?? "").toLowerCase() : undefined;
-      const { webhook, secret } = await endpoints.create(caller(context), requestInfo(context), { url: request.url, events: request.events, appId });
+      const { url, events, scope, appId } = request;
+      const { webhook, secret } = await endpoints.create(caller(context), requestInfo(context), { url, events, scope: scope === "app" ? "app" : "org", appId: appId?.toLowerCase() });
       return { ...printWebhook(webhook), secret };
     },
     async listWebhooks(request, context) {

@@ -16,6 +16,12 @@ export function appEventsViolation(events: readonly string[]): FieldViolation | 
   return { field: "events", code: "in", message: `An app's webhook hears app.*, install.* and *, not ${foreign}.` };
 }
 
+/** An app is named for the scope `app`, and for no other: a webhook that hears more than was meant is refused. */
+export function appIdViolation(scope: "org" | "app", appId: string | undefined): FieldViolation | undefined {
+  if ((scope === "app") === Boolean(appId)) return undefined;
+  return scope === "app" ? { field: "app_id", code: "required", message: "is required for the scope app" } : { field: "app_id", code: "not_allowed", message: "goes with the scope app alone" };
+}
+
 /** Wait before the attempt that follows `tries` failed ones, with jitter of ±20 %, or undefined when the schedule is over. */
 export function nextWait(schedule: readonly number[], tries: number, retryAfterMs: number, chance: number): number | undefined {
   const wait = schedule[tries];
