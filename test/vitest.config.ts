@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { ClosingLine } from "./support/closing-line.ts";
 import { LongestFirst } from "./support/longest-first.ts";
 
 export default defineConfig({
@@ -8,6 +9,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
+    reporters: ["default", new ClosingLine()],
     pool: "forks",
     // One more than there are cores: much of it is waiting.
     maxWorkers: availableParallelism() + 1,

