@@ -13,7 +13,7 @@ import type { Call } from "./call.ts";
 export function universalRequest(request: NodeRequest, response: NodeResponse, call: Call): UniversalServerRequest {
   return {
     httpVersion: request.httpVersion,
-    method: request.method ?? "",
+    method: request.method === "HEAD" ? "GET" : (request.method ?? ""),
     url: `http://localhost${request.url ?? "/"}`,
     header: webHeaders(request),
     body: bodyOf(request),
@@ -63,7 +63,8 @@ export async function writeResponse(from: UniversalServerResponse, to: NodeRespo
       if (chunk?.done !== false) {
         writeHead(from, to, extra, value.byteLength);
         addTrailers(from, to);
-        (to as ServerResponse).end(value);
+        if ((to as ServerResponse).req.method === "HEAD") to.end();
+        else (to as ServerResponse).end(value);
         return;
       }
       writeHead(from, to, extra, undefined);

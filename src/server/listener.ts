@@ -53,6 +53,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   const http1 = http1Server(limits, (request, response) => {
     if (closing) response.shouldKeepAlive = false;
+    limitBody(request, limits.bodyMs);
     options.handler(request, response);
   });
   const headers = watchHeaders(limits.headersMs);
@@ -156,7 +157,7 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
       requestTimeout: limits.headersMs + limits.bodyMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headersMs / 2),
-      requireHostHeader: true,
+      requireHostHeader: false, // the routes refuse it, with a body that says so
     },
     handler,
   );
@@ -164,7 +165,7 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
   server.on("clientError", answerClientError);
   // `Expect: 100-continue` is answered when the body is about to be read; others are refused by the routes.
   server.on("checkExpectation", handler);
-  server.on("upgrade", (_request, socket) => socket.destroy());
+  // Nobody listens to "upgrade": a client that offers another protocol (Java's offers h2c) is answered in this one.
   server.on("connect", (_request, socket) => socket.destroy());
   // The server never listens itself; this is what starts its checks for slow clients.
   server.emit("listening");
@@ -198,4 +199,16 @@ function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>,
   });
   server.on("sessionError", () => undefined);
   return server;
+}
+
+/** A body has to be there in time; what does not come is answered as node answers slow headers. */
+function limitBody(request: IncomingMessage, bodyMs: number): void {
+  const { headers, socket } = request;
+  if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
+  const timer = setTimeout(() => {
+    if (!request.complete) answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+  }, bodyMs);
+  const stop = (): void => clearTimeout(timer);
+  request.once("end", stop);
+  request.once("close", stop);
 }

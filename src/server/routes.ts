@@ -82,23 +82,28 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const type = call.header("content-type") ?? "";
   call.protocol = protocolOf(type);
   const extra: Record<string, string> = { "x-request-id": call.info.requestId };
+  const allowed = handler === undefined ? "" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
-    const preflight = handler === undefined ? undefined : table.cors.preflight(request, handler.allowedMethods.join(", "));
+    const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
     if (preflight !== undefined) return void (response as ServerResponse).writeHead(204, preflight).end();
     Object.assign(extra, table.cors.headers(request));
   }
   if (handler === undefined) {
-    if (!type.startsWith("application/grpc")) return refuse(errors.noRoute(), call, response, table);
+    if (!type.startsWith("application/grpc")) {
+      for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
+      return refuse(errors.noRoute(), call, response, table);
+    }
     const headers = { ...extra, "content-type": type, "grpc-status": "12", "grpc-message": "no such procedure" };
     return void (response as ServerResponse).writeHead(200, headers).end();
   }
-  if (request.method === "OPTIONS") return void (response as ServerResponse).writeHead(204, { ...extra, allow: handler.allowedMethods.join(", ") }).end();
+  if (request.method === "OPTIONS") return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
   handler(universalRequest(request, response, call))
     .then((answer) => {
       // 405 and 415 of connect come without an error.
       if (answer.status >= 400 && call.errorCode === "") Object.assign(call, { errorCode: "protocol", status: answer.status });
+      if (answer.status === 405) extra["allow"] = allowed;
       return writeResponse(answer, response, methodKind === "unary", extra);
     })
     .catch((reason: unknown) => {
@@ -108,6 +113,11 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
       else response.destroy();
     })
     .finally(() => table.done(call, call.status));
+}
+
+/** The methods of a procedure; HEAD goes wherever GET does. */
+function methodsOf({ allowedMethods }: UniversalHandler): string {
+  return [...allowedMethods, ...(allowedMethods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
 function protocolOf(type: string): Protocol {
@@ -139,7 +149,7 @@ function pathOf(request: NodeRequest): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Heads that node lets through and we do not: two Host fields, and for HTTP/2 a block over the limit. */
+/** Heads that node lets through and we do not: no Host field or two, and for HTTP/2 a block over the limit. */
 function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | undefined {
   const raw = request.rawHeaders;
   const h2 = "stream" in request;
@@ -150,6 +160,7 @@ function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | u
     if (name.length === 4 && name.toLowerCase() === "host") hosts++;
     if (h2) bytes += name.length + (raw[at + 1] as string).length;
   }
+  if (hosts === 0 && request.httpVersion === "1.1") return errors.badRequest({ message: "There is no Host header.", headers: { connection: "close" } });
   if (hosts > 1) return errors.badRequest({ message: "There are several Host headers.", headers: h2 ? {} : { connection: "close" } });
   if (bytes > headerBytes) return new ServiceError([431, "header_too_large", "The header block is larger than 16 KiB."]);
   return undefined;

@@ -30,6 +30,7 @@ describe("CORS", () => {
   test.each([
     ["/api/hello", {}],
     ["/api/nope", {}],
+    ["/atrium.echo.v1.EchoService/Nope", { json: {} }],
     ["/atrium.echo.v1.EchoService/Hello", { json: {} }],
     ["/atrium.echo.v1.EchoService/Me", { json: {} }],
   ])("answer of %s, errors too", async (path, init) => {
@@ -45,7 +46,9 @@ describe("CORS", () => {
     const options = await server.fetch("/api/things", { method: "OPTIONS" });
     expect([options.status, options.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
     const procedure = await server.fetch("/atrium.echo.v1.EchoService/Me", { method: "OPTIONS" });
-    expect([procedure.status, procedure.headers.get("allow")]).toEqual([204, "POST, GET"]);
+    expect([procedure.status, procedure.headers.get("allow")]).toEqual([204, "POST, GET, HEAD, OPTIONS"]);
+    const wrong = await server.fetch("/atrium.echo.v1.EchoService/Create?connect=v1&encoding=json&message=%7B%7D");
+    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
   test("any loopback origin in development", async () => {

@@ -66,6 +66,32 @@ describe("HTTP/1.1", () => {
     await alive();
   });
 
+  test.each(["Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__", "Upgrade\r\nUpgrade: websocket"])(
+    "an offer to speak another protocol is not taken: Connection: %s",
+    async (offer) => {
+      const socket = open();
+      socket.write(`GET /api/hello HTTP/1.1\r\nHost: a\r\nConnection: ${offer}\r\n\r\n`);
+      const text = await new Promise((resolve) => socket.once("data", (chunk: Buffer) => resolve(chunk.toString())));
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
+      socket.destroy();
+    },
+  );
+
+  test("a request without Host is told so", async () => {
+    expect(await raw("GET /api/hello HTTP/1.1\r\n\r\n")).toContain('"message":"There is no Host header."');
+    expect(await raw("GET /api/hello HTTP/1.0\r\n\r\n")).toContain(" 200 OK");
+  });
+
+  test("a body has its own time, whatever was left of that for the headers", async () => {
+    const other = await start({ limits: { headersMs: 5_000, bodyMs: 200 } });
+    const socket = open(other.port);
+    const began = Date.now();
+    socket.write('POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em');
+    expect(await untilClosed(socket)).toContain("HTTP/1.1 408 ");
+    expect(Date.now() - began).toBeLessThan(2_000);
+    await other.close();
+  });
+
   test("half a preface is no reason to wait for ever", async () => {
     expect(await raw("PR")).toBe("");
   });
@@ -83,6 +109,14 @@ describe("HTTP/1.1", () => {
     const began = Date.now();
     expect(await untilClosed(socket)).toContain("200 OK");
     expect(Date.now() - began).toBeGreaterThan(1_000);
+  });
+
+  test("HEAD of a procedure that GET may call", async () => {
+    const path = "/atrium.echo.v1.EchoService/Me?connect=v1&encoding=json&message=%7B%7D";
+    const headers = { authorization: "Bearer admin" };
+    const [head, get] = await Promise.all(["HEAD", "GET"].map((method) => server.fetch(path, { method, headers })));
+    expect([head?.status, await head?.text(), head?.headers.get("content-type")]).toEqual([200, "", "application/json"]);
+    expect(get?.status).toBe(200);
   });
 
   test("absolute form of the request target", async () => {

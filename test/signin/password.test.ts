@@ -56,7 +56,7 @@ describe("password login", () => {
   ])("refuses %s in one and the same way", async (_what, change) => {
     const { email, password, orgName } = { ...identity.owner, ...change };
     const refused = identity.signin.password.login({ email, password, orgName }, info);
-    await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized", message: "A valid credential is required; sign in and send it as Authorization: Bearer." });
+    await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized", message: "Email, password or organization is wrong." });
   });
 
   it("refuses a person who is no member of the organization", async () => {

@@ -52,8 +52,10 @@ export function createRefresh(deps: RefreshDeps) {
     }
     if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined) return { refused: true, row };
     const refreshToken = first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");
-    const minted = await tokens.mint(tx, { standing, sessionId: row.session_uuid, amr: row.amr, authTime: row.auth_time, ttlMs: ttls.pairMs });
-    await audit.record(tx, { ...eventOf(row, info), outcome: "success", metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) } });
+    const [minted] = await Promise.all([
+      tokens.mint(tx, { standing, sessionId: row.session_uuid, amr: row.amr, authTime: row.auth_time, ttlMs: ttls.pairMs }),
+      audit.record(tx, { ...eventOf(row, info), outcome: "success", metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) } }),
+    ]);
     return { sessionId: row.session_uuid, deviceUuid: row.device_uuid, accessToken: minted.accessToken, refreshToken, tokenType: "Bearer", expiresIn: minted.expiresIn };
   }
 
@@ -71,7 +73,7 @@ export function createRefresh(deps: RefreshDeps) {
       const outcome = await database.transaction((tx) => attempt(tx, hash, info), info);
       if (!("refused" in outcome)) return outcome;
       await audit.recordFailure({ ...eventOf(outcome.row, info), metadata: { code: "unauthorized" } });
-      throw errors.unauthorized();
+      throw errors.unauthorized({ message: "The refresh token is unknown, expired or was used before; sign in again." });
     },
   };
 }

@@ -82,7 +82,7 @@ export function createMagicLink(deps: SigninDeps) {
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "magic_link", code: "unauthorized" };
       await audit.recordFailure({ type: "login.magic_link", userUuid: null, orgUuid: null, info, metadata });
-      throw errors.unauthorized();
+      throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },
   };
 }

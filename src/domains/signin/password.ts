@@ -63,7 +63,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
       if (signedIn !== undefined) return signedIn;
       const metadata = { code: "unauthorized", email: request.email.slice(0, 254) };
       await audit.recordFailure({ type: "login.password", userUuid: row?.uuid ?? null, orgUuid: member ? org : null, info, metadata });
-      throw errors.unauthorized();
+      throw errors.unauthorized({ message: "Email, password or organization is wrong." });
     },
   };
 }

@@ -93,7 +93,7 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
         await users.people.confirm(tx, link.user_uuid);
         return true;
       }, info);
-      if (!done) throw errors.unauthorized();
+      if (!done) throw errors.unauthorized({ message: "The link is unknown, expired or was used before." });
     },
   };
 }
