@@ -67,9 +67,11 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     async grants(tx: Tx, standing: Standing): Promise<Grants> {
       const { org } = standing;
       // Of this organization only: whoever leaves it, or is signed in to another, administers none of its apps.
-      const granted = org === null ? [] : await apps.grantedApps(tx, org.uuid, standing.userUuid);
-      const published = org?.isOwner === true ? await apps.publishedBy(tx, org.uuid) : [];
-      const installed = org === null ? [] : await apps.activeAppSlugs(tx, org.uuid);
+      const [granted, published, installed] = await Promise.all([
+        org === null ? [] : apps.grantedApps(tx, org.uuid, standing.userUuid),
+        org?.isOwner === true ? apps.publishedBy(tx, org.uuid) : [],
+        org === null ? [] : apps.activeAppSlugs(tx, org.uuid),
+      ]);
       return {
         roles: org === null ? [] : [org.role],
         entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],

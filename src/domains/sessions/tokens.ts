@@ -65,8 +65,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
     /** A token of what somebody is now. */
     async mint(tx: Tx, request: TokenRequest): Promise<{ accessToken: string; expiresIn: number; expiresAt: Date }> {
       const { standing } = request;
-      const grants = await access.grants(tx, standing);
-      const key = await keys.signing.active(tx, standing.org?.uuid ?? null);
+      const [grants, key] = await Promise.all([access.grants(tx, standing), keys.signing.active(tx, standing.org?.uuid ?? null)]);
       const ims = clock.now();
       const iat = Math.floor(ims / 1000);
       const expiresIn = Math.floor(request.ttlMs / 1000);

@@ -96,6 +96,8 @@ function appConfig(url: string): pg.ClientConfig {
     statement_timeout: patience.statementMs,
     idle_in_transaction_session_timeout: patience.idleInTransactionMs,
     keepAlive: true,
+    // Statements of a transaction that do not wait for one another travel together and are answered in their order.
+    pipeline: true,
     types,
   };
 }
