@@ -25,6 +25,10 @@ function age(ms: number): string {
   return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
+function counted(count: number, what: string): string {
+  return `${count}${count === SHOWN ? " or more" : ""} ${what}${count === 1 ? "" : "s"}`;
+}
+
 const line = (name: string, text: string): string => `${name.padEnd(12)} ${text}`;
 
 async function work(database: OpenDatabase): Promise<Status> {
@@ -35,11 +39,12 @@ async function work(database: OpenDatabase): Promise<Status> {
   ]);
   const lines = [line("outbox", topics.length === 0 ? "empty" : `oldest due message waits ${age(oldest)}`)];
   for (const { topic, rows, failing } of topics) lines.push(line("", `${topic}: ${rows} waiting${failing > 0 ? `, ${failing} tried before` : ""}`));
-  lines.push(line("deliveries", endpoints.length === 0 ? "none open" : `${endpoints.length}${endpoints.length === SHOWN ? " or more" : ""} endpoints have open ones`));
-  for (const { url, open, failing_since: since, last_error: error } of endpoints) {
-    lines.push(line("", `${url}: ${open} open${since === null ? "" : `, failing for ${age(now - since.getTime())}`}${error === null ? "" : ` (${error})`}`));
+  lines.push(line("deliveries", endpoints.length === 0 ? "none open" : `open at ${counted(endpoints.length, "endpoint")}`));
+  for (const { webhook_id: id, url, open, failing_since: since, next, last_error: error } of endpoints) {
+    const failing = since === null ? "" : `, failing for ${age(now - since.getTime())}${error === null ? "" : ` (${error})`}`;
+    lines.push(line("", `${url} (webhook ${id}): ${open} open${failing}, next attempt ${next.getTime() > now ? `in ${age(next.getTime() - now)}` : "due"}`));
   }
-  lines.push(line("installs", installs.length === 0 ? `none under way for more than ${age(SLOW_INSTALL_MS)}` : `${installs.length}${installs.length === SHOWN ? " or more" : ""} under way for long`));
+  lines.push(line("installs", installs.length === 0 ? `none under way for more than ${age(SLOW_INSTALL_MS)}` : `${counted(installs.length, "install")} under way for more than ${age(SLOW_INSTALL_MS)}`));
   for (const { install_id: id, slug, status, since, last } of installs) lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
   return { lines, healthy: oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failing_since === null) && installs.length === 0 };
 }

@@ -118,9 +118,12 @@ export async function purgeEnded(database: Pick<Database, "prepared">, before: D
 
 /** An endpoint with deliveries that are open. */
 export interface OpenEndpoint {
+  webhook_id: string;
   url: string;
   open: number;
   failing_since: Date | null;
+  /** When the first of them is tried next. */
+  next: Date;
   /** What the newest failed attempt met. */
   last_error: string | null;
 }
@@ -129,7 +132,7 @@ export interface OpenEndpoint {
 export function openDeliveries(database: Pick<Database, "prepared">, limit: number): Promise<OpenEndpoint[]> {
   return database.prepared<OpenEndpoint>(
     "webhooks-open",
-    `select w.url, count(*)::int as open, w.failing_since,
+    `select w.webhook_id, w.url, count(*)::int as open, w.failing_since, min(d.next_attempt_at) as next,
        (select coalesce(a.attempts->-1->>'error', 'HTTP ' || (a.attempts->-1->>'status_code'))
         from webhook_deliveries a where a.webhook_id = w.webhook_id and a.status = 'pending' and a.tries > 0 order by a.next_attempt_at limit 1) as last_error
      from webhook_deliveries d join webhooks w using (webhook_id) where d.status = 'pending'
