@@ -1,3 +1,4 @@
+import { parseEmail } from "./email.ts";
 import { logLevels } from "./log.ts";
 import { Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
@@ -90,6 +91,11 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
 
 /** What only the whole can be judged by. */
 function judge(read: Reader, config: Config, databaseOnly: boolean): void {
+  const ports = [["PORT", config.port], ["SERVICE_METRICS_PORT", config.metricsPort], ["SERVICE_MTLS_PORT", config.mtlsPort]] as const;
+  for (const [at, [name, port]] of ports.entries()) {
+    const first = ports.slice(0, at).find(([, other]) => port !== undefined && port !== 0 && other === port);
+    if (first !== undefined) read.problem(`${name} is the same port as ${first[0]}`);
+  }
   if (config.development) return;
   if (config.magicLinkDevEcho) read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
   const demanded = databaseOnly
@@ -134,9 +140,10 @@ function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
 }
 
 function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] {
-  const org = read.text("SERVICE_BOOTSTRAP_ORG");
-  const email = read.text("SERVICE_BOOTSTRAP_EMAIL");
-  const password = read.text("SERVICE_BOOTSTRAP_PASSWORD");
+  const atLeast = (least: number, most: number) => (text: string) => ([...text].length >= least && [...text].length <= most ? text : undefined);
+  const org = read.parsed("SERVICE_BOOTSTRAP_ORG", atLeast(1, 200), "a name of at most 200 characters", undefined);
+  const email = read.parsed("SERVICE_BOOTSTRAP_EMAIL", (text) => parseEmail(text)?.address, "an email address", undefined);
+  const password = read.parsed("SERVICE_BOOTSTRAP_PASSWORD", atLeast(8, 1_024), "a password of 8 to 1,024 characters", undefined, true);
   if (development) return { org: org ?? "Acme", email: email ?? "owner@acme.test", password };
   const all = read.allOrNone("SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD");
   return all ? { org: org!, email: email!, password } : undefined;

@@ -58,6 +58,13 @@ describe("readConfig", () => {
     expect(found.join("\n")).not.toContain("sk_test");
   });
 
+  test("a first owner who could not sign in, and ports given twice", () => {
+    const found = problems({ SERVICE_BOOTSTRAP_EMAIL: "nobody", SERVICE_BOOTSTRAP_PASSWORD: "geheim", SERVICE_BOOTSTRAP_ORG: "x".repeat(201), SERVICE_METRICS_PORT: "8080" });
+    expect(found.map((one) => one.split(/[ :]/)[0])).toEqual(["SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD", "SERVICE_METRICS_PORT"]);
+    expect(found.join("\n")).not.toContain("geheim");
+    expect(readConfig({ PORT: "0", SERVICE_METRICS_PORT: "0" }).metricsPort).toBe(0);
+  });
+
   test("the dev echo is refused outside development", () => {
     expect(problems({ ...production, SERVICE_MAGIC_LINK_DEV_ECHO: "1" })).toHaveLength(1);
     expect(readConfig({ SERVICE_MAGIC_LINK_DEV_ECHO: "1" }).magicLinkDevEcho).toBe(true);

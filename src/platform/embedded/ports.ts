@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { StartError } from "./start-error.ts";
 
 /** A free port on 127.0.0.1: the wanted one when it can be had, else one of the system's choice. */
 export async function freePort(wanted = 0): Promise<number> {
@@ -40,7 +41,10 @@ function readIfThere(file: string): string {
 export async function demandPort(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const unknown = error.syscall?.startsWith("getaddrinfo") === true;
+      reject(unknown ? new StartError(`The host ${host} is unknown (${error.code ?? "error"}); set SERVICE_HOST to an address of this machine.`, error) : error);
+    });
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve()));
   });
 }
