@@ -76,6 +76,8 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
       },
       retry: workflowRetry,
       concurrency: 8,
+      // One look of the endpoint's workflow finds whatever is due by then.
+      same: (payload) => (payload as unknown as WebhookRetry).webhook_id,
     },
   };
 }

@@ -11,6 +11,8 @@ export interface TopicHandler {
   retry: readonly number[];
   /** Messages handled at once. */
   concurrency: number;
+  /** Messages of which handling one does for all that were there by then, by what this answers. Default: each is handled. */
+  same?: (payload: Record<string, unknown>) => string;
 }
 
 /** Settings of {@link createDispatcher}. */
@@ -37,10 +39,14 @@ export interface Dispatcher {
 
 /** How long a taken row stays hidden; a handler that takes longer has its row extended. */
 const LEASE_MS = 30_000;
+/** Rows taken at once where one may do for many. */
+const SAME_AT_ONCE = 1_000;
 
 /** One topic: its own slots, so that a slow receiver of one kind holds up no other kind. */
 class Lane {
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, { ids: readonly string[]; work: Promise<void> }>();
+  /** Taken and not begun: what waits for a slot, where one may do for many. */
+  #waiting: (readonly [OutboxRow, ...OutboxRow[]])[] = [];
   #again = false;
   #looking: Promise<void> | undefined;
   #stopped = false;
@@ -68,36 +74,61 @@ class Lane {
     while (this.#again && !this.#stopped) {
       this.#again = false;
       const free = this.#handler.concurrency - this.#running.size;
-      if (free <= 0) return;
+      if (free <= 0 || this.#beginWaiting(free)) return;
       try {
-        const rows = await outbox.claimDue(free, LEASE_MS, [this.#topic]);
-        for (const row of rows) this.#begin(row);
-        if (rows.length === free) this.#again = true;
+        const most = this.#handler.same === undefined ? free : SAME_AT_ONCE;
+        const rows = await outbox.claimDue(most, LEASE_MS, [this.#topic]);
+        this.#waiting = this.#group(rows);
+        this.#beginWaiting(free);
+        if (rows.length === most) this.#again = true;
       } catch (error) {
         log.debug({ err: error, topic: this.#topic }, "the outbox could not be read; tried again at the next poll");
       }
     }
   }
 
-  #begin(row: OutboxRow): void {
-    const work = this.#work(row).finally(() => {
-      this.#running.delete(row.id);
-      this.look();
-    });
-    this.#running.set(row.id, work);
+  /** Rows that are handled together; all of them were committed before the first is handled. */
+  #group(rows: readonly OutboxRow[]): [OutboxRow, ...OutboxRow[]][] {
+    const { same } = this.#handler;
+    const groups = new Map<string, [OutboxRow, ...OutboxRow[]]>();
+    for (const row of rows) {
+      const key = same?.(row.payload) ?? row.id;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [row]);
+      else group.push(row);
+    }
+    return [...groups.values()];
   }
 
-  async #work(row: OutboxRow): Promise<void> {
+  /** Begins up to `free` of what waits; answers whether anything did. */
+  #beginWaiting(free: number): boolean {
+    const begun = this.#waiting.splice(0, free);
+    begun.forEach((rows) => this.#begin(rows));
+    return begun.length > 0;
+  }
+
+  #begin(rows: readonly [OutboxRow, ...OutboxRow[]]): void {
+    const [{ id }] = rows;
+    const work = this.#work(rows).finally(() => {
+      this.#running.delete(id);
+      this.look();
+    });
+    this.#running.set(id, { ids: rows.map((row) => row.id), work });
+  }
+
+  async #work(rows: readonly [OutboxRow, ...OutboxRow[]]): Promise<void> {
     const { outbox, clock, log } = this.#options;
+    const [row] = rows;
+    const ids = rows.map(({ id }) => id);
     try {
       await handleTraced(`outbox ${this.#topic}`, row.traceparent, () => this.#handler.handle(row.payload, row));
-      await outbox.complete([row.id]);
+      await outbox.complete(ids);
     } catch (error) {
       const { retry } = this.#handler;
       const wait = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
       log.debug({ err: error, topic: this.#topic, id: row.id, attempts: row.attempts }, "a message could not be handled and is tried again");
       const message = error instanceof Error ? error.message : String(error);
-      await outbox.fail(row.id, message, new Date(clock.now() + wait)).catch((failure: unknown) => {
+      await outbox.fail(ids, message, new Date(clock.now() + wait)).catch((failure: unknown) => {
         log.debug({ err: failure, id: row.id }, "the row stays hidden until its lease is over");
       });
     }
@@ -113,13 +144,14 @@ class Lane {
   }
 
   async extend(): Promise<void> {
-    if (this.#running.size > 0) await this.#options.outbox.extend([...this.#running.keys()], LEASE_MS);
+    const ids = [...[...this.#running.values()].flatMap((one) => one.ids), ...this.#waiting.flatMap((rows) => rows.map(({ id }) => id))];
+    if (ids.length > 0) await this.#options.outbox.extend(ids, LEASE_MS);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#looking;
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 }
 

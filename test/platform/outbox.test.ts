@@ -54,14 +54,14 @@ test("failing rows are tried again until they expire", async () => {
   await emit({ expiresAt: later(10_000) });
   const [row] = await outbox.claimDue(1, 60_000, [topic]);
   expect(row).toMatchObject({ topic, attempts: 1, createdAt: new Date(clock.now()), expiresAt: later(10_000) });
-  expect(await outbox.fail(row!.id, "no luck", later(1_000))).toBe("retry");
+  expect(await outbox.fail([row!.id], "no luck", later(1_000))).toBe(0);
   expect(await outbox.counts()).toEqual([{ topic, rows: 1, failing: 1 }]);
   expect(await outbox.nextDue()).toEqual(later(1_000));
   clock.advance(1_500);
   expect(await outbox.oldestAge()).toBe(500);
   const [again] = await outbox.claimDue(1, 60_000, [topic]);
   expect(again!.attempts).toBe(2);
-  expect(await outbox.fail(again!.id, "no luck", later(60_000))).toBe("dropped");
+  expect(await outbox.fail([again!.id], "no luck", later(60_000))).toBe(1);
   expect(await outbox.counts()).toEqual([]);
   expect([await outbox.oldestAge(), await outbox.nextDue()]).toEqual([0, null]);
 });

@@ -33,8 +33,8 @@ export interface Outbox {
   extend(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Removes rows that are done. */
   complete(ids: readonly string[]): Promise<void>;
-  /** Lets a row be due again at `nextAt`; a row that expires before that is removed, and the answer is `dropped`. */
-  fail(id: string, error: string, nextAt: Date): Promise<"retry" | "dropped">;
+  /** Lets rows be due again at `nextAt`; those that expire before that are removed, and the answer is how many. */
+  fail(ids: readonly string[], error: string, nextAt: Date): Promise<number>;
   /** Removes rows whose time is over, at most 100, and tells which. */
   dropExpired(): Promise<ExpiredRow[]>;
   /** Milliseconds the oldest due row has been waiting; 0 when none is. */
@@ -71,13 +71,13 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
       await database.prepared("outbox-complete", "delete from outbox where id = any($1::bigint[])", [ids]);
     },
 
-    async fail(id, error, nextAt) {
-      const kept = await database.prepared<{ id: string }>("outbox-fail",
-        `with dropped as (delete from outbox where id = $1 and expires_at <= $3 returning id)
-         update outbox set available_at = $3, last_error = $2
-         where id = $1 and (expires_at is null or expires_at > $3) returning id`,
-        [id, error.slice(0, maxError), nextAt]);
-      return kept.length > 0 ? "retry" : "dropped";
+    async fail(ids, error, nextAt) {
+      const rows = await database.prepared<{ dropped: number }>("outbox-fail",
+        `with dropped as (delete from outbox where id = any($1::bigint[]) and expires_at <= $3 returning id),
+         kept as (update outbox set available_at = $3, last_error = $2 where id = any($1::bigint[]) and (expires_at is null or expires_at > $3))
+         select count(*)::int as dropped from dropped`,
+        [ids, error.slice(0, maxError), nextAt]);
+      return rows[0]?.dropped ?? 0;
     },
 
     dropExpired: () => database.prepared<ExpiredRow>("outbox-expired",

@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Outbox, OutboxRow } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { createDispatcher } from "../../src/worker/dispatcher.ts";
+import type { TopicHandler } from "../../src/worker/dispatcher.ts";
+
+/** An outbox in memory with `count` rows about `endpoints` things, one after the other. */
+function heldBack(count: number, endpoints: number) {
+  const waiting = Array.from({ length: count }, (_, at): OutboxRow => ({
+    id: String(at), topic: "t", payload: { about: at % endpoints }, attempts: 1, createdAt: new Date(0), expiresAt: null, traceparent: null,
+  }));
+  const completed: string[] = [];
+  const failed: string[] = [];
+  const outbox: Outbox = {
+    claimDue: (limit) => Promise.resolve(waiting.splice(0, limit)),
+    extend: () => Promise.resolve(),
+    complete: (ids) => Promise.resolve(void completed.push(...ids)),
+    fail: (ids) => Promise.resolve(void failed.push(...ids)).then(() => 0),
+    dropExpired: () => Promise.resolve([]),
+    oldestAge: () => Promise.resolve(0),
+    nextDue: () => Promise.resolve(null),
+    counts: () => Promise.resolve([]),
+  };
+  return { outbox, completed, failed };
+}
+
+async function dispatched(outbox: Outbox, handler: TopicHandler, done: () => boolean): Promise<void> {
+  const dispatcher = createDispatcher({ outbox, topics: { t: handler }, clock: systemClock, log: silentLog });
+  dispatcher.start();
+  await expect.poll(done, { timeout: 5_000, interval: 5 }).toBe(true);
+  await dispatcher.stop(1_000);
+}
+
+const same = (payload: Record<string, unknown>): string => String(payload["about"]);
+
+it("messages of which one does for all are handled once for as many as were there, some at a time", async () => {
+  const { outbox, completed } = heldBack(2_500, 50);
+  let [handled, running, most] = [0, 0, 0];
+  const handle = async (): Promise<void> => {
+    handled++;
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    running--;
+  };
+  await dispatched(outbox, { handle, retry: [10], concurrency: 4, same }, () => completed.length === 2_500);
+  expect(new Set(completed).size).toBe(2_500);
+  expect(handled).toBe(150);
+  expect(most).toBe(4);
+});
+
+it("other messages are handled each", async () => {
+  const { outbox, completed } = heldBack(40, 2);
+  let handled = 0;
+  await dispatched(outbox, { handle: () => Promise.resolve(void handled++), retry: [10], concurrency: 4 }, () => completed.length === 40);
+  expect(handled).toBe(40);
+});
+
+it("when the one fails, all that it stood for are tried again", async () => {
+  const { outbox, completed, failed } = heldBack(10, 1);
+  await dispatched(outbox, { handle: () => Promise.reject(new Error("away")), retry: [10], concurrency: 4, same }, () => failed.length === 10);
+  expect(completed).toEqual([]);
+});
