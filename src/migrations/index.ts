@@ -15,6 +15,7 @@ import { liveness } from "./0012-liveness.ts";
 import { auditLists } from "./0014-audit-lists.ts";
 import { searchWords } from "./0015-search-words.ts";
 import { expiryIndexes } from "./0016-expiries.ts";
+import { catalogueSize } from "./0017-catalogue-size.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly MigrationObject[] = [
   auditLists,
   searchWords,
   expiryIndexes,
+  catalogueSize,
 ];

@@ -72,6 +72,19 @@ it("a catalogue of 45 has pages of 20, 20 and 5, each app on one of them, and th
   expect((await app.call("GET", `/api/marketplace?q=${"x".repeat(201)}`, { token: seller })).status).toBe(400);
 }, 60_000);
 
+it("the total of the whole catalogue is what is published, whatever changes at once", async () => {
+  const total = async (): Promise<number> => (await browse({})).total;
+  const before = await total();
+  const made = await Promise.all(Array.from({ length: 12 }, () => publish(app, seller, {})));
+  expect(await total()).toBe(before);
+  const decide = (appId: string, what: string) => app.call("POST", `/api/admin/marketplace/apps/${appId}/${what}`, { token: admin });
+  await Promise.all(made.map(({ appId }, nth) => decide(appId, nth < 8 ? "approve" : "reject")));
+  expect(await total()).toBe(before + 8);
+  const archived = await Promise.all(made.slice(4).flatMap(({ appId }) => [1, 2].map(() => app.call("POST", `/api/marketplace/apps/${appId}/archive`, { token: seller, body: {} }))));
+  expect(archived.filter(({ status }) => status === 200)).toHaveLength(8);
+  expect(await total()).toBe(before + 4);
+});
+
 it("only what is published is found, at once and no longer than that", async () => {
   const a = word();
   app.clock.advance(1_000);

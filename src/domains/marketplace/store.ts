@@ -145,7 +145,7 @@ export async function catalogue(em: EntityManager, search: string | undefined, l
   const connection = em.getConnection();
   if (search === undefined) {
     const rows = await connection.execute<CatalogueRow[]>(`select ${columns} from apps where status = 'published' order by published_at desc, app_id limit ? offset ?`, [limit, offset]);
-    const [count] = await connection.execute<{ total: number }[]>("select count(*)::int as total from apps where status = 'published'");
+    const [count] = await connection.execute<{ total: number }[]>("select published::int as total from catalogue_size");
     return { rows, total: count?.total ?? 0 };
   }
   const where = "status = 'published' and search @@ catalogue_query(?)";
