@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
-import { verifyDelivery } from "../../src/platform/outgoing/signature.ts";
+import { signDelivery, verifyDelivery } from "../../src/platform/outgoing/signature.ts";
 
 /** What the service posts to a publisher's provision webhook. */
 export interface ProvisionCall {
@@ -27,6 +27,8 @@ export interface Publisher {
   forged: number;
   /** Told once, after publication: the secret calls are signed with. */
   useSecret(secret: string): void;
+  /** Reports an outcome to a callback address, signed as calls are; rejects when it is not taken. */
+  report(url: string, outcome: object): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,12 @@ export async function startPublisher(answer: (call: ProvisionCall, nth: number) 
     forged: 0,
     useSecret: (secret) => {
       secrets = [secret];
+    },
+    async report(url, outcome) {
+      const body = JSON.stringify(outcome);
+      const signature = signDelivery({ id: `msg_${Date.now()}`, timestamp: Math.floor(Date.now() / 1000), body, secrets });
+      const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...signature }, body });
+      if (!answer.ok) throw new Error(`the publisher's report was answered ${answer.status}: ${await answer.text()}`);
     },
     async close() {
       server.closeAllConnections();

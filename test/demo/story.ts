@@ -9,6 +9,7 @@ import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.t
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { tourIdentity } from "./identity.ts";
 import { startPublisher } from "./publisher.ts";
+import { startFailingReceiver } from "./webhook.ts";
 
 /** Settings of {@link runStory}. */
 export interface StoryOptions {
@@ -21,6 +22,8 @@ export interface StoryOptions {
 }
 
 const PASSWORD = "correct horse battery staple";
+/** What the publisher needs to make an install ready. */
+const PREPARATION_MS = 1_200;
 
 function bearer(token: string): Interceptor {
   return (next) => (request) => {
@@ -73,8 +76,8 @@ async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOpt
 
 /**
  * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
- * approves; the buyer installs and watches; a second install is refused; the audit log tells; logout ends the token.
- * Then the tour of identity.
+ * approves; the buyer installs and watches live; a second install is refused; a webhook's receiver fails and recovers; the
+ * audit log tells; logout ends the token. Then the tour of identity.
  */
 export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
   const mark = Date.now().toString(36);
@@ -92,7 +95,13 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   const publisherToken = signedIn.accessToken ?? "";
   say(`   ${email} signs in by password; the token lasts ${signedIn.expiresIn} s`);
 
-  const publisher = await startPublisher(() => ({ status: 200, body: { endpoint_url: `https://orbit.example/${mark}`, message: "welcome aboard" } }));
+  const publisher = await startPublisher(({ data }) => {
+    // As a publisher does who needs a while: accepts now, reports later.
+    const callback = new URL(new URL(data.callback_url).pathname, baseUrl).href;
+    setTimeout(() => void publisher.report(callback, { status: "active", endpoint_url: `https://orbit.example/${mark}`, message: "welcome aboard" }).catch((error: unknown) => say(`   ${String(error)}`)), PREPARATION_MS);
+    return { status: 202 };
+  });
+  const hook = await startFailingReceiver(connect(baseUrl, ownerToken), "install.active", say);
   try {
     const slug = `orbit-${mark}`;
     const app = await createClient(PublisherService, connect(baseUrl, publisherToken)).publishApp({
@@ -110,9 +119,9 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
     const found = await buyer.browseApps({ q: mark });
     say(`6. Acme browses the marketplace: ${found.total} match, ${found.apps.map((each) => each.slug).join(", ")}`);
     const install = await buyer.installApp({ slug, quantity: 3 });
-    say(`7. Acme installs it: ${install.status}`);
+    say(`7. Acme installs it and watches: ${install.status}`);
     await watchInstall(baseUrl, ownerToken, install.installId, say);
-    say(`   the publisher got ${publisher.calls.length} signed call(s), first ${publisher.calls[0]?.type}`);
+    say(`   the publisher got ${publisher.calls.length} signed call, ${publisher.calls[0]?.type}, and reported with a signature of its own`);
 
     await buyer.installApp({ slug }).then(
       () => Promise.reject(new Error("a second live install was accepted")),
@@ -121,16 +130,18 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
         say("8. A second install is refused: already_installed");
       },
     );
+    await hook.tellRecovery(9);
   } finally {
+    await hook.close();
     await publisher.close();
   }
 
   const events = await createClient(AuthEventsService, connect(baseUrl, ownerToken)).listAuthEvents({ limit: 5 });
-  say(`9. The audit log remembers ${events.total} authentication events of Acme, newest ${events.data[0]?.type}`);
+  say(`10. The audit log remembers ${events.total} authentication events of Acme, newest ${events.data[0]?.type}`);
   await createClient(LoginService, connect(baseUrl, publisherToken)).logout({});
   const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
-  say("10. After logout the very next request is refused: 401");
+  say("11. After logout the very next request is refused: 401");
 
   const me = await createClient(AccessService, connect(baseUrl, ownerToken)).getMe({});
   await tourIdentity({
@@ -142,19 +153,17 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   });
 }
 
+/** Follows the install's stream until it is active: each record tells what is new in the timeline, as it happens. */
 async function watchInstall(baseUrl: string, token: string, installId: string, say: StoryOptions["say"]): Promise<void> {
   const buyer = createClient(BuyerService, connect(baseUrl, token));
+  const began = Date.now();
   let told = 0;
-  for (let attempt = 0; attempt < 300; attempt++) {
-    const install = await buyer.getInstall({ installId });
-    for (const line of install.timeline.slice(told)) say(`   ${line.event.padEnd(14)} ${line.detail ?? ""}`);
+  for await (const install of buyer.watchInstall({ installId }, { timeoutMs: 30_000 })) {
+    const after = `+${((Date.now() - began) / 1000).toFixed(1)} s`;
+    for (const line of install.timeline.slice(told)) say(`   ${after.padEnd(7)} ${line.event.padEnd(10)} ${line.detail ?? ""}`);
     told = install.timeline.length;
-    if (install.status === "active") {
-      say(`   active at ${install.endpointUrl}`);
-      return;
-    }
+    if (install.status === "active") return say(`   active at ${install.endpointUrl}`);
     if (install.status === "deprovisioned") throw new Error(`the install failed: ${install.failureReason}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error("the install was not active after 30 s");
+  throw new Error("the stream ended before the install was active");
 }
