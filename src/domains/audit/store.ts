@@ -65,7 +65,8 @@ export const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address
 
 /** One page of events, newest first. */
 export async function pageOfEvents(database: Database, filter: EventFilter, limit: number, offset: number): Promise<AuditRecord[]> {
-  const { branches, params, shape } = select(filter, `${columns}, sequence`);
+  if (filter.scope.length === 0) return [];
+  const { branches, params, shape } = select(filter, `${columns}, sequence`, limit + offset);
   const sql = `select ${columns} from (${branches}) e order by created_at desc, sequence desc
     limit $${params.length + 1} offset $${params.length + 2}`;
   const rows = await database.prepared<EventRow>(`audit_page_${shape}`, sql, [...params, limit, offset]);
@@ -79,8 +80,8 @@ export async function findEvent(database: Database, eventId: string, authOnly: b
   return row === undefined ? undefined : toRecord(row);
 }
 
-/** One branch for each organization and outcome, so that each is an index scan in the order of the list and they merge. */
-function select(filter: EventFilter, selected: string): { branches: string; params: unknown[]; shape: string } {
+/** One branch for each organization and outcome: each is an index scan in the order of the list, no further than the page, and they merge. */
+function select(filter: EventFilter, selected: string, most: number): { branches: string; params: unknown[]; shape: string } {
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
   const shared = [
@@ -94,9 +95,10 @@ function select(filter: EventFilter, selected: string): { branches: string; para
   const scopes = filter.scope.map((org) => (org === null ? "org_uuid is null" : `org_uuid = ${bind(org)}`));
   const outcomes = filter.outcome === undefined ? ["outcome = 'success'", "outcome = 'failure'"] : [`outcome = ${bind(filter.outcome)}`];
   const clauses = shared.filter((clause) => clause !== undefined);
-  const branches = scopes.flatMap((scope) => outcomes.map((outcome) => `select ${selected} from audit_events where ${[scope, outcome, ...clauses].join(" and ")}`));
+  const order = `order by created_at desc, sequence desc limit ${bind(most)}`;
+  const branches = scopes.flatMap((scope) => outcomes.map((outcome) => `(select ${selected} from audit_events where ${[scope, outcome, ...clauses].join(" and ")} ${order})`));
   const shape = `${present}_${filter.scope.map((org) => (org === null ? "n" : "o")).join("")}`;
-  return { branches: branches.length === 0 ? `select ${selected} from audit_events where false` : branches.join(" union all "), params, shape };
+  return { branches: branches.join(" union all "), params, shape };
 }
 
 /** An event as the domain has it. */
