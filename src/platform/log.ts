@@ -26,9 +26,31 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: paths.filter((path) => !/\*\.code$/.test(path)), censor: "[redacted]" },
-    serializers: { err: pino.stdSerializers.errWithCause },
+    serializers: { err: (error: unknown) => describeError(error) },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+}
+
+/** Causes within causes that are told. */
+const deepestCause = 5;
+
+/**
+ * An error as it is logged: name, message, stack, causes, and its members that are plain values. Objects that drivers hang on
+ * their errors (a connection, its queries and their values) stay out.
+ */
+export function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return error;
+  const plain = Object.entries(error).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  const { cause } = error;
+  const errors = error instanceof AggregateError ? error.errors : undefined;
+  return {
+    ...Object.fromEntries(plain),
+    type: error.name === "Error" ? error.constructor.name : error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(cause !== undefined && depth < deepestCause && { cause: describeError(cause, depth + 1) }),
+    ...(errors !== undefined && depth < deepestCause && { errors: errors.map((one) => describeError(one, depth + 1)) }),
+  };
 }
 
 /** Says nothing; for tests. */

@@ -1,5 +1,11 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
+
+function logged(fields: object): { err: Record<string, unknown>; token?: string } {
+  const lines: string[] = [];
+  createLog({ level: "info", destination: { write: (line) => void lines.push(line) } }).error(fields, "something happened");
+  return JSON.parse(lines.join("")) as { err: Record<string, unknown> };
+}
 
 test("secrets are not written, errors keep their code and cause", () => {
   const lines: string[] = [];
@@ -15,4 +21,28 @@ test("secrets are not written, errors keep their code and cause", () => {
   expect(first).toMatchObject({ level: "info", msg: "signed in", password: "[redacted]", body: { login: { email: "ann@acme.test" } } });
   expect(second).toMatchObject({ level: "error", err: { code: "ECONNREFUSED" } });
   expect(JSON.stringify(second)).toContain("inner");
+});
+
+describe("an error in the log", () => {
+  test("errors with their causes and plain members, not with what a driver hangs on them", () => {
+    const client = { secretKey: 4711, queue: [{ text: "select $1", values: ["hunter2"] }] };
+    const cause = Object.assign(new TypeError("connection terminated"), { code: "57P01", severity: "FATAL", client });
+    const { err } = logged({ err: new Error("the database is away", { cause }) });
+    expect(err).toMatchObject({ type: "Error", message: "the database is away", cause: { type: "TypeError", code: "57P01", severity: "FATAL" } });
+    expect(JSON.stringify(err)).not.toMatch(/hunter2|4711/);
+    expect(String(err["stack"])).toContain("log.test.ts");
+  });
+
+  test("several errors in one, and causes without end", () => {
+    const endless = new Error("round");
+    endless.cause = endless;
+    const { err } = logged({ err: new AggregateError([endless, "plain"], "all failed") });
+    expect(err).toMatchObject({ type: "AggregateError", errors: [{ message: "round", cause: { message: "round" } }, "plain"] });
+  });
+
+  test("members that tell of a secret are replaced", () => {
+    expect(logged({ token: "t0ps3cret", err: Object.assign(new Error("no"), { password: "hunter2", code: "23505" }) })).toMatchObject({
+      token: "[redacted]", err: { password: "[redacted]", code: "23505" },
+    });
+  });
 });
