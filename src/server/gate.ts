@@ -2,6 +2,7 @@ import { Credential, Power } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
 import { defineErrors, errors, ServiceError } from "../platform/errors.ts";
 import type { FieldViolation } from "../platform/errors.ts";
+import { isUuid } from "../platform/value-rules.ts";
 import type { Call } from "./call.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
@@ -150,7 +151,10 @@ const wide: ReadonlySet<Power> = new Set([Power.PLATFORM_ADMIN, Power.SUPERUSER,
 function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): void {
   if (sent === undefined || sent === "" || policy.powers.some((power) => wide.has(power))) return;
   if (policy.foreignTenant !== undefined && holds(caller, policy.foreignTenant)) return;
-  if (caller.orgUuid === null || sent.toLowerCase() !== caller.orgUuid.toLowerCase()) throw new ServiceError(policy.tenantRow);
+  if (caller.orgUuid !== null && sent.toLowerCase() === caller.orgUuid.toLowerCase()) return;
+  // Outside the path, what is no UUID names nobody and is a wrong field like any other, refused with them.
+  if (!isUuid(sent) && !policy.pathFields.some(({ name }) => name === policy.tenant?.name)) return;
+  throw new ServiceError(policy.tenantRow);
 }
 
 /** 403s: kind of principal, organization, scopes, powers, then elevation. */

@@ -1,5 +1,6 @@
 import { limitKey } from "../platform/outgoing/address.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
+import { parseEmail } from "../platform/email.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { DelayRule, Delays } from "../platform/limits/index.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -60,23 +61,25 @@ const loginDelay: DelayRule = { name: "login", tolerated: 10, firstMs: minute, m
 
 /** Builds the limits; with `on` false only the one that interface.md states is kept. */
 export function createRates(limiter: RateLimiter, on: boolean): Rates {
+  const delaysOf = (policy: Policy): Delays | undefined => (on && policy.rate === RateClass.LOGIN ? limiter.delays : undefined);
   return {
     general(policy, call) {
       const budget = byPrincipal[policy.rate];
       if (budget === undefined || (!on && policy.rate !== RateClass.AUDIT)) return undefined;
       return judge(limiter.take(budget, subjectOf(policy, call)));
     },
-    valid(policy, call, message) {
+    async valid(policy, call, message) {
       const budgets = on ? byMessage[policy.rate] : undefined;
-      if (budgets === undefined) return undefined;
+      if (budgets === undefined) return;
       const [address, email] = triedBy(call, message);
-      return budgets.reduce<Promise<void>>(
-        (before, [budget, key]) => before.then(() => judge(limiter.take(budget, key(address, email)))),
-        Promise.resolve(),
-      );
+      for (const [budget, key] of budgets) {
+        const wait = await limiter.take(budget, key(address, email));
+        // Whoever must wait for both is told of the longer wait.
+        if (wait > 0) refuse(Math.max(wait, (await delaysOf(policy)?.begin(loginDelay, `${address} ${email}`))?.waitMs ?? 0));
+      }
     },
     attempt(policy, call, message, work) {
-      const delays = on && policy.rate === RateClass.LOGIN ? limiter.delays : undefined;
+      const delays = delaysOf(policy);
       return delays === undefined ? work() : delayed(delays, triedBy(call, message).join(" "), work);
     },
   };
@@ -95,9 +98,10 @@ async function delayed<T>(delays: Delays, subject: string, work: () => Promise<T
   }
 }
 
-/** Whose try it is: address and email. */
+/** Whose try it is: address and email, the latter as mailboxes are compared, however it is written. */
 function triedBy(call: Call, message: Message): [address: string, email: string] {
-  return [limitKey(call.info.address), textOf(message, "email").trim().toLowerCase()];
+  const email = textOf(message, "email");
+  return [limitKey(call.info.address), parseEmail(email)?.key ?? email.trim().toLowerCase()];
 }
 
 function judge(wait: number | Promise<number>): void | Promise<void> {

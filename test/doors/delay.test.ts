@@ -45,6 +45,21 @@ it("ten failures in a row delay the next try by a minute, doubling to fifteen, o
   expect(await fail(9)).toEqual(Array<number>(9).fill(401));
 });
 
+it("a hasty ten failures are told of the delay, not of the budget they have used up as well", async () => {
+  const hasty = () => login("wrong", "hasty@delay.test");
+  for (let at = 0; at < 10; at++) expect((await hasty()).status).toBe(401);
+  const refused = await hasty();
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+  app.clock.advance(minute);
+  expect((await hasty()).status).toBe(401);
+});
+
+it("counts a mailbox as one, however its domain is written", async () => {
+  const send = (email: string) => app.call("POST", "/api/auth/magic-link/send", { body: { email } });
+  for (const email of ["one@b\u00fccher.test", "ONE@xn--bcher-kva.test", " one@B\u00dcCHER.test"]) expect((await send(email)).status, email).toBe(200);
+  for (const email of ["one@b\uff55\u0308cher.test", "one@b\u00fccher.\uff54est"]) expect((await send(email)).status, email).toBe(429);
+});
+
 it("treats people who do not exist alike", async () => {
   expect(await fail(10, "nobody@delay.test")).toEqual(Array<number>(10).fill(401));
   expect((await login("wrong", "NOBODY@delay.test")).status).toBe(429);

@@ -38,5 +38,5 @@ export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: Ste
 }
 
 function missing(field: string): ServiceError {
-  return errors.badRequest({ fields: [{ field, code: "required", message: "is required" }] });
+  return errors.badRequest({ message: `The answer to the challenge is missing: send ${field}.`, fields: [{ field, code: "required", message: "is required" }] });
 }

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { founder, member, outcome } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+
+let app: TestApp;
+let owner: Somebody;
+let employee: Somebody;
+let platform: string;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+  owner = await founder(app);
+  employee = await member(app, owner);
+  platform = await app.login();
+});
+afterAll(() => app.close());
+
+describe("an organization named in a query", () => {
+  const events = (token: string, org: string) => app.call("GET", `/api/auth/events?org_uuid=${org}`, { token });
+
+  it("is a wrong field when it is no UUID, for whoever may ask at all", async () => {
+    for (const token of [owner.token, platform]) {
+      expect(await events(token, "x")).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "org_uuid", code: "format" }] } });
+    }
+    expect(outcome(await events(employee.token, "x"))).toBe("403 forbidden");
+    const connect = await app.call("POST", "/atrium.auth_events.v1.AuthEventsService/ListAuthEvents", { token: owner.token, body: { org_uuid: "x" } });
+    expect([connect.status, connect.body.details[0].debug.reason]).toEqual([400, "VALIDATION_ERROR"]);
+  });
+
+  it("is not there when it is another's or nobody's, and one's own in any case", async () => {
+    const other = await founder(app);
+    for (const org of [other.org, "0b1d2a3e-aaaa-4000-8000-00000000000f"]) expect(outcome(await events(owner.token, org))).toBe("404 not_found");
+    expect(outcome(await events(owner.token, owner.org.toUpperCase()))).toBe("200");
+  });
+});
