@@ -1,13 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../support/app.ts";
-import { draftOf } from "../support/market.ts";
 import { stubbornClient } from "./client.ts";
 import type { StubbornClient } from "./client.ts";
 import { manners, startPeer } from "./peers.ts";
 import type { Manner, Peer } from "./peers.ts";
 import { owner } from "./servers.ts";
 import type { Servers } from "./servers.ts";
+import { must, tradeOver } from "./trade.ts";
 
 /** How a publisher ends what it is asked for. */
 export const outcomes = ["done", "accepted", "refused", "given back"] as const;
@@ -40,14 +39,9 @@ interface Buyer {
   webhookId: string;
 }
 
-function must({ status, text, body }: Answer): Answer["body"] {
-  if (status >= 300) throw new Error(`answered ${status}: ${text}`);
-  return body;
-}
-
 /** Publishes an app for every way to misbehave and every outcome, and signs up `buyers` organizations with a webhook each. */
-export async function prepare({ url }: Servers, buyerCount: number, appsEach: number): Promise<Campaign> {
-  const client = stubbornClient(url);
+export async function prepare({ urls }: Servers, buyerCount: number, appsEach: number): Promise<Campaign> {
+  const client = stubbornClient(urls);
   const secrets = new Map<string, string>();
   const reports = new Set<Promise<unknown>>();
   const mannerOf = (endpoint: string): Manner => endpoint.split(".")[0] as Manner;
@@ -62,32 +56,24 @@ export async function prepare({ url }: Servers, buyerCount: number, appsEach: nu
   });
   const receiver = await startPeer((endpoint) => (Math.random() < 0.1 ? mannerOf(endpoint) : "good"), () => 200);
 
-  const login = async (email: string, password: string, org: string): Promise<string> => must(await client.call("POST", "/api/auth/login", undefined, { email, password, org_name: org })).access_token as string;
-  const newcomer = async (): Promise<string> => {
-    const [name, email, password] = [`Org ${randomBytes(5).toString("hex")}`, `${randomBytes(6).toString("hex")}@people.test`, "correct horse battery"];
-    must(await client.call("POST", "/api/organizations", undefined, { name, email, password, first_name: "Ada" }));
-    return login(email, password, name);
-  };
-
+  const { login, newcomer, publish, listen } = tradeOver(client);
   const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
   const shops: Shop[] = [];
   for (let nth = 0; nth < appsEach; nth++) {
     const [manner, outcome] = [manners[nth % manners.length] ?? "good", outcomes[nth % outcomes.length] ?? "done"];
     const endpoint = `${manner}.${outcome === "given back" ? "done" : outcome}.${nth}`;
-    const slug = `app-${randomBytes(6).toString("hex")}`;
-    const made = must(await client.call("POST", "/api/marketplace/apps", seller, draftOf(slug, publisher.url(endpoint))));
-    must(await client.call("POST", `/api/admin/marketplace/apps/${made.app_id}/approve`, platform, {}));
-    publisher.useSecret(endpoint, made.webhook_secret as string);
-    secrets.set(endpoint, made.webhook_secret as string);
+    const { slug, secret } = await publish(seller, platform, publisher.url(endpoint));
+    publisher.useSecret(endpoint, secret);
+    secrets.set(endpoint, secret);
     shops.push({ slug, outcome });
   }
   const buyers: Buyer[] = [];
   for (let nth = 0; nth < buyerCount; nth++) {
     const token = await newcomer();
     const endpoint = `${manners[nth % manners.length]}.hook.${nth}`;
-    const hook = must(await client.call("POST", "/api/v2/webhooks", token, { url: receiver.url(endpoint), events: ["install.provisioning", "install.active", "install.failed", "install.deprovisioning", "install.deprovisioned"] }));
-    receiver.useSecret(endpoint, hook.secret as string);
-    buyers.push({ token, webhookId: hook.webhook_id as string });
+    const { webhookId, secret } = await listen(token, receiver.url(endpoint), ["install.provisioning", "install.active", "install.failed", "install.deprovisioning", "install.deprovisioned"]);
+    receiver.useSecret(endpoint, secret);
+    buyers.push({ token, webhookId });
   }
 
   async function install({ token }: Buyer, { slug, outcome }: Shop): Promise<Acknowledged["installs"][number]> {

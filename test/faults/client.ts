@@ -21,7 +21,10 @@ export interface Trouble {
  * A client that repeats what was not answered until it is. A key of a request that died keeps its lease for a minute, so it
  * looks for what the request made, where it can, and else asks anew: an event nobody was answered for may then be there twice.
  */
-export function stubbornClient(url: string) {
+export function stubbornClient(urls: readonly string[]) {
+  let turn = 0;
+  /** Every attempt goes to the next instance. */
+  const url = (): string => urls[turn++ % urls.length] ?? "";
   const trouble: Trouble = { unavailable: 0, withoutRetryAfter: 0, lost: 0, faults: [], longestMs: 0 };
 
   async function insist(attempt: () => Promise<Answer>, recover: () => Promise<Answer | undefined> = () => Promise.resolve(undefined)): Promise<Answer> {
@@ -51,13 +54,13 @@ export function stubbornClient(url: string) {
     /** `recover` finds what an attempt without an answer has made all the same. */
     call(method: string, path: string, token?: string, body?: unknown, recover?: () => Promise<Answer | undefined>): Promise<Answer> {
       const headers = (): Record<string, string> => (method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {});
-      return insist(() => callRest(url, method, path, { token, headers: headers(), ...(body === undefined ? {} : { body }) }), recover);
+      return insist(() => callRest(url(), method, path, { token, headers: headers(), ...(body === undefined ? {} : { body }) }), recover);
     },
     /** A publisher's report, signed anew for each attempt. */
     report(callback: string, secret: string, body: unknown): Promise<Answer> {
       const text = JSON.stringify(body);
       const path = new URL(callback).pathname;
-      return insist(() => callRest(url, "POST", path, { body: text, headers: { ...signDelivery({ id: `msg_${randomUUID()}`, timestamp: Math.floor(Date.now() / 1000), body: text, secrets: [secret] }) } }));
+      return insist(() => callRest(url(), "POST", path, { body: text, headers: { ...signDelivery({ id: `msg_${randomUUID()}`, timestamp: Math.floor(Date.now() / 1000), body: text, secrets: [secret] }) } }));
     },
   };
 }

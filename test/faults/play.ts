@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Role } from "../../src/platform/app.ts";
 import { prepare } from "./campaign.ts";
 import type { Trouble } from "./client.ts";
 import { startServers } from "./servers.ts";
@@ -7,6 +8,8 @@ import type { Verdict } from "./verdict.ts";
 
 /** How much of it, and how hard. */
 export interface PlayOptions {
+  /** Instances of the service, by what they do. */
+  roles: readonly Role[];
   installs: number;
   events: number;
   buyers: number;
@@ -42,15 +45,21 @@ export interface Played extends Verdict {
 /** Load on real processes that are killed and stopped meanwhile; then the verdict. */
 export async function play(options: PlayOptions): Promise<Played> {
   const { say } = options;
-  const servers = await startServers();
+  const servers = await startServers(options.roles);
   try {
     const campaign = await prepare(servers, options.buyers, Math.ceil(options.installs / options.buyers));
     const faults: string[] = [];
     let loading = true;
     let readyMs = 0;
+    const killed = (role: Role) => async (): Promise<string> => `${role} killed, going again after ${await servers.kill(role)} ms`;
+    const temporalAway = async (): Promise<string> => {
+      await servers.endTemporal();
+      await sleep(options.temporalAwayMs);
+      servers.startTemporal();
+      return `Temporal killed, away ${options.temporalAwayMs} ms`;
+    };
     const round: readonly (() => Promise<string>)[] = [
-      async () => `service killed, serving again after ${await servers.killService()} ms`,
-      async () => servers.killTemporal(options.temporalAwayMs).then(() => `Temporal killed, away ${options.temporalAwayMs} ms`),
+      ...[...new Set(options.roles)].flatMap((role) => [killed(role), temporalAway]),
       async () => {
         const ms = await servers.stopPostgres(options.postgresAwayMs);
         readyMs = Math.max(readyMs, ms);

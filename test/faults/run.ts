@@ -1,46 +1,87 @@
 import { parseArgs } from "node:util";
+import { deadEndpoints } from "./dead-endpoints.ts";
 import { play } from "./play.ts";
+import { postgresAway } from "./postgres-away.ts";
+import type { Scenario } from "./scenario.ts";
+import { fullBacklog, temporalAway } from "./temporal-away.ts";
 
-const HELP = `Kills the service and Temporal and stops PostgreSQL while installs and events are acknowledged, then looks whether
-all of it came to its right end: each install in one final state, each event delivered at least once under one id.
+const HELP = `Breaks what the service stands on and looks whether it survives. Ends with 1 when a figure is missed, 0 otherwise;
+takes ten minutes at most.
 
-Usage: npm run faults -- [--installs N] [--events N] [--load S] [--seconds S]
+Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--load S] [--seconds S]
 
-  --installs N   installs                               (default 2000)
-  --events N     test events, beside those of installs  (default 20000)
-  --load S       seconds the load lasts at least        (default 150)
-  --seconds S    patience once the load is over         (default 240)
-  --help         this text
+  postgres-away    PostgreSQL stopped, then held still, for 10 s each: every request is answered 503 with Retry-After within
+                   10 s, ready within 5 s of its return, by the same process
+  dead-endpoints   50 endpoints that hang or break connections beside a good one: p50 and p99 from commit to delivery of the
+                   good one's events without and with them; they may add 250 ms
+  temporal-away    Temporal killed: installs are answered 202, first attempts go on, /readyz stays 200 and says so. 10,000
+                   first attempts that failed (one outbox message each, for the retry workflows of 50 endpoints) and 200
+                   installs wait for it, and all have come to their end within 60 s of its return
+  campaign         two instances and two workers on one database, killed in turn with Temporal, PostgreSQL stopped for 10 s,
+                   publishers and receivers that err, hang, reset and send garbage, while installs and events are
+                   acknowledged: each install in its one right state, each event delivered at least once under one id
+
+  --only NAMES     these alone                                       (default: all, in this order)
+  --installs N     installs of the campaign                          (default 2000)
+  --events N       its test events, beside the events of installs    (default 20000)
+  --load S         seconds its load lasts at least                   (default 120)
+  --seconds S      patience with it once the load is over            (default 200)
+  --help           this text
 `;
 
 const { values } = parseArgs({
-  options: { installs: { type: "string", default: "2000" }, events: { type: "string", default: "20000" }, load: { type: "string", default: "150" }, seconds: { type: "string", default: "240" }, help: { type: "boolean", default: false } },
+  options: {
+    only: { type: "string" }, installs: { type: "string", default: "2000" }, events: { type: "string", default: "20000" }, load: { type: "string", default: "120" },
+    seconds: { type: "string", default: "200" }, help: { type: "boolean", default: false },
+  },
 });
 
 /** The whole run ends here, whatever hangs. */
 const LIMIT_MS = 600_000;
 
+const campaign: Scenario = async (say) => {
+  const installs = Number(values.installs);
+  const played = await play({
+    roles: ["serve", "serve", "worker", "worker"], installs, events: Number(values.events), buyers: Math.max(5, Math.ceil(installs / 50)), lanes: 48, spreadMs: Number(values.load) * 1000,
+    postgresAwayMs: 10_000, temporalAwayMs: 5_000, pauseMs: 8_000, limitMs: 300_000, patienceMs: Number(values.seconds) * 1000, say,
+  });
+  const { states, events, delivered, repeated, trouble, wrong, left } = played;
+  say(`installs: ${played.installs} ${JSON.stringify(states)}`);
+  say(`events: ${events}, delivered ${delivered}, brought again ${repeated}`);
+  say(`clients met: ${trouble.unavailable} answers of 503 (${trouble.withoutRetryAfter} without Retry-After), ${trouble.lost} lost connections, ${trouble.faults.length} other faults, longest answer ${trouble.longestMs} ms`);
+  say(`ready after the database was back: at most ${played.readyMs} ms`);
+  if (played.readyMs > 5_000) wrong.push(`ready ${played.readyMs} ms after the database was back`);
+  if (trouble.withoutRetryAfter > 0) wrong.push(`${trouble.withoutRetryAfter} answers of 503 had no Retry-After`);
+  return [...wrong, ...trouble.faults.slice(0, 5), ...(left === "" ? [] : [`still under way: ${left}`])];
+};
+
+const scenarios: Readonly<Record<string, Scenario>> = { "postgres-away": postgresAway, "dead-endpoints": deadEndpoints, "temporal-away": temporalAway(fullBacklog), campaign };
+
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 
-if (values.help) {
-  process.stdout.write(HELP);
-} else {
+async function run(names: readonly string[]): Promise<void> {
+  const since = Date.now();
+  const say = (line: string): void => void process.stdout.write(`${((Date.now() - since) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`);
   const limit = setTimeout(() => {
     process.stderr.write("Ten minutes are over.\n");
     process.exit(1);
   }, LIMIT_MS);
-  const installs = Number(values.installs);
-  const played = await play({
-    installs, events: Number(values.events), buyers: Math.max(5, Math.ceil(installs / 50)), lanes: 48, spreadMs: Number(values.load) * 1000,
-    postgresAwayMs: 10_000, temporalAwayMs: 5_000, pauseMs: 10_000, limitMs: 330_000, patienceMs: Number(values.seconds) * 1000, say: (line) => process.stdout.write(`${line}\n`),
-  });
+  const missed: string[] = [];
+  for (const name of names) {
+    say(`== ${name}`);
+    const wrong = await scenarios[name]?.(say).catch((error: unknown) => [error instanceof Error ? (error.stack ?? error.message) : String(error)]) ?? [];
+    say(wrong.length === 0 ? `${name}: as it has to be` : `${name}: WRONG\n${wrong.join("\n")}`);
+    if (wrong.length > 0) missed.push(name);
+  }
   clearTimeout(limit);
-  const { states, events, delivered, repeated, trouble, wrong, left } = played;
-  process.stdout.write(`installs: ${played.installs} ${JSON.stringify(states)}
-events: ${events}, delivered ${delivered}, brought again ${repeated}
-clients met: ${trouble.unavailable} answers of 503 (${trouble.withoutRetryAfter} without Retry-After), ${trouble.lost} lost connections, ${trouble.faults.length} other faults, longest answer ${trouble.longestMs} ms
-ready after the database was back: at most ${played.readyMs} ms
-${wrong.length === 0 && left === "" ? "Nothing lost, nothing doubled." : [...wrong, ...trouble.faults.slice(0, 5), left].join("\n")}
-`);
-  process.exitCode = wrong.length === 0 && left === "" && trouble.faults.length === 0 ? 0 : 1;
+  say(missed.length === 0 ? "Nothing lost, nothing doubled, no figure missed." : `Missed: ${missed.join(", ")}`);
+  process.exit(missed.length === 0 ? 0 : 1);
 }
+
+const names = values.only?.split(",") ?? Object.keys(scenarios);
+const unknown = names.filter((name) => !(name in scenarios));
+if (values.help) process.stdout.write(HELP);
+else if (unknown.length > 0) {
+  process.stderr.write(`Unknown: ${unknown.join(", ")}\n${HELP}`);
+  process.exitCode = 2;
+} else await run(names);

