@@ -81,6 +81,14 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
       await offer.report(installId, { status: "active" });
     }),
   },
+  "install-reported-failed": {
+    setting: "patient",
+    walk: (ground) => installed(ground, () => ({ status: 202 }), "deprovisioned", async (installId, offer) => {
+      await seen(ground, installId, "accepted");
+      await offer.report(installId, { status: "failed" });
+    }),
+  },
+  "install-reported-before-the-202": { setting: "patient", walk: reportedEarly },
   "install-refused": { setting: "patient", walk: (ground) => installed(ground, () => ({ status: 422 }), "deprovisioned") },
   "install-retried": { setting: "patient", walk: (ground) => installed(ground, (_call, nth) => ({ status: nth < 3 ? 503 : 200 }), "active") },
   "install-told-when-to-retry": { setting: "patient", walk: (ground) => installed(ground, (_call, nth) => (nth === 1 ? { status: 503, headers: { "retry-after": "1" } } : { status: 200 }), "active") },
@@ -90,6 +98,16 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
     setting: "patient",
     walk: (ground) => installed(ground, ({ type }) => ({ status: type === "install.provisioning" ? 500 : 200 }), "deprovisioned", async (installId) => {
       await seen(ground, installId, "attempt_failed");
+      await giveBack(ground, installId);
+    }),
+  },
+  "install-cancelled-in-flight": {
+    setting: "patient",
+    walk: (ground) => installed(ground, async ({ type }) => {
+      if (type === "install.provisioning") await sleep(800);
+      return { status: 200 };
+    }, "deprovisioned", async (installId, offer) => {
+      await heard(() => offer.server.calls.length > 0);
       await giveBack(ground, installId);
     }),
   },
@@ -109,9 +127,13 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
       await offer.report(installId, { status: "deprovisioned" });
     }),
   },
+  "deprovision-accepted-and-forgotten": { setting: "hasty", walk: (ground) => gone(ground, provisioned(202)) },
   "deprovision-forced": { setting: "hasty", walk: (ground) => gone(ground, provisioned(500)) },
   "suspended-and-resumed": { setting: "patient", walk: (ground) => paused(ground, provisioned(204), async (offer, kind) => heard(() => offer.server.calls.some(({ type }) => type === `install.${kind}`))) },
   "suspension-notice-lost": { setting: "patient", walk: (ground) => paused(ground, provisioned(500), async (_offer, _kind, installId) => seen(ground, installId, "notice_failed")) },
+  "notice-overtaken": { setting: "patient", walk: (ground) => paused(ground, ({ type }) => ({ status: type === "install.suspended" ? 500 : 200 }), async (_offer, kind, installId) => (kind === "suspended" ? seen(ground, installId, "attempt_failed") : Promise.resolve())) },
+  "webhook-answers-again": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 3 ? 500 : 204), 6) },
+  "webhook-deleted": { setting: "patient", walk: deletedWhileRetrying },
   "webhook-retried": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 3 ? 500 : 204)) },
   "webhook-retried-in-batches": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 16 ? 500 : 204), 12) },
   "webhook-exhausted": { setting: "patient", walk: (ground) => notified(ground, () => 503) },
@@ -157,4 +179,25 @@ async function paused(ground: Ground, answer: Answering, told: (offer: Awaited<R
       await told(offer, kind, installId);
     }
   });
+}
+
+async function reportedEarly({ market }: Ground): Promise<string> {
+  const offer: Awaited<ReturnType<Market["offer"]>> = await market.offer(async ({ data }) => {
+    await offer.report(data.install_id, { status: "active" });
+    return { status: 202 };
+  });
+  const installId = (await offer.install()).body.install_id as string;
+  await market.until(installId, "active");
+  return `install/${installId}`;
+}
+
+async function deletedWhileRetrying({ app, market }: Ground): Promise<string> {
+  const receiver = await startReceiver(() => 500);
+  const { body } = await app.call("POST", "/api/v2/webhooks", { token: market.buyer, body: { url: receiver.url, events: ["user.created"] } });
+  const webhookId = body.webhook_id as string;
+  await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token: market.buyer });
+  await receiver.waitFor(2);
+  await app.call("DELETE", `/api/v2/webhooks/${webhookId}`, { token: market.buyer });
+  await receiver.close();
+  return `webhook-retries/${webhookId}`;
 }
