@@ -78,8 +78,7 @@ export function composeDomains(ground: Ground) {
     orgs,
     apps: {
       activeAppSlugs: (tx, orgUuid) => market().activeAppSlugs(tx, orgUuid),
-      grantedApps: (tx, orgUuid, userUuid) => market().grantedApps(tx, orgUuid, userUuid),
-      publishedBy: (tx, orgUuid) => market().publishedBy(tx, orgUuid),
+      appClaims: (tx, orgUuid, userUuid) => market().appClaims(tx, orgUuid, userUuid),
       slugsOf: (appIds) => market().slugsOf(appIds),
       factsOf: (slugs, userUuid, orgUuid) => market().factsOf(slugs, userUuid, orgUuid),
     },

@@ -16,6 +16,7 @@ import { auditLists } from "./0014-audit-lists.ts";
 import { searchWords } from "./0015-search-words.ts";
 import { expiryIndexes } from "./0016-expiries.ts";
 import { catalogueSize } from "./0017-catalogue-size.ts";
+import { refreshedRows } from "./0018-refreshed-rows.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly MigrationObject[] = [
   searchWords,
   expiryIndexes,
   catalogueSize,
+  refreshedRows,
 ];

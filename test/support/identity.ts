@@ -73,8 +73,7 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
     orgs,
     apps: {
       activeAppSlugs: async () => apps.installed,
-      grantedApps: async () => apps.granted,
-      publishedBy: async () => apps.published,
+      appClaims: async () => ({ ...apps }),
       slugsOf: async (ids) => ids.map((id) => `slug-${id}`),
       factsOf: async () => [],
     },

@@ -26,10 +26,8 @@ export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
 export interface AppLookups extends EntitlementLookups {
   /** Slugs of an organization's active installs. */
   activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
-  /** Ids of the apps of an organization that somebody administers by a grant. */
-  grantedApps(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<string[]>;
-  /** Ids of the apps an organization publishes. */
-  publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
+  /** Slugs of an organization's active installs, ids of its apps that somebody administers by a grant, ids of those it publishes. */
+  appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<{ installed: string[]; granted: string[]; published: string[] }>;
 }
 
 /** What access is made of. */
@@ -47,6 +45,8 @@ export interface Grants {
   platform_admin: boolean;
   sandbox: boolean;
 }
+
+const noApps = { installed: [], granted: [], published: [] };
 
 /** Roles, permissions and entitlements. */
 export function createAccess({ database, orgs, apps }: AccessDeps) {
@@ -67,15 +67,11 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     async grants(tx: Tx, standing: Standing): Promise<Grants> {
       const { org } = standing;
       // Of this organization only: whoever leaves it, or is signed in to another, administers none of its apps.
-      const [granted, published, installed] = await Promise.all([
-        org === null ? [] : apps.grantedApps(tx, org.uuid, standing.userUuid),
-        org?.isOwner === true ? apps.publishedBy(tx, org.uuid) : [],
-        org === null ? [] : apps.activeAppSlugs(tx, org.uuid),
-      ]);
+      const { installed, granted, published } = org === null ? noApps : await apps.appClaims(tx, org.uuid, standing.userUuid);
       return {
         roles: org === null ? [] : [org.role],
         entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],
-        app_admin: [...new Set([...granted, ...published])],
+        app_admin: [...new Set([...granted, ...(org?.isOwner === true ? published : [])])],
         platform_admin: standing.isPlatformAdmin,
         sandbox: org?.sandbox ?? false,
       };

@@ -7,7 +7,7 @@ import { createInstalls } from "./installs.ts";
 import { createOrganizationEnd } from "./organization-end.ts";
 import { createProvisioning } from "./provisioning.ts";
 import { createWatch } from "./watch.ts";
-import { activeAppSlugs, factsOf, grantedApps, publishedBy, slugsOf, voidedApps } from "./store.ts";
+import { activeAppSlugs, appClaims, factsOf, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
@@ -33,10 +33,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     organizationEnds: createOrganizationEnd(deps, installs),
     /** Slugs of an organization's active installs, for entitlements. */
     activeAppSlugs,
-    /** Apps somebody administers by a grant, for the claim `app_admin`. */
-    grantedApps,
-    /** Apps an organization publishes: its owners administer them without a grant. */
-    publishedBy,
+    /** What tokens say of apps: those installed, those administered by a grant, those published, which owners administer without. */
+    appClaims,
     /** Apps whose admin claims issued at a time are void by a later key rotation. */
     voidedApps: (appIds: readonly string[], issuedAtMs: number) => voidedApps(deps.database, appIds, issuedAtMs),
     /** Apps by slug, with a person's grant and an organization's active install of each, for entitlement checks. */

@@ -74,11 +74,24 @@ export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page
   return { apps, total };
 }
 
-/** Ids of the apps of an organization that somebody administers by a grant. */
-export async function grantedApps(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<string[]> {
-  const sql = "select g.app_id from app_admins g join apps a using (app_id) where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at";
-  const rows = await tx.query<{ app_id: string }>(sql, [orgUuid, userUuid]);
-  return rows.map((row) => row.app_id);
+/** What of an organization's apps a token of somebody's says, in one look: every token that is made asks. */
+export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<AppClaims> {
+  const sql = `select
+      array(select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug) as installed,
+      array(select g.app_id::text from app_admins g join apps a using (app_id) where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at) as granted,
+      array(select app_id::text from apps where org_uuid = $1 order by created_at) as published`;
+  const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid]);
+  return row ?? { installed: [], granted: [], published: [] };
+}
+
+/** Apps of an organization, from the side of one of its members. */
+export interface AppClaims {
+  /** Slugs of those it has installed and active. */
+  installed: string[];
+  /** Ids of those the member administers by a grant. */
+  granted: string[];
+  /** Ids of those it publishes. */
+  published: string[];
 }
 
 /** Ids of the apps an organization publishes. */
