@@ -50,6 +50,11 @@ export function rulesOf(field: DescField): Rules | undefined {
   return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
 }
 
+/** Whether a list must be in the body of a request over REST, empty or not. */
+export function mustBePresent(field: DescField): boolean {
+  return rulesOf(field)?.present === true;
+}
+
 function checkOf(desc: DescMessage): MessageCheck | undefined {
   let entry = compiled.get(desc);
   if (entry === undefined) {

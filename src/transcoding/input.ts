@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isHttpBody } from "./bindings.ts";
 import type { Binding } from "./bindings.ts";
 import { fieldOnlyReader, readMessage } from "./json/message.ts";
@@ -8,7 +8,7 @@ import { Misfit } from "./json/scalars.ts";
 import { queryReader } from "./query.ts";
 import { Refusal, invalid } from "./refusal.ts";
 import { put, textReader } from "./text.ts";
-import type { Limits, Violation } from "./types.ts";
+import type { Limits, TranscoderOptions, Violation } from "./types.ts";
 
 /** Path variables of a request: the text of each, and whether it could be decoded. */
 export interface PathText {
@@ -30,7 +30,7 @@ export interface Input {
 type FillBody = (bytes: Buffer | undefined, contentType: string) => Message;
 
 /** Compiles the request mapping of a binding. */
-export function inputOf(binding: Binding, limits: Limits, registry: Registry | undefined): Input {
+export function inputOf(binding: Binding, limits: Limits, options: Pick<TranscoderOptions, "registry" | "present">): Input {
   const { input } = binding.route.method;
   const variables = binding.pathFields.map((fields, i) => {
     const path = binding.template.variables[i]?.path ?? "";
@@ -39,7 +39,7 @@ export function inputOf(binding: Binding, limits: Limits, registry: Registry | u
     return { fields, path, read };
   });
   const body = bodyKind(binding);
-  const fill = bodyFiller(binding, body, limits, registry);
+  const fill = bodyFiller(binding, body, limits, options);
   const taken = new Set(variables.map((variable) => variable.path));
   if (binding.bodyField !== undefined) taken.add(binding.bodyField.name);
   const readQuery = binding.route.body === "*" ? undefined : queryReader(input, taken, limits.jsonDepth);
@@ -88,7 +88,7 @@ function bodyKind(binding: Binding): Input["body"] {
   return isHttpBody(desc) ? "raw" : "json";
 }
 
-function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, registry: Registry | undefined): FillBody {
+function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, options: Pick<TranscoderOptions, "registry" | "present">): FillBody {
   const { bodyField: field, route } = binding;
   const { input } = route.method;
   if (kind === "raw") {
@@ -103,7 +103,7 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, regis
     };
   }
   const optional = route.rule.optionalBody === true;
-  const bounds: MessageLimits = { depth: limits.jsonDepth, violations: limits.violations, registry };
+  const bounds: MessageLimits = { depth: limits.jsonDepth, violations: limits.violations, registry: options.registry, present: input.fields.filter((one) => options.present?.(one) === true) };
   const read = field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
   return (bytes) => {
     if (bytes !== undefined && bytes.length > 0) return read(bytes);

@@ -43,7 +43,7 @@ export function targetOf(
   const { route, responseField } = binding;
   const { method, rule } = route;
   const interceptors: readonly Interceptor[] = options.interceptors ?? [];
-  const input = inputOf(binding, limits, options.registry);
+  const input = inputOf(binding, limits, options);
   const streams = method.methodKind === "server_streaming";
   const usual = rule.mediaType || (streams ? "application/x-ndjson" : "application/json");
   const offers = [usual, ...(rule.alternatives ?? [])];

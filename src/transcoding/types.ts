@@ -118,6 +118,8 @@ export interface TranscoderOptions {
   rest?(method: DescMethod): RestRule | undefined;
   /** Print `null` where the field is absent. */
   nullable?(field: DescField): boolean;
+  /** The list of a request must be in the JSON body, empty or not; only for fields of the whole message. */
+  present?(field: DescField): boolean;
   /** Leave the field out while it has its default value. */
   omitEmpty?(field: DescField): boolean;
   /**

@@ -34,3 +34,22 @@ describe("an organization named in a query", () => {
     expect(outcome(await events(owner.token, owner.org.toUpperCase()))).toBe("200");
   });
 });
+
+describe("the permissions of a role", () => {
+  it("are replaced by a list that is there, and never emptied by mistake", async () => {
+    const made = await app.call("POST", "/api/v2/products/p/roles", { token: owner.token, body: { name: "Auditor", permissions: [{ id: 1 }, { id: 2 }] } });
+    const path = `/api/roles/${made.body.data.id}/permissions`;
+    const ids = async () => ((await app.call("GET", path, { token: owner.token })).body.data as { id: number }[]).map(({ id }) => id);
+    for (const body of [{}, { permissions: null }, { permission: [1] }]) {
+      expect(await app.call("PUT", path, { token: owner.token, body }), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "permissions", code: "required" }] } });
+    }
+    expect(await ids()).toEqual([1, 2]);
+    expect((await app.call("PUT", path, { token: owner.token, body: { permissions: [] } })).status).toBe(200);
+    expect(await ids()).toEqual([]);
+    // Stock clients of the other protocols leave empty lists out: there, absent is empty.
+    const replace = (body: unknown) => app.call("POST", "/atrium.rbac.v1.RbacService/ReplaceRolePermissions", { token: owner.token, body });
+    expect((await replace({ role_id: made.body.data.id, permissions: [2] })).status).toBe(200);
+    expect((await replace({ role_id: made.body.data.id })).status).toBe(200);
+    expect(await ids()).toEqual([]);
+  });
+});

@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import { Refusal, invalid } from "../refusal.ts";
 import { fieldReader } from "./fields.ts";
-import { printedName } from "./names.ts";
-import { JsonError, readJson } from "./parse.ts";
+import { acceptedNames, printedName } from "./names.ts";
+import { JsonError, JsonObject, readJson } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { ReadState, messageReader } from "./read.ts";
 
@@ -15,6 +15,8 @@ export interface MessageLimits {
   readonly violations: number;
   /** Types `google.protobuf.Any` may hold. */
   readonly registry?: Registry | undefined;
+  /** Fields of the whole message that must be there, though the message cannot tell an absent list from an empty one. */
+  readonly present?: readonly DescField[] | undefined;
 }
 
 /**
@@ -23,7 +25,11 @@ export interface MessageLimits {
  * @throws Refusal of kind `malformed_body` or `invalid_body`
  */
 export function readMessage(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message {
-  return guarded(limits, (state) => messageReader(desc)(parsed(bytes, limits), state));
+  return guarded(limits, (state) => {
+    const node = parsed(bytes, limits);
+    for (const field of limits.present ?? []) demand(field, node, state);
+    return messageReader(desc)(node, state);
+  });
 }
 
 /**
@@ -41,6 +47,15 @@ export function fieldOnlyReader(desc: DescMessage, field: DescField, limits: Mes
       read(message, parsed(bytes, limits), state);
       return message;
     });
+}
+
+function demand(field: DescField, node: JsonNode, state: ReadState): void {
+  if (!(node instanceof JsonObject)) return;
+  if (acceptedNames(field).some((name) => (node.values[node.keys.indexOf(name)] ?? null) !== null)) return;
+  state.path[0] = printedName(field);
+  state.depth = 1;
+  state.misfit("required", "is required");
+  state.depth = 0;
 }
 
 function parsed(bytes: Uint8Array, limits: MessageLimits): JsonNode {
