@@ -78,10 +78,12 @@ const token = new URLSearchParams(location.search).get("token");
 const form = document.querySelector("form"), button = document.querySelector("button"), note = document.querySelector("output");
 const inputs = [...document.querySelectorAll("input")], text = document.querySelector("p");
 history.replaceState(null, "", location.pathname);
-if (!token) { button.disabled = true; note.textContent = "The address is incomplete: open the link in the mail again."; }
+const nothing = (why) => { form.hidden = true; text.textContent = why; };
+if (!token) nothing("The address is incomplete: open the link in the mail again.");
 else if (form.dataset.about) fetch(form.dataset.about + encodeURIComponent(token)).then(async (response) => {
   const about = await response.json();
-  if (!response.ok) { button.disabled = true; note.textContent = about.message; return; }
+  if (!response.ok) { nothing(about.message); return; }
+  document.title = document.querySelector("h1").textContent = "Join " + about.org_name;
   text.textContent = about.org_name + " invites " + about.email + " with the role " + about.role + ". " + text.textContent;
 }).catch(() => undefined);
 form.addEventListener("submit", async (event) => {
@@ -100,7 +102,8 @@ form.addEventListener("submit", async (event) => {
       return;
     }
     if (!response.ok) { note.textContent = response.status === 401 ? "The link has expired or was used before. Ask for a new one." : answer.message; return; }
-    for (const input of inputs) { if (input.type === "password") input.value = ""; input.disabled = true; }
+    for (const input of inputs) input.value = "";
+    form.hidden = text.hidden = true;
     note.textContent = answer.mfa_required ? "One more step: your second factor is asked for where you signed in." : button.dataset.done + (answer.user ? " " + answer.user.email : "");
     if (answer.redirect_to && !answer.mfa_required) location.assign(answer.redirect_to);
   } catch { button.disabled = false; note.textContent = "The service did not answer. Try again."; }
@@ -109,7 +112,7 @@ form.addEventListener("submit", async (event) => {
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --paper: #1b2130; --ground: #131824; } }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; box-sizing: border-box; min-height: 100vh; padding: 24px 0; display: grid; place-items: center; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { width: min(92vw, 420px); box-sizing: border-box; padding: 32px; border-radius: 14px; background: var(--paper); }
 h1 { margin: 0 0 8px; font-size: 22px; } p { margin: 0 0 20px; color: var(--soft); }
 label { display: block; margin: 0 0 20px; } input { display: block; box-sizing: border-box; width: 100%; margin-top: 6px; padding: 10px; border: 1px solid var(--soft); border-radius: 8px; background: var(--paper); color: var(--ink); font: inherit; }

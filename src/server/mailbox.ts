@@ -18,7 +18,7 @@ const STYLE = `
   summary { display: grid; grid-template-columns: 1fr auto; gap: 2px 16px; padding: 12px 16px; cursor: pointer; list-style: none; }
   summary::-webkit-details-marker { display: none } summary b { font-weight: 600 } summary span, time { color: var(--soft); font-size: 13px }
   details[open] summary { border-bottom: 1px solid var(--line) } .body { display: grid; gap: 12px; padding: 16px; }
-  iframe { width: 100%; height: 420px; border: 1px solid var(--line); border-radius: 8px; background: #fff; }
+  iframe { width: 100%; height: 560px; border: 1px solid var(--line); border-radius: 8px; background: #fff; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; padding: 12px; border-radius: 8px; background: var(--ground); font: 13px/1.5 ui-monospace, monospace; }
   .empty { background: var(--paper); border: 1px dashed var(--line); border-radius: 10px; padding: 40px; text-align: center; color: var(--soft); }
 `;
