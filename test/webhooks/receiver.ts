@@ -22,7 +22,7 @@ export interface Receiver {
 }
 
 /** Starts a receiver; `answer` gets the post and its number, counted from 1, and gives a status, or `hang`. */
-export async function startReceiver(answer: (post: Received, nth: number) => number | "hang" = () => 200): Promise<Receiver> {
+export async function startReceiver(answer: (post: Received, nth: number) => number | "hang" = () => 200, headers: () => Record<string, string> = () => ({})): Promise<Receiver> {
   const got: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -32,7 +32,7 @@ export async function startReceiver(answer: (post: Received, nth: number) => num
       const post: Received = { headers: request.headers, body, event: JSON.parse(body) };
       got.push(post);
       const status = answer(post, got.length);
-      if (status !== "hang") response.writeHead(status).end();
+      if (status !== "hang") response.writeHead(status, headers()).end();
     });
   });
   server.listen(0, "127.0.0.1");
