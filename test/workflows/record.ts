@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { Client, Connection } from "@temporalio/client";
 import { migrations } from "../../src/migrations/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -16,11 +17,11 @@ import type { WorkflowPath } from "./paths.ts";
 
 /**
  * Walks every path of every workflow on the whole program and keeps the histories for the replay test:
- * `node test/workflows/record.ts [path …]`. Keep the old files of a path when its code changes and record the new history
- * under a name of its own: a deployment meets both.
+ * `node test/workflows/record.ts [--as <suffix>] [path …]`. Keep the old files of a path when its code changes and record
+ * the new history under a name of its own, `<path>.<suffix>.json`: a deployment meets both.
  */
 const folder = join(import.meta.dirname, "histories");
-const wanted = process.argv.slice(2);
+const { values: { as: suffix }, positionals: wanted } = parseArgs({ options: { as: { type: "string" } }, allowPositionals: true });
 const NAMESPACE = "default";
 
 const settings: Readonly<Record<WorkflowPath["setting"], Record<string, string>>> = {
@@ -44,7 +45,7 @@ try {
       for (const [name, path] of chosen) {
         const id = await path.walk({ app, market });
         const runs = await historiesOf(client, id);
-        await writeFile(join(folder, `${name}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
+        await writeFile(join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
         console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
       }
     } finally {

@@ -1,8 +1,10 @@
-import { condition, defineSignal, proxyActivities, setHandler } from "@temporalio/workflow";
+import { condition, defineSignal, patched, proxyActivities, proxyLocalActivities, setHandler } from "@temporalio/workflow";
 import type { InstallActivities, InstallStep } from "../activities.ts";
 
 const retry = { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" } as const;
-const { nextInstallStep, expireInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
+const { nextInstallStep: nextInstallStepByQueue, expireInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
+/** A read of one row: done within the workflow task, without a way through the server of its own. */
+const { nextInstallStep } = proxyLocalActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
 
 /** Something of the install moved: look at the row again. */
 export const installChangedSignal = defineSignal("install-changed");
@@ -17,6 +19,7 @@ function jittered(ms: number): number {
  * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
  */
 export async function driveInstall(installId: string): Promise<void> {
+  const readStep = patched("step-read-locally") ? nextInstallStep : nextInstallStepByQueue;
   let changed = false;
   setHandler(installChangedSignal, () => {
     changed = true;
@@ -48,7 +51,7 @@ export async function driveInstall(installId: string): Promise<void> {
 
   for (;;) {
     changed = false;
-    const step = await nextInstallStep(installId);
+    const step = await readStep(installId);
     if (step.kind !== "none") await drive(step);
     else if (!changed) return;
   }
