@@ -86,26 +86,26 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
 }
 
 function print(all: readonly Series[]): string {
-  const errors = all.flatMap(({ labels, errors: codes }) => [...codes].map(([code, count]) => `rpc_errors_total{${labels},code="${code}"} ${count}`));
+  const errors = all.flatMap(({ labels, errors: codes }) => [...codes].map(([code, count]) => `atrium_rpc_errors_total{${labels},code="${code}"} ${count}`));
   const durations = all.flatMap((one) => {
     let below = 0;
-    const lines = bounds.map((bound, at) => `rpc_duration_seconds_bucket{${one.labels},le="${bound}"} ${(below += one.buckets[at] as number)}`);
+    const lines = bounds.map((bound, at) => `atrium_rpc_duration_seconds_bucket{${one.labels},le="${bound}"} ${(below += one.buckets[at] as number)}`);
     return [
       ...lines,
-      `rpc_duration_seconds_bucket{${one.labels},le="+Inf"} ${one.count}`,
-      `rpc_duration_seconds_sum{${one.labels}} ${one.seconds}`,
-      `rpc_duration_seconds_count{${one.labels}} ${one.count}`,
+      `atrium_rpc_duration_seconds_bucket{${one.labels},le="+Inf"} ${one.count}`,
+      `atrium_rpc_duration_seconds_sum{${one.labels}} ${one.seconds}`,
+      `atrium_rpc_duration_seconds_count{${one.labels}} ${one.count}`,
     ];
   });
   return [
-    "# HELP rpc_requests_total Calls done.",
-    "# TYPE rpc_requests_total counter",
-    ...all.map(({ labels, count }) => `rpc_requests_total{${labels}} ${count}`),
-    "# HELP rpc_errors_total Calls that ended in an error, by code.",
-    "# TYPE rpc_errors_total counter",
+    "# HELP atrium_rpc_requests_total Calls done.",
+    "# TYPE atrium_rpc_requests_total counter",
+    ...all.map(({ labels, count }) => `atrium_rpc_requests_total{${labels}} ${count}`),
+    "# HELP atrium_rpc_errors_total Calls that ended in an error, by code.",
+    "# TYPE atrium_rpc_errors_total counter",
     ...errors,
-    "# HELP rpc_duration_seconds Time from the end of the request's headers to the answer.",
-    "# TYPE rpc_duration_seconds histogram",
+    "# HELP atrium_rpc_duration_seconds Time from the end of the request's headers to the answer.",
+    "# TYPE atrium_rpc_duration_seconds histogram",
     ...durations,
     "",
   ].join("\n");

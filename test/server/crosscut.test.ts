@@ -150,9 +150,9 @@ describe("the rest", () => {
   test("metrics count by rpc, protocol and code", async () => {
     await server.fetch("/api/me");
     const text = await server.metrics.text();
-    expect(text).toMatch(/rpc_requests_total\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest"\} \d/);
-    expect(text).toMatch(/rpc_errors_total\{rpc="atrium\.echo\.v1\.EchoService\/Me",protocol="rest",code="unauthorized"\} \d/);
-    expect(text).toMatch(/rpc_duration_seconds_bucket\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest",le="\+Inf"\} \d/);
+    expect(text).toMatch(/atrium_rpc_requests_total\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest"\} \d/);
+    expect(text).toMatch(/atrium_rpc_errors_total\{rpc="atrium\.echo\.v1\.EchoService\/Me",protocol="rest",code="unauthorized"\} \d/);
+    expect(text).toMatch(/atrium_rpc_duration_seconds_bucket\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest",le="\+Inf"\} \d/);
   });
 
   test("a service given twice stops the start", async () => {

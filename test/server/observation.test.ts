@@ -85,7 +85,7 @@ test("metrics on a port of their own", async () => {
   expect(text).toMatch(/^test_gauge 7$/m);
   expect(text).toMatch(/^test_parts\{part="two"\} 2$/m);
   expect(text).not.toMatch(/^test_broken/m);
-  expect(text).toMatch(/^rpc_duration_seconds_bucket\{rpc="a\/B",protocol="rest",le="0.25"\} 1$/m);
+  expect(text).toMatch(/^atrium_rpc_duration_seconds_bucket\{rpc="a\/B",protocol="rest",le="0.25"\} 1$/m);
   expect(text).toMatch(/^process_cpu_user_seconds_total /m);
   expect((await fetch(url)).status).toBe(404);
   await port.close();
