@@ -22,7 +22,7 @@ export function createRetryActivities({ database, clock, config }: Pick<WebhookD
       for (let round = 0; round < ROUNDS; round++) {
         // Taken as they are attempted, so that a worker that is killed leaves few behind, and not for long.
         const due = await queue.takeRetries(database, webhookId, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), AT_ONCE);
-        await Promise.all(due.map(attempt));
+        await Promise.all(due.map((delivery) => attempt(delivery)));
         if (due.length < AT_ONCE) return;
       }
     },

@@ -7,6 +7,7 @@ import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { WEBHOOK_RETRY } from "./events.ts";
 import type { Announcement } from "./events.ts";
+import { createNoting } from "./noting.ts";
 import * as queue from "./queue-store.ts";
 import type { TakenDelivery } from "./queue-store.ts";
 import { GIVE_UP_MS, nextWait } from "./rules.ts";
@@ -26,6 +27,7 @@ interface Outcome {
 /** One attempt to deliver, and what follows from it. */
 export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Announcement) => Promise<void>) {
   const { database, clock, random, log, sealer, outgoing, config } = deps;
+  const noteSuccess = createNoting(database);
 
   function secretsOf(delivery: TakenDelivery): string[] {
     const context = secretContext(delivery.webhook_id);
@@ -55,8 +57,7 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
   }
 
   async function succeeded(delivery: TakenDelivery, record: AttemptRecord): Promise<void> {
-    await queue.markDelivered(database, delivery.delivery_id, record);
-    if (!(await queue.isFailing(database, delivery.webhook_id))) return;
+    if (!(await noteSuccess(delivery.delivery_id, record))) return;
     await database.transaction(async (tx) => {
       if (await queue.clearFailing(tx, delivery.webhook_id, dateOf(clock))) await wake(tx, delivery.webhook_id);
     });
@@ -88,11 +89,15 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
   }
 
   return {
-    /** Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease ends. */
-    async attempt(delivery: TakenDelivery): Promise<boolean> {
+    /**
+     * Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease
+     * ends. `answered` is called once the endpoint is done with it.
+     */
+    async attempt(delivery: TakenDelivery, answered: (ok: boolean) => void = () => undefined): Promise<boolean> {
       try {
         return await handleTraced("webhook delivery", delivery.traceparent, async () => {
           const outcome = await post(delivery);
+          answered(outcome.ok);
           await (outcome.ok ? succeeded(delivery, outcome.record) : failed(delivery, outcome));
           return outcome.ok;
         });

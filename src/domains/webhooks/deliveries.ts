@@ -35,7 +35,7 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
     /** Sends `webhook.test`, whatever the webhook hears. Errors: 404 not_found, 409 conflict. */
     test: (caller: Caller, webhookId: string): Promise<string> =>
       database.transaction(async (tx) => {
-        const webhook = await registration.own(tx, caller, webhookId);
+        const webhook = await registration.own(tx, caller, webhookId, store.keepWebhook);
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         const [at, deliveryId] = [dateOf(clock), random.uuid()];
         const id = newEventId(random);

@@ -15,34 +15,45 @@ export interface TakenDelivery {
   old_secret_expires_at: Date | null;
 }
 
-const taken = `
-  update webhook_deliveries d set next_attempt_at = $1
-  from due, webhooks w, webhook_events e
-  where d.delivery_id = due.delivery_id and w.webhook_id = d.webhook_id and e.event_id = d.event_id
-  returning d.delivery_id, d.webhook_id, d.event_id, d.traceparent, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at`;
+/** By keys alone, one after another: what a batch costs must not follow the size of the tables. */
+const taken = `, moved as (
+    update webhook_deliveries set next_attempt_at = $1 where delivery_id = any(array(select delivery_id from due))
+    returning delivery_id, webhook_id, event_id, traceparent
+  )
+  select moved.*, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at
+  from moved
+  cross join lateral (select body from webhook_events where event_id = moved.event_id limit 1) e
+  cross join lateral (select url, secret, old_secret, old_secret_expires_at from webhooks where webhook_id = moved.webhook_id limit 1) w`;
 
 /**
- * Takes first attempts that are due and hides them until `leaseEnd`. An endpoint gets at most `cap` less what runs
- * already, so a slow one holds up nobody else.
+ * Takes first attempts that are due and hides them until `leaseEnd`. An endpoint gets what `allowances` says, one where
+ * that says nothing, so a slow one holds up nobody else; those that answer come first. Costs one look into the index for
+ * each endpoint that something waits for, however much that is.
  */
-export function takeFirst(database: Pick<Database, "prepared">, now: Date, leaseEnd: Date, limit: number, cap: number, running: ReadonlyMap<string, number>): Promise<TakenDelivery[]> {
+export function takeFirst(database: Pick<Database, "prepared">, now: Date, leaseEnd: Date, limit: number, allowances: ReadonlyMap<string, number>): Promise<TakenDelivery[]> {
   return database.prepared<TakenDelivery>(
     "webhooks-take-first",
-    `with busy as (select * from unnest($3::uuid[], $4::int[]) as b(webhook_id, running)),
-     hooks as (
-       select h.webhook_id, $5 - coalesce(busy.running, 0) as free
-       from (select distinct webhook_id from webhook_deliveries where status = 'pending' and queue = 'first' and next_attempt_at <= $2) h
-       left join busy using (webhook_id)
-       where coalesce(busy.running, 0) < $5
+    `with recursive waiting as (
+       (select webhook_id from webhook_deliveries where status = 'pending' and queue = 'first' order by webhook_id limit 1)
+       union all
+       select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.queue = 'first' and d.webhook_id > waiting.webhook_id order by d.webhook_id limit 1)
+       from waiting where waiting.webhook_id is not null
+     ),
+     known as (select * from unnest($3::uuid[], $4::int[]) as k(webhook_id, free)),
+     hooks as materialized (
+       select waiting.webhook_id, coalesce(known.free, 1) as free
+       from waiting join webhooks w using (webhook_id) left join known using (webhook_id)
+       where coalesce(known.free, 1) > 0
+       order by w.failing_since is not null limit $5
      ),
      due as materialized (
        select mine.delivery_id from hooks cross join lateral (
          select delivery_id from webhook_deliveries
          where webhook_id = hooks.webhook_id and status = 'pending' and queue = 'first' and next_attempt_at <= $2
          order by next_attempt_at limit hooks.free for update skip locked
-       ) mine limit $6
-     ) ${taken}`,
-    [leaseEnd, now, [...running.keys()], [...running.values()], cap, limit],
+       ) mine limit $5
+     )${taken}`,
+    [leaseEnd, now, [...allowances.keys()], [...allowances.values()], limit],
   );
 }
 
@@ -54,7 +65,7 @@ export function takeRetries(database: Pick<Database, "prepared">, webhookId: str
        select delivery_id from webhook_deliveries
        where webhook_id = $3 and status = 'pending' and queue = 'retry' and next_attempt_at <= $2
        order by next_attempt_at limit $4 for update skip locked
-     ) ${taken}`,
+     )${taken}`,
     [leaseEnd, now, webhookId, limit],
   );
 }
@@ -67,24 +78,24 @@ export async function nextRetryAt(database: Pick<Database, "prepared">, webhookI
   return rows[0]?.next ?? undefined;
 }
 
-/** Notes a success of a delivery that is still open; one that was ended meanwhile only gets the attempt noted. */
-export async function markDelivered(database: Pick<Database, "prepared">, deliveryId: string, attempt: AttemptRecord): Promise<void> {
-  await database.prepared(
-    "webhooks-delivered", "update webhook_deliveries set status = 'delivered', attempts = attempts || $2::jsonb, tries = tries + 1, next_attempt_at = null where delivery_id = $1 returning 1 as one",
-    [deliveryId, JSON.stringify(attempt)],
+/** Notes successes, also of deliveries that were ended meanwhile. Answers those whose endpoint was failing until now. */
+export async function markDelivered(database: Pick<Database, "prepared">, delivered: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<ReadonlySet<string>> {
+  const rows = await database.prepared<{ delivery_id: string }>(
+    "webhooks-delivered",
+    `with noted as (
+       update webhook_deliveries d set status = 'delivered', attempts = d.attempts || ($2::jsonb -> d.delivery_id::text), tries = d.tries + 1, next_attempt_at = null
+       where d.delivery_id = any($1::uuid[]) returning d.delivery_id, d.webhook_id
+     )
+     select noted.delivery_id from noted cross join lateral (select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w where w.failing_since is not null`,
+    [delivered.map(({ deliveryId }) => deliveryId), JSON.stringify(Object.fromEntries(delivered.map(({ deliveryId, attempt }) => [deliveryId, attempt])))],
   );
+  return new Set(rows.map((row) => row.delivery_id));
 }
 
 /** The endpoint answers again: what waits goes out at once. Answers whether anything waits. */
 export async function clearFailing(tx: Tx, webhookId: string, now: Date): Promise<boolean> {
   await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [webhookId]);
   const rows = await tx.query("update webhook_deliveries set next_attempt_at = $2 where webhook_id = $1 and status = 'pending' and queue = 'retry' and next_attempt_at > $2 returning 1 as one", [webhookId, now]);
-  return rows.length > 0;
-}
-
-/** Whether an endpoint is failing, as the row says now. */
-export async function isFailing(database: Pick<Database, "prepared">, webhookId: string): Promise<boolean> {
-  const rows = await database.prepared("webhooks-failing", "select 1 from webhooks where webhook_id = $1 and failing_since is not null", [webhookId]);
   return rows.length > 0;
 }
 

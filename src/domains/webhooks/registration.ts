@@ -55,9 +55,9 @@ export function createRegistration(deps: WebhookDeps) {
   }
 
   /** The webhook, locked, if it is the caller's to touch; otherwise as if it did not exist. */
-  async function own(tx: Tx, caller: Caller, webhookId: string): Promise<Webhook> {
+  async function own(tx: Tx, caller: Caller, webhookId: string, lock = store.lockWebhook): Promise<Webhook> {
     if (!caller.isAdmin) await demandPower(caller);
-    const webhook = await store.lockWebhook(tx, webhookId);
+    const webhook = await lock(tx, webhookId);
     if (webhook === null || webhook.endedAt !== null || !(await mayTouch(caller, webhook))) throw webhookErrors.notFound();
     return webhook;
   }

@@ -35,6 +35,11 @@ export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/** The webhook of this id, kept as it is until the transaction ends; others may keep it at the same time. */
+export function keepWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
+  return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_READ });
+}
+
 /** Webhooks of an organization and of apps, newest first. */
 export async function webhooksOf(em: EntityManager, orgUuid: string | null, appIds: readonly string[], page: Page): Promise<{ webhooks: Webhook[]; total: number }> {
   const seen = [...(orgUuid === null ? [] : [{ orgUuid, scope: "org" as const }]), { scope: "app" as const, appId: { $in: [...appIds] } }];
