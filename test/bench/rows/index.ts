@@ -1,4 +1,5 @@
 import { auditLists } from "./audit.ts";
+import { browse } from "./browse.ts";
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
 import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { magicLinks } from "./links.ts";
@@ -17,7 +18,7 @@ import { timings } from "./timing.ts";
 export const rows: readonly Row[] = [
   meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins,
   secondFactor, refreshes, magicLinks, meDuringRevocations, ...timings,
-  deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest,
+  deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest, ...browse,
   ...peopleReads, ...auditLists,
   freshStart, laterStart, idleMemory,
 ];

@@ -1,0 +1,61 @@
+import { runSql } from "../../support/postgres.ts";
+import type { Stage } from "../stage.ts";
+import type { RatioRow, Side } from "./row.ts";
+
+const small = 1_000;
+const large = 100_000;
+
+/** Some 2,000 words that can be spoken; a text takes the first of them far more often than the last, as people do. */
+const seed = (count: number): string => `
+  create temporary table words as
+    select row_number() over () as n, a || b || c as word
+    from unnest(array['ka','lo','mi','nu','ra','se','ti','vo','za','be','du','fi','go']) a,
+         unnest(array['lan','mer','nix','por','qua','rus','sol','tan','vel','wix','yor','zen']) b,
+         unnest(array['a','o','um','is','ex','ar','in','ot','us','el','ya','on','ic']) c;
+  create unique index on words (n);
+  create temporary table texts as
+    select i, (select string_agg(w.word, ' ') from generate_series(1, 12) k join words w on w.n = 1 + floor(2000 * power(abs(sin(i * 12.9898 + k * 78.233)) , 3))::int) as description
+    from generate_series(1, ${count}) i;
+  insert into app_slugs (slug) select 'app-' || i from texts;
+  insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans, provision_webhook, webhook_secret, status, created_by, key_id, published_at, created_at, updated_at)
+    select gen_random_uuid(), o.uuid, 'app-' || i, initcap(split_part(description, ' ', 1 + i % 12)) || ' ' || to_char(i, 'FM000000'), description, '{multi_tenant}', 'free', 0, 'usd', '[]',
+      'https://publisher.example/', '', 'published', p.uuid, gen_random_uuid(), now() - i * interval '1 minute', now(), now()
+    from texts, (select uuid from organizations limit 1) o, (select uuid from people limit 1) p;
+  analyze apps`;
+
+const seeded = new Set<string>();
+
+async function catalogue(stage: Stage, apps: number, query: string): Promise<Side> {
+  const service = await stage.keptService(`catalogue_${apps}`, { crowd: { people: 1, sessions: 1 } });
+  if (!seeded.has(service.databaseUrl)) await runSql(service.databaseUrl, seed(apps));
+  seeded.add(service.databaseUrl);
+  const file = stage.requests([{ method: "GET", path: `/api/marketplace?${query}`, headers: { authorization: `Bearer ${service.tokens[0]}` } }]);
+  return {
+    name: `${apps} apps`,
+    async measure(seconds) {
+      const sample = await stage.load({ protocol: "http1", port: service.port, connections: 1, file, seconds, tools: false }, service.pid);
+      return { ...sample, value: sample.p50 ?? Number.NaN };
+    },
+  };
+}
+
+function row(name: string, what: string, query: string): RatioRow {
+  return {
+    kind: "ratio",
+    name: `browse-${name}`,
+    title: `p50 of ${what} in 100 thousand apps, against one thousand`,
+    unit: "ms",
+    target: 1.5,
+    at: "most",
+    sides: async (stage) => [await catalogue(stage, large, query), await catalogue(stage, small, query)],
+  };
+}
+
+/** Typical looks into the catalogue; the words occur in the same share of the apps at either size. */
+export const browse: readonly RatioRow[] = [
+  row("all", "browsing without a search", ""),
+  row("page", "page 50 without a search", "page=50"),
+  row("name", "searching one app by its name", "q=000321"),
+  row("word", "searching a word of 1 app in 250", "q=zatanar"),
+  row("prefix", "searching the beginning of a word, 1 app in 30", "q=zatan"),
+];
