@@ -162,10 +162,12 @@ export async function catalogue(em: EntityManager, search: string | undefined, l
     return { rows, total: count?.total ?? 0 };
   }
   const where = "status = 'published' and search @@ catalogue_query(?)";
-  const rows = await connection.execute<CatalogueRow[]>(
-    `select ${columns} from apps where ${where} order by ts_rank(search, catalogue_query(?)) desc, published_at desc, app_id limit ? offset ?`,
+  // Counted in passing: the search itself is done once.
+  const rows = await connection.execute<(CatalogueRow & { total: number })[]>(
+    `select ${columns}, (count(*) over ())::int as total from apps where ${where} order by ts_rank(search, catalogue_query(?)) desc, published_at desc, app_id limit ? offset ?`,
     [search, search, limit, offset],
   );
+  if (rows[0] !== undefined || offset === 0) return { rows, total: rows[0]?.total ?? 0 };
   const [count] = await connection.execute<{ total: number }[]>(`select count(*)::int as total from apps where ${where}`, [search]);
   return { rows, total: count?.total ?? 0 };
 }
