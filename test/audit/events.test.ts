@@ -42,7 +42,7 @@ describe("the list of authentication events", () => {
   it("holds the documented types and nothing else, unlike the wider log", async () => {
     expect((await list(stranger)).total).toBe(0);
     const wider = await identity.audit.auditEvents(stranger, { orgUuid: stranger.orgUuid ?? "" });
-    expect(wider.data).toMatchObject([{ type: "organization.created", actor: { type: "user" }, resourceType: "organization", resourceId: stranger.orgUuid }]);
+    expect(wider.data).toMatchObject([{ type: "organization.created", actor: { type: "user", id: stranger.userUuid, email: "o@other.test" }, resourceType: "organization", resourceId: stranger.orgUuid }]);
   });
 
   it.each([

@@ -78,7 +78,7 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
         if (!("userUuid" in founder)) await mailConfirmation(tx, founded, founder);
         const opened = await openFor(tx, founded, caller, info);
         const resource = { type: "organization", id: org.uuid };
-        const actor = caller === undefined ? { type: "user", id: userUuid, email: null } : actorOf(caller);
+        const actor = caller === undefined ? { type: "user", id: userUuid, email: "email" in founder ? founder.email.address : null } : actorOf(caller);
         const metadata = { name: org.name, session_id: opened.sessionId };
         await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor, resource, metadata });
         return { ...opened, org, userUuid };
