@@ -161,10 +161,10 @@ export async function catalogue(em: EntityManager, search: string | undefined, l
     const [count] = await connection.execute<{ total: number }[]>("select published::int as total from catalogue_size");
     return { rows, total: count?.total ?? 0 };
   }
-  const where = "status = 'published' and search @@ catalogue_query(?)";
-  // Counted in passing: the search itself is done once.
+  const where = "status = 'published' and search @@ (select catalogue_query(?))";
+  // The words are read once and not for every row, and what is found is counted in passing.
   const rows = await connection.execute<(CatalogueRow & { total: number })[]>(
-    `select ${columns}, (count(*) over ())::int as total from apps where ${where} order by ts_rank(search, catalogue_query(?)) desc, published_at desc, app_id limit ? offset ?`,
+    `select ${columns}, (count(*) over ())::int as total from apps where ${where} order by ts_rank(search, (select catalogue_query(?))) desc, published_at desc, app_id limit ? offset ?`,
     [search, search, limit, offset],
   );
   if (rows[0] !== undefined || offset === 0) return { rows, total: rows[0]?.total ?? 0 };
