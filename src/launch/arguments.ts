@@ -43,7 +43,7 @@ export function readArguments(argv: readonly string[]): Command {
     if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(`${(error as Error).message}; roles are all, serve, worker, migrate, status and verify-audit, see --help.`);
+    throw new StartError(`${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status and verify-audit, see --help.`);
   }
 }
 
