@@ -51,7 +51,10 @@ export interface GuardedClientOptions extends GuardOptions {
   userAgent?: string;
   /** Milliseconds for resolution, TCP and TLS. Default 5,000. */
   connectTimeoutMs?: number;
-  /** Connections to one origin at once; further calls wait. Default 32. */
+  /**
+   * Connections to one origin at once; further calls wait, whoever they are for. Default 1,000: many tenants' URLs share a
+   * host, and those among them that never answer must not keep the others waiting. Callers bound what they have under way.
+   */
   connectionsPerOrigin?: number;
   /** Certificates to trust instead of the public ones, PEM (tests). */
   ca?: string;
@@ -66,7 +69,7 @@ const maxInformational = 16;
  * A call is a span of the present trace, but `traceparent` is not sent: whoever owns the URL is told nothing of our requests.
  */
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
-  const { resolve, ca, userAgent = "Atrium/1", connectTimeoutMs = 5_000, connectionsPerOrigin = 32 } = options;
+  const { resolve, ca, userAgent = "Atrium/1", connectTimeoutMs = 5_000, connectionsPerOrigin = 1_000 } = options;
   const guard = createGuard(options);
   const agent = new Agent({
     connect: createConnector({ guard, resolve, connectTimeoutMs, ca }),
