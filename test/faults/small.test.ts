@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { play } from "./play.ts";
+import { temporalAway } from "./temporal-away.ts";
 
 it("while the service and Temporal are killed and PostgreSQL is stopped, nothing acknowledged is lost or doubled", async () => {
   const lines: string[] = [];
@@ -12,3 +13,9 @@ it("while the service and Temporal are killed and PostgreSQL is stopped, nothing
   expect(played.installs).toBe(30);
   expect(played.delivered).toBeGreaterThan(200 + 2 * 30);
 }, 180_000);
+
+it("while Temporal is away installs are accepted and first attempts go on; when it returns, all that waited comes to its end", async () => {
+  const lines: string[] = [];
+  const wrong = await temporalAway({ installs: 10, events: 100, endpoints: 5, drainedMs: 30_000 })((line) => lines.push(line));
+  expect(wrong, lines.join("\n")).toEqual([]);
+}, 120_000);
