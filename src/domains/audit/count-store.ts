@@ -39,7 +39,8 @@ export async function countEvents(database: Database, filter: EventFilter): Prom
     sums.push(
       added(ranges(keys, totals), `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`),
       added(ranges(keys, [span(totals)]), everything ? "select count(*) as n from audit_pending p where p.org_key = part.owner"
-        : `select count(*) as n from audit_pending p join audit_events x on x.sequence = p.event_sequence where ${joined(["p.org_key = part.owner", ...event])}`),
+        // What waits is looked up event by event: joined, it would be sought in all of the log.
+        : `select coalesce(sum((select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])})), 0)::bigint as n from audit_pending p where p.org_key = part.owner`),
     );
   }
   const orgs = scope.filter((org) => org !== null);
