@@ -57,8 +57,9 @@ export function restTranscoder(options: RestOptions): Transcoder {
     finished(outcome) {
       const call = callOf(outcome.values);
       if (outcome.error !== undefined && call.errorCode === "") fail(outcome.error, call);
-      const success = call.policy?.rest?.status ?? 0;
-      options.done(call, call.errorCode === "" ? (success === 0 ? 200 : success) : call.status);
+      const declared = call.policy?.rest?.status ?? 0;
+      const success = outcome.status ?? (declared === 0 ? 200 : declared);
+      options.done(call, call.errorCode === "" ? success : call.status);
     },
   });
 }

@@ -146,7 +146,7 @@ export class Call {
 
   /** Sends an answer that needs no more work. */
   answer(answer: Answer): void {
-    this.finish(undefined);
+    this.finish(undefined, answer.status);
     this.send(answer);
   }
 
@@ -187,7 +187,7 @@ export class Call {
   }
 
   /** Marks the call as answered and tells whoever wants to know. */
-  finish(error: unknown): void {
+  finish(error: unknown, status?: number): void {
     this.over = true;
     clearTimeout(this.timer);
     this.context?.end(error);
@@ -198,6 +198,7 @@ export class Call {
       values: this.values,
       responseHeader: this.context?.answerHeader,
       error,
+      status,
     });
   }
 

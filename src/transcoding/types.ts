@@ -105,6 +105,8 @@ export interface Outcome extends ErrorRequest {
   readonly response: NodeResponse;
   /** Undefined for a success. */
   readonly error: unknown;
+  /** Status of the success of a unary call: the rule's, or 304. */
+  readonly status: number | undefined;
 }
 
 /** Prints a message in another media type than JSON. */

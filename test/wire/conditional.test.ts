@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLog } from "../../src/platform/log.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
 
 let app: TestApp;
+const logged: { msg: string; status: number }[] = [];
 let token: string;
 let me: { user_uuid: string; org_uuid: string };
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ log: createLog({ level: "info", destination: { write: (line) => void logged.push(JSON.parse(line) as { msg: string; status: number }) } }) });
   token = await app.login();
   me = (await app.call("GET", "/api/auth/me", { token })).body;
 });
@@ -29,6 +31,13 @@ describe("what the client has already is not sent again", () => {
       }
     }
     for (const known of ['"other"', etag.replaceAll('"', ""), `"${etag.slice(1, -2)}"`, ""]) expect((await read(path, known)).status, known).toBe(200);
+  });
+
+  it("is logged as what was answered", async () => {
+    logged.length = 0;
+    await read("/.well-known/jwks.json", "*");
+    await read("/.well-known/jwks.json");
+    expect(logged.filter(({ msg }) => msg === "request").map(({ status }) => status)).toEqual([304, 200]);
   });
 
   it("is sent again once it has changed", async () => {
