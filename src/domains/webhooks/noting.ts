@@ -1,4 +1,5 @@
 import type { Database } from "../../platform/db/types.ts";
+import { withoutTrace } from "../../platform/tracing.ts";
 import * as queue from "./queue-store.ts";
 import type { AttemptRecord } from "./store.ts";
 
@@ -39,6 +40,6 @@ export function createNoting(database: Pick<Database, "prepared">) {
   return (deliveryId: string, attempt: AttemptRecord): Promise<boolean> =>
     new Promise((done, failed) => {
       waiting.push({ deliveryId, attempt, done, failed });
-      if (!busy) void work();
+      if (!busy) void withoutTrace(work);
     });
 }

@@ -84,7 +84,8 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
   function look(): void {
     if (stopped) return;
     again = true;
-    looking ??= lookWhileAsked().finally(() => {
+    // Whoever asks, in whatever trace: a look serves everybody.
+    looking ??= withoutTrace(lookWhileAsked).finally(() => {
       looking = undefined;
     });
   }
@@ -96,7 +97,7 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
       look();
     },
     /** Something is due: look now. */
-    nudge: () => withoutTrace(look),
+    nudge: look,
     /** Deliveries in flight. */
     running: () => work.size,
     /** Takes nothing more; resolves when what is in flight is done or `graceMs` are over. */
