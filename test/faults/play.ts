@@ -59,7 +59,8 @@ export async function play(options: PlayOptions): Promise<Played> {
       return `Temporal killed, away ${options.temporalAwayMs} ms`;
     };
     const round: readonly (() => Promise<string>)[] = [
-      ...[...new Set(options.roles)].flatMap((role) => [killed(role), temporalAway]),
+      ...[...new Set(options.roles)].map(killed),
+      temporalAway,
       async () => {
         const ms = await servers.stopPostgres(options.postgresAwayMs);
         readyMs = Math.max(readyMs, ms);
