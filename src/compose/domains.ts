@@ -94,7 +94,12 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
-  const administration = createAdministration({ database, clock, audit, announce, orgs, users, access, ending: sessions.ending, whenDeleted: [(...ended) => market().organizationEnds(...ended), (tx, orgUuid) => tell().organizationEnds(tx, orgUuid)] });
+  const administration = createAdministration({
+    database, clock, audit, announce, orgs, users, access,
+    ending: sessions.ending,
+    whenRemoved: (...removed) => market().memberLeaves(...removed),
+    whenDeleted: [(...ended) => market().organizationEnds(...ended), (tx, orgUuid) => tell().organizationEnds(tx, orgUuid)],
+  });
   const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};

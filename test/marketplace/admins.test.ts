@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
-import { founder, member, outcome } from "../support/people.ts";
+import { founder, invite, member, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { appPath, must, publish, refreshed } from "./stage.ts";
 
@@ -64,6 +64,11 @@ describe("app admin", () => {
     expect(await tries(appId, await refreshed(app, own))).toBe("404 app_not_found");
     const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })) as { data: { user_uuid: string }[] };
     expect(data.map(({ user_uuid: id }) => id)).toEqual([owner.userUuid]);
+    // Coming back does not bring the grant back.
+    const { token: invitation } = await invite(app, owner, someone.email);
+    const back = must(await app.call("POST", "/api/auth/invite/accept", { body: { token: invitation, password } }));
+    expect(await claimed(back.data.access_token as string)).toEqual([]);
+    expect((await grant(appId, someone.userUuid)).status).toBe(201);
   });
 
   it("granted twenty times at once is granted once", async () => {

@@ -32,6 +32,8 @@ export interface AdministrationDeps {
     ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void>;
     ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void>;
   };
+  /** What domains below do when a member is removed, in the transaction of that. */
+  whenRemoved: (tx: Tx, orgUuid: string, userUuid: string) => Promise<void>;
   /** What domains below do when an organization ends, in the transaction of that. */
   whenDeleted: readonly ((tx: Tx, orgUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
 }

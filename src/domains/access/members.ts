@@ -14,7 +14,7 @@ import * as store from "./member-store.ts";
 import type { MemberRow } from "./member-store.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
-export function createMembers({ database, clock, audit, announce, orgs, users, access, ending }: AdministrationDeps) {
+export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenRemoved }: AdministrationDeps) {
   /** One change at a time in an organization; the person is locked too, so that no session opens beside the change. */
   async function locked(tx: Tx, orgUuid: string, userUuid: string): Promise<MemberRow> {
     if ((await orgs.lock(tx, orgUuid)) === undefined) throw orgErrors.notFound();
@@ -31,6 +31,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     if (next === undefined) return member;
     await store.changeMembership(tx, org, member.user_uuid, next, dateOf(clock));
     if (next.status !== member.status) await ending.ofMember(tx, org, member.user_uuid, { caller, info, reason: `membership_${next.status}` });
+    if (next.status === "removed") await whenRemoved(tx, org, member.user_uuid);
     const after = await store.memberIn(tx, org, member.user_uuid);
     const type = next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
     const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };

@@ -49,6 +49,11 @@ export async function deleteGrant(tx: Tx, appId: string, userUuid: string): Prom
   return rows.length > 0;
 }
 
+/** Ends every grant of a person on apps of an organization. */
+export async function deleteGrantsOf(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
+  await tx.query("delete from app_admins g using apps a where a.app_id = g.app_id and a.org_uuid = $1 and g.user_uuid = $2", [orgUuid, userUuid]);
+}
+
 /** Grants of an app, oldest first. */
 export function grantsOf(database: Pick<Database, "prepared">, appId: string): Promise<GrantRow[]> {
   return database.prepared<GrantRow>("app-grants", "select grant_id, app_id, user_uuid, granted_by, created_at from app_admins where app_id = $1 order by created_at, grant_id", [appId]);

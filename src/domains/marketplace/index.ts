@@ -7,6 +7,7 @@ import { createInstalls } from "./installs.ts";
 import { createOrganizationEnd } from "./organization-end.ts";
 import { createProvisioning } from "./provisioning.ts";
 import { createWatch } from "./watch.ts";
+import { deleteGrantsOf } from "./admin-store.ts";
 import { activeAppSlugs, appClaims, factsOf, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
@@ -31,6 +32,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     activities: createInstallActivities(deps),
     /** What becomes of an organization's apps and installs when it is deleted. */
     organizationEnds: createOrganizationEnd(deps, installs),
+    /** Ends the grants of a member who is removed: coming back later does not bring them back. */
+    memberLeaves: deleteGrantsOf,
     /** Slugs of an organization's active installs, for entitlements. */
     activeAppSlugs,
     /** What tokens say of apps: those installed, those administered by a grant, those published, which owners administer without. */
