@@ -5,6 +5,9 @@ import type { RatioRow, Side } from "./row.ts";
 const small = 1_000;
 const large = 100_000;
 
+/** Apps about lighthouses, as many at either size: two pages full. */
+const special = 40;
+
 /** Some 2,000 words that can be spoken; a text takes the first of them far more often than the last, as people do. */
 const seed = (count: number): string => `
   create temporary table words as
@@ -14,7 +17,8 @@ const seed = (count: number): string => `
          unnest(array['a','o','um','is','ex','ar','in','ot','us','el','ya','on','ic']) c;
   create unique index on words (n);
   create temporary table texts as
-    select i, (select string_agg(w.word, ' ') from generate_series(1, 12) k join words w on w.n = 1 + floor(2000 * power(abs(sin(i * 12.9898 + k * 78.233)) , 3))::int) as description
+    select i, (select string_agg(w.word, ' ') from generate_series(1, 12) k join words w on w.n = 1 + floor(2000 * power(abs(sin(i * 12.9898 + k * 78.233)) , 3))::int)
+        || case when i % ${count / special} = 0 then ' lighthouse' else '' end as description
     from generate_series(1, ${count}) i;
   insert into app_slugs (slug) select 'app-' || i from texts;
   insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans, provision_webhook, webhook_secret, status, created_by, key_id, published_at, created_at, updated_at)
@@ -51,11 +55,14 @@ function row(name: string, what: string, query: string): RatioRow {
   };
 }
 
-/** Typical looks into the catalogue; the words occur in the same share of the apps at either size. */
+/**
+ * Typical looks into the catalogue; a search finds the same apps at either size. What finds more takes longer, as all of
+ * it is counted and ranked: a beginning that 6,000 of 100 thousand apps have takes some 20 ms.
+ */
 export const browse: readonly RatioRow[] = [
   row("all", "browsing without a search", ""),
   row("page", "page 50 without a search", "page=50"),
   row("name", "searching one app by its name", "q=000321"),
-  row("word", "searching a word of 1 app in 250", "q=zatanar"),
-  row("prefix", "searching the beginning of a word, 1 app in 30", "q=zatan"),
+  row("word", "searching a word of 40 apps", "q=lighthouse"),
+  row("prefix", "searching the beginning of a word of 40 apps", "q=lighth"),
 ];
