@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
 import { info, openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
-import { ending, endings, enrolled, eventsOf, somebody, wrongCode } from "./support.ts";
+import { ending, endings, enrolled, eventsOf, somebody, wrongCode } from "../mfa/support.ts";
 
 let identity: Identity;
 beforeAll(async () => {

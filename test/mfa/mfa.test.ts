@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { codeAt, wrongCode } from "./support.ts";
@@ -146,63 +143,5 @@ describe("POST /api/auth/mfa/totp/challenge", () => {
     const blocked = await second.call("POST", path, { body: { mfa_token: last.mfa_token, code: codeAt(secret, app.clock.now()) } });
     expect(refused(blocked)).toBe("429 too_many_attempts");
     expect(blocked.headers.get("retry-after")).toBe("2");
-  });
-});
-
-describe("step-up", () => {
-  it("opens what demands elevation, over REST and Connect, on every instance", async () => {
-    const { token, org, password } = await somebody();
-    const revokeOthers = (bearer: string, instance = app) => instance.call("DELETE", `/api/organizations/${org}/session-inventory`, { token: bearer, body: { exclude_current: true } });
-    expect(refused(await revokeOthers(token))).toBe("403 step_up_required");
-    const issued = await post("/api/auth/step-up/challenge", { method: "password" }, token);
-    expect(issued.status).toBe(200);
-    expect(Object.keys(issued.body).sort()).toEqual(["challenge_id", "expires_at", "method"]);
-    const { challenge_id } = issued.body;
-    const verified = await post("/api/auth/step-up/verify", { challenge_id, password }, token);
-    expect(verified.body).toEqual({ elevated_token: expect.any(String) as string, expires_in: 900 });
-    expect(verified.headers.get("cache-control")).toBe("no-store");
-    expect((await get("/api/auth/step-up/status", token)).body).toEqual({ elevated: false, expires_at: null });
-    const { elevated_token: elevated } = verified.body;
-    expect((await get("/api/auth/step-up/status", elevated)).body).toEqual({ elevated: true, expires_at: expect.any(String) as string });
-    expect((await revokeOthers(elevated, second)).body).toEqual({ revoked: 0 });
-    const client = createClient(StepUpService, createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" }));
-    const headers = { authorization: `Bearer ${token}` };
-    await expect(client.verifyChallenge({ challengeId: challenge_id, password }, { headers })).rejects.toThrow(/answered already/u);
-    expect(await client.getStepUpStatus({}, { headers })).toMatchObject({ elevated: false });
-  });
-
-  it("names every fault as the table does", async () => {
-    const { token, password } = await somebody();
-    const challenge = (method: unknown) => post("/api/auth/step-up/challenge", { method }, token);
-    const verify = (body: object) => post("/api/auth/step-up/verify", body, token);
-    for (const method of [undefined, "", "sms", "totp"]) {
-      const answer = await challenge(method);
-      expect(refused(answer)).toBe("400 bad_request");
-      expect(answer.body.errors).toMatchObject([{ field: "method" }]);
-    }
-    const { challenge_id } = (await challenge("password")).body;
-    for (const body of [{}, { challenge_id }, { challenge_id: "x", password }, { challenge_id, code: "1" }]) expect(refused(await verify(body))).toBe("400 bad_request");
-    expect(refused(await verify({ challenge_id: "00000000-0000-4000-8000-000000000000", password }))).toBe("404 not_found");
-    expect(refused(await verify({ challenge_id, password: "wrong" }))).toBe("400 invalid_code");
-    expect((await verify({ challenge_id, password })).status).toBe(200);
-    expect(refused(await verify({ challenge_id, password }))).toBe("410 challenge_gone");
-    const late = (await challenge("password")).body;
-    app.clock.advance(300_000);
-    expect(refused(await verify({ challenge_id: late.challenge_id, password }))).toBe("400 expired_challenge");
-    const present = (await challenge("password")).body;
-    for (let at = 0; at < 5; at++) expect(refused(await verify({ challenge_id: present.challenge_id, password: "wrong" }))).toBe("400 invalid_code");
-    const locked = await verify({ challenge_id: present.challenge_id, password });
-    expect(refused(locked)).toBe("429 too_many_attempts");
-    expect(locked.headers.get("retry-after")).toBe("300");
-    expect(refused(await challenge("password"))).toBe("429 too_many_attempts");
-    expect(refused(await app.call("POST", "/api/auth/step-up/challenge", { body: { method: "password" } }))).toBe("401 unauthorized");
-  });
-
-  it("honours an Idempotency-Key for the challenge", async () => {
-    const { token } = await somebody();
-    const options = { token, body: { method: "password" }, headers: { "idempotency-key": "once" } };
-    const [first, again] = [await app.call("POST", "/api/auth/step-up/challenge", options), await app.call("POST", "/api/auth/step-up/challenge", options)];
-    expect(again.body).toEqual(first.body);
-    expect(again.headers.get("idempotent-replayed")).toBe("true");
   });
 });
