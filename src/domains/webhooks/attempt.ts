@@ -5,13 +5,11 @@ import { signDelivery } from "../../platform/outgoing/signature.ts";
 import { handleTraced } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
-import { WEBHOOK_RETRY } from "./events.ts";
 import type { Announcement } from "./events.ts";
+import { createFailing, wake } from "./failing.ts";
 import { createNoting } from "./noting.ts";
 import * as queue from "./queue-store.ts";
 import type { TakenDelivery } from "./queue-store.ts";
-import { GIVE_UP_MS, nextWait } from "./rules.ts";
-import * as store from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
 
 /** Characters of an answer that are kept. */
@@ -26,8 +24,9 @@ interface Outcome {
 
 /** One attempt to deliver, and what follows from it. */
 export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Announcement) => Promise<void>) {
-  const { database, clock, random, log, sealer, outgoing, config } = deps;
+  const { database, clock, log, sealer, outgoing, config } = deps;
   const noteSuccess = createNoting(database);
+  const noteFailure = createFailing(deps, announce);
 
   function secretsOf(delivery: TakenDelivery): string[] {
     const context = secretContext(delivery.webhook_id);
@@ -63,31 +62,6 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
     });
   }
 
-  const wake = (tx: Tx, webhookId: string): Promise<void> => tx.emit({ topic: WEBHOOK_RETRY, payload: { webhook_id: webhookId } });
-
-  async function failed(delivery: TakenDelivery, outcome: Outcome): Promise<void> {
-    await database.transaction(async (tx) => {
-      const webhook = await store.lockWebhook(tx, delivery.webhook_id);
-      const tries = await queue.openTries(tx, delivery.delivery_id);
-      if (webhook === null || tries === undefined) return;
-      const at = dateOf(clock);
-      webhook.failingSince ??= at;
-      // Off, or its organization gone: what is open now is the last word, said once.
-      const isOff = webhook.status === "disabled";
-      const wait = isOff ? undefined : nextWait(config.schedule, tries + 1, outcome.retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
-      await queue.markAttemptFailed(tx, delivery.delivery_id, outcome.record, wait === undefined ? null : dateOf(clock, wait));
-      if (isOff) return;
-      if (outcome.gone || at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS) {
-        webhook.disable(at);
-        await tx.em.flush();
-        await store.failOpen(tx, webhook.webhookId);
-        await announce(tx, { type: "webhook.disabled", orgUuid: webhook.orgUuid, data: { webhook_id: webhook.webhookId, url: webhook.url, reason: outcome.gone ? "gone" : "failing" } });
-      } else if (wait !== undefined) {
-        await wake(tx, webhook.webhookId);
-      }
-    });
-  }
-
   return {
     /**
      * Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease
@@ -98,7 +72,7 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
         return await handleTraced("webhook delivery", delivery.traceparent, async () => {
           const outcome = await post(delivery);
           answered(outcome.ok);
-          await (outcome.ok ? succeeded(delivery, outcome.record) : failed(delivery, outcome));
+          await (outcome.ok ? succeeded(delivery, outcome.record) : noteFailure(delivery.webhook_id, { deliveryId: delivery.delivery_id, ...outcome }));
           return outcome.ok;
         });
       } catch (error) {

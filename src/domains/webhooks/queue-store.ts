@@ -99,19 +99,21 @@ export async function clearFailing(tx: Tx, webhookId: string, now: Date): Promis
   return rows.length > 0;
 }
 
-/** Tries so far of a delivery that is still open, its row locked; undefined when it is not. */
-export async function openTries(tx: Tx, deliveryId: string): Promise<number | undefined> {
-  const rows = await tx.query<{ tries: number }>("select tries from webhook_deliveries where delivery_id = $1 and status = 'pending' for update", [deliveryId]);
-  return rows[0]?.tries;
+/** Tries so far of those deliveries that are still open, their rows locked. */
+export async function openTries(tx: Tx, deliveryIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await tx.query<{ delivery_id: string; tries: number }>(
+    "select delivery_id, tries from webhook_deliveries where delivery_id = any($1::uuid[]) and status = 'pending' order by delivery_id for update", [deliveryIds],
+  );
+  return new Map(rows.map((row) => [row.delivery_id, row.tries]));
 }
 
-/** Notes a failed attempt; `nextAt` null ends the delivery. */
-export async function markAttemptFailed(tx: Tx, deliveryId: string, attempt: AttemptRecord, nextAt: Date | null): Promise<void> {
+/** Notes failed attempts; `nextAt` null ends a delivery. */
+export async function markAttemptsFailed(tx: Tx, failed: readonly { deliveryId: string; attempt: AttemptRecord; nextAt: Date | null }[]): Promise<void> {
   await tx.query(
-    `update webhook_deliveries set attempts = attempts || $2::jsonb, tries = tries + 1, queue = 'retry', next_attempt_at = $3,
-       status = case when $3::timestamptz is null then 'failed' else 'pending' end
-     where delivery_id = $1`,
-    [deliveryId, JSON.stringify(attempt), nextAt],
+    `update webhook_deliveries d set attempts = d.attempts || f.attempt, tries = d.tries + 1, queue = 'retry', next_attempt_at = f.next_at,
+       status = case when f.next_at is null then 'failed' else 'pending' end
+     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, next_at timestamptz) where d.delivery_id = f.delivery_id`,
+    [JSON.stringify(failed.map(({ deliveryId, attempt, nextAt }) => ({ delivery_id: deliveryId, attempt, next_at: nextAt })))],
   );
 }
 
