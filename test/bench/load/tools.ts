@@ -21,7 +21,8 @@ export function toolFor(job: LoadJob): ((job: LoadJob) => Promise<LoadResult>) |
 }
 
 async function runWrk(job: LoadJob): Promise<LoadResult> {
-  const args = ["-t1", `-c${job.connections}`, `-d${wholeSeconds(job)}s`, "-s", script, `http://127.0.0.1:${job.port}`, "--", job.file ?? ""];
+  // An answer that is late is no failure: it shows in the latencies.
+  const args = ["-t1", "--timeout", "30s", `-c${job.connections}`, `-d${wholeSeconds(job)}s`, "-s", script, `http://127.0.0.1:${job.port}`, "--", job.file ?? ""];
   const { stdout } = await run(...pinned(loadCore, "wrk", args));
   const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk gave no result: ${stdout}`);
