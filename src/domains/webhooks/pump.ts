@@ -2,67 +2,35 @@ import { dateOf } from "../../platform/clock.ts";
 import { withoutTrace } from "../../platform/tracing.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
+import { createPace } from "./pace.ts";
 import * as queue from "./queue-store.ts";
 import type { TakenDelivery } from "./queue-store.ts";
 import { ATTEMPT_SLACK_MS } from "./rules.ts";
 
-/**
- * First attempts at once, over all endpoints and for one. An endpoint begins with one, gets one more with every success
- * and falls back to one with a failure: those that never answer hold a place each, and no more.
- */
+/** First attempts at once that are not met with silence, and in all. */
 const CONCURRENCY = 256;
-const PER_ENDPOINT = 16;
-/** Endpoints whose pace is remembered. */
-const REMEMBERED = 256;
+const MOST = 1_000;
 const POLL_MS = 1_000;
 
 /** Makes first attempts: at every nudge, and every second as the safety net. */
 export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" | "config">, { attempt }: Attempt) {
   const { database, clock, log, config } = deps;
-  /** Posts in flight by endpoint. */
-  const running = new Map<string, number>();
-  /** How many at once an endpoint has earned, where that is more than one. */
-  const pace = new Map<string, number>();
+  const pace = createPace();
   const work = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let again = false;
   let looking: Promise<void> | undefined;
   let stopped = true;
 
-  /** Remembers how many at once an endpoint has earned; those heard of longest ago are forgotten first. */
-  function learn(webhookId: string, ok: boolean): void {
-    const next = ok ? Math.min((pace.get(webhookId) ?? 1) + 1, PER_ENDPOINT) : 1;
-    pace.delete(webhookId);
-    if (next > 1) pace.set(webhookId, next);
-    if (pace.size > REMEMBERED) pace.delete(pace.keys().next().value ?? "");
-  }
-
-  /** What each endpoint of which something is known may begin now; every other may begin one. */
-  function allowances(): Map<string, number> {
-    const known = new Set([...pace.keys(), ...running.keys()]);
-    return new Map([...known].map((webhookId) => [webhookId, (pace.get(webhookId) ?? 1) - (running.get(webhookId) ?? 0)]));
-  }
-
-  function answered(webhookId: string, ok: boolean): void {
-    const left = (running.get(webhookId) ?? 1) - 1;
-    learn(webhookId, ok);
-    if (left === 0) running.delete(webhookId);
-    else running.set(webhookId, left);
-    look();
-  }
-
   function begin(delivery: TakenDelivery): void {
-    const { webhook_id: webhookId } = delivery;
-    running.set(webhookId, (running.get(webhookId) ?? 0) + 1);
-    let isAnswered = false;
-    const free = (ok: boolean): void => {
-      if (!isAnswered) answered(webhookId, ok);
-      isAnswered = true;
-    };
-    const done = attempt(delivery, free).then((ok) => {
-      free(ok);
-      work.delete(done);
+    const post = pace.begin(delivery.webhook_id);
+    const answered = (ok: boolean): void => {
+      pace.answered(post, ok);
       look();
+    };
+    const done = attempt(delivery, answered).then((ok) => {
+      work.delete(done);
+      answered(ok);
     });
     work.add(done);
   }
@@ -70,10 +38,10 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
   async function lookWhileAsked(): Promise<void> {
     while (again && !stopped) {
       again = false;
-      const free = CONCURRENCY - work.size;
+      const free = Math.min(CONCURRENCY + pace.silent(), MOST) - work.size;
       if (free <= 0) return;
       try {
-        const taken = await queue.takeFirst(database, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), free, allowances());
+        const taken = await queue.takeFirst(database, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), free, pace.allowances());
         taken.forEach(begin);
       } catch (error) {
         log.debug({ err: error }, "due deliveries could not be read; tried again at the next poll");
