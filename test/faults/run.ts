@@ -13,7 +13,7 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
   postgres-away    PostgreSQL stopped, then held still, for 10 s each: every request is answered 503 with Retry-After within
                    10 s, ready within 5 s of its return, by the same process
   dead-endpoints   50 endpoints beside a good one that answer, and then hang or break connections: p50 and p99 from commit to
-                   delivery of the good one's events in both cases; the dead ones may add 250 ms
+                   delivery of the good one's events in both cases; the dead ones may add 750 ms
   temporal-away    Temporal killed: installs are answered 202, first attempts go on, /readyz stays 200 and says so. 10,000
                    first attempts that failed (one outbox message each, for the retry workflows of 50 endpoints) and 200
                    installs wait for it, and all have come to their end within 60 s of its return
