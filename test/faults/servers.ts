@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -101,6 +102,7 @@ export async function startServers(roles: readonly Role[] = ["all"], settings: R
         // It is gone already.
       }
     }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   process.once("exit", abandon);
 
