@@ -5,7 +5,7 @@ import { createAnnounce } from "./announce.ts";
 import { createAttempt } from "./attempt.ts";
 import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
-import { WEBHOOK_RETRY } from "./events.ts";
+import { wake } from "./failing.ts";
 import { createPump } from "./pump.ts";
 import { purgeEnded, purgeEvents } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
@@ -14,7 +14,7 @@ import { endWebhooksOf } from "./store.ts";
 
 export type { WebhookDeps } from "./deps.ts";
 export { webhookEntities } from "./entities.ts";
-export { WEBHOOK_RETRY };
+export { WEBHOOK_RETRY } from "./events.ts";
 export type { Announcement, WebhookEventType, WebhookRetry } from "./events.ts";
 export { openDeliveries } from "./queue-store.ts";
 export type { OpenEndpoint } from "./queue-store.ts";
@@ -30,7 +30,7 @@ export function createWebhooks(deps: WebhookDeps) {
     announce,
     /** Ends the webhooks of an organization that is deleted, in the transaction of that: last, so that nothing is told after it. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
-      for (const webhookId of await endWebhooksOf(tx, orgUuid, dateOf(deps.clock))) await tx.emit({ topic: WEBHOOK_RETRY, payload: { webhook_id: webhookId } });
+      for (const webhookId of await endWebhooksOf(tx, orgUuid, dateOf(deps.clock))) await wake(tx, webhookId);
     },
     registration,
     deliveries: createDeliveries(deps, registration),

@@ -2,6 +2,7 @@ import { auditLogs } from "../scale.ts";
 import type { ReadLog } from "../scale.ts";
 import type { Service } from "../service.ts";
 import type { Stage } from "../stage.ts";
+import { p50Side } from "./latency.ts";
 import type { RatioRow, Side } from "./row.ts";
 
 const limit = 20;
@@ -57,12 +58,5 @@ async function side(stage: Stage, name: string, { auth, filter }: List, service:
   const page = (await answer.json()) as { data?: unknown[]; total?: number };
   if (answer.status !== 200 || page.data?.length !== limit) throw new Error(`GET ${path} answered ${answer.status}: ${JSON.stringify(page).slice(0, 300)}`);
   stage.log(`  ${name}: ${page.total?.toLocaleString("en")} of them in the list`);
-  const file = stage.requests(service.readers.map((token) => ({ method: "GET", path, headers: { authorization: `Bearer ${token}` } })));
-  return {
-    name,
-    async measure(seconds) {
-      const sample = await stage.load({ protocol: "http1", port: service.port, connections: 1, file, seconds, tools: false }, service.pid);
-      return { ...sample, value: sample.p50 ?? Number.NaN };
-    },
-  };
+  return p50Side(stage, name, service, path, service.readers);
 }

@@ -1,5 +1,6 @@
 import { runSql } from "../../support/postgres.ts";
 import type { Stage } from "../stage.ts";
+import { p50Side } from "./latency.ts";
 import type { RatioRow, Side } from "./row.ts";
 
 const small = 1_000;
@@ -33,14 +34,7 @@ async function catalogue(stage: Stage, apps: number, query: string): Promise<Sid
   const service = await stage.keptService(`catalogue_${apps}`, { crowd: { people: 1, sessions: 1 } });
   if (!seeded.has(service.databaseUrl)) await runSql(service.databaseUrl, seed(apps));
   seeded.add(service.databaseUrl);
-  const file = stage.requests([{ method: "GET", path: `/api/marketplace?${query}`, headers: { authorization: `Bearer ${service.tokens[0]}` } }]);
-  return {
-    name: `${apps} apps`,
-    async measure(seconds) {
-      const sample = await stage.load({ protocol: "http1", port: service.port, connections: 1, file, seconds, tools: false }, service.pid);
-      return { ...sample, value: sample.p50 ?? Number.NaN };
-    },
-  };
+  return p50Side(stage, `${apps} apps`, service, `/api/marketplace?${query}`, service.tokens.slice(0, 1));
 }
 
 function row(name: string, what: string, query: string): RatioRow {

@@ -1,8 +1,6 @@
 import { organizations } from "../scale.ts";
-import type { Crowded } from "../scale.ts";
-import type { Service } from "../service.ts";
-import type { Stage } from "../stage.ts";
-import type { RatioRow, Side } from "./row.ts";
+import { p50Side } from "./latency.ts";
+import type { RatioRow } from "./row.ts";
 
 const reads = [
   { name: "users-list", title: "users list", path: "/api/users?limit=20" },
@@ -22,17 +20,6 @@ export const peopleReads: readonly RatioRow[] = reads.map(({ name, title, path }
   at: "most",
   async sides(stage) {
     const { small, large } = await organizations(stage);
-    return [side(stage, "a million people", path, large), side(stage, "10 thousand people", path, small)];
+    return [p50Side(stage, "a million people", large, path, large.readers), p50Side(stage, "10 thousand people", small, path, small.readers)];
   },
 }));
-
-function side(stage: Stage, name: string, path: string, service: Service & Crowded): Side {
-  const file = stage.requests(service.readers.map((token) => ({ method: "GET", path, headers: { authorization: `Bearer ${token}` } })));
-  return {
-    name,
-    async measure(seconds) {
-      const sample = await stage.load({ protocol: "http1", port: service.port, connections: 1, file, seconds, tools: false }, service.pid);
-      return { ...sample, value: sample.p50 ?? Number.NaN };
-    },
-  };
-}
