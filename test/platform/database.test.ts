@@ -110,6 +110,31 @@ describe("transaction", () => {
     });
     expect(tries).toBe(2);
   });
+
+  test("whose statement failed is not taken for committed, though the work says nothing of it", async () => {
+    const committed: string[] = [];
+    const hushed = database.transaction(async (tx) => {
+      tx.afterCommit(() => committed.push("hushed"));
+      await tx.query("insert into notes (id, text) values (31, 'kept?')");
+      await tx.query("insert into notes (id, text) values (31, 'twice')").catch(() => undefined);
+    });
+    await expect(hushed).rejects.toThrow("rolled back");
+    const together = database.transaction((tx) => Promise.all(["b", "a", "b"].map((text, i) => tx.query("insert into notes (id, text) values ($1, $2)", [32 + i, `together ${text}`]))));
+    expect(violatedConstraint(await together.catch((error: unknown) => error))).toBe("notes_text");
+    expect(await database.read((em) => em.count(Note, { id: { $gt: 30 } }))).toBe(0);
+    expect(committed).toEqual([]);
+  });
+
+  test("that is over takes no statement, and its connection serves the next one", async () => {
+    const kept = await database.transaction((tx) => Promise.resolve(tx));
+    await expect(kept.query("select 1")).rejects.toThrow("over");
+    expect(() => kept.em).toThrow("over");
+    const entities = await database.transaction((tx) => Promise.resolve(tx.em));
+    expect(entities.isInTransaction()).toBe(false);
+    for (let i = 0; i < 30; i++) await expect(database.transaction((tx) => tx.query("select no_such_column"))).rejects.toThrow("no_such_column");
+    expect(await database.transaction((tx) => tx.query("select 1 as one"))).toEqual([{ one: 1 }]);
+    expect(database.pools().transactions).toMatchObject({ waiting: 0, total: database.pools().transactions.idle });
+  });
 });
 
 describe("the restricted role", () => {

@@ -1,9 +1,9 @@
-import { PostgresDialect, PostgresDriver } from "kysely";
+import { Kysely, PostgresDialect, PostgresDriver } from "kysely";
 import type { DatabaseConnection, Driver, TransactionSettings } from "kysely";
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 /**
- * Kysely's controlled transactions, which MikroORM runs on, keep their connection for ever when BEGIN or ROLLBACK fails
+ * Kysely's controlled transactions, which MikroORM's own run on, keep their connection for ever when BEGIN or ROLLBACK fails
  * (kysely issue 1990): every outage would cost the pool some of its places.
  */
 class ReleasingDriver extends PostgresDriver {
@@ -34,4 +34,10 @@ export class PoolDialect extends PostgresDialect {
   override createDriver(): Driver {
     return new ReleasingDriver({ pool: this.#pool });
   }
+}
+
+/** MikroORM's way to one connection, which somebody else has taken, runs a transaction on, and gives back. */
+export function connectionOf(client: PoolClient): Kysely<unknown> {
+  const borrowed = Object.create(client, { release: { value: () => undefined } }) as PoolClient;
+  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: () => Promise.resolve(borrowed), end: () => Promise.resolve(), options: {} } }) });
 }

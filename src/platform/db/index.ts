@@ -83,7 +83,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   const counts = (pool: typeof main) => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount });
   return {
     prepared,
-    transaction: createTransaction({ orm, clock: options.clock, log, nudge: () => listeners.forEach((listener) => listener()) }),
+    transaction: createTransaction({ orm, pool: main, clock: options.clock, log, nudge: () => listeners.forEach((listener) => listener()) }),
     async read(work) {
       try {
         return await work(orm.em.fork({ useContext: false }));

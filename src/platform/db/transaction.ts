@@ -1,9 +1,9 @@
-import { CompiledQuery } from "kysely";
-import type { ControlledTransaction } from "kysely";
 import { FlushMode } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
+import type { Pool, PoolClient } from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { connectionOf } from "./dialect.ts";
 import { isRetryable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
@@ -13,16 +13,23 @@ const attempts = 3;
 
 export interface TransactionDeps {
   orm: MikroORM;
+  /** Where connections for transactions come from. */
+  pool: Pool;
   clock: Clock;
   log: Log;
   /** Called after a commit that wrote outbox rows. */
   nudge: () => void;
 }
 
-/** What a transaction gathers besides its rows. */
-interface Gathered {
+/** A transaction from the side of whoever ends it, and what it gathered besides its rows. */
+interface Open {
+  tx: Tx;
   messages: OutboxMessage[];
   actions: (() => void)[];
+  /** Writes what entities have changed. */
+  flush(): Promise<void>;
+  /** Refuses every further statement. */
+  close(): void;
 }
 
 /** Makes `Database.transaction`; its contract is described there. */
@@ -40,32 +47,49 @@ export function createTransaction(deps: TransactionDeps) {
 }
 
 async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T> {
-  const em = deps.orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
-  const gathered: Gathered = { messages: [], actions: [] };
   onBehalf?.signal?.throwIfAborted();
-  await em.begin();
+  const client = await deps.pool.connect();
+  const open = openOn(client, deps.orm);
   let result: T;
   try {
-    const tx = createTx(em, gathered);
-    result = await work(tx);
-    await em.flush();
-    if (gathered.messages.length > 0) await insertOutbox(tx, deps.clock, gathered.messages);
-    await onBehalf?.effect?.commit(tx);
+    await client.query("begin");
+    result = await work(open.tx);
+    await open.flush();
+    if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
+    await onBehalf?.effect?.commit(open.tx);
     onBehalf?.signal?.throwIfAborted();
-    await em.commit();
+    open.close();
+    await commit(client);
   } catch (error) {
-    // A rollback that fails has lost its connection, and with it the transaction.
-    await em.rollback().catch((cause: unknown) => deps.log.debug({ err: cause }, "rollback failed"));
+    open.close();
+    await rollback(client, deps.log);
     throw error;
   }
-  if (tracing()) withoutTrace(() => afterwards(deps, gathered));
-  else afterwards(deps, gathered);
+  client.release();
+  if (tracing()) withoutTrace(() => afterwards(deps, open));
+  else afterwards(deps, open);
   return result;
 }
 
-function afterwards(deps: TransactionDeps, gathered: Gathered): void {
-  const actions = gathered.messages.length > 0 ? [...gathered.actions, deps.nudge] : gathered.actions;
-  for (const action of actions) {
+/** PostgreSQL answers COMMIT of a transaction in which a statement failed with a ROLLBACK and no error. */
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query("commit");
+  if (command !== "COMMIT") throw new Error("the transaction was rolled back: a statement in it had failed");
+}
+
+/** Gives the connection back. One that cannot roll back has been lost, and the transaction with it. */
+async function rollback(client: PoolClient, log: Log): Promise<void> {
+  try {
+    await client.query("rollback");
+    client.release();
+  } catch (error) {
+    log.debug({ err: error }, "rollback failed");
+    client.release(true);
+  }
+}
+
+function afterwards(deps: TransactionDeps, { messages, actions }: Open): void {
+  for (const action of messages.length > 0 ? [...actions, deps.nudge] : actions) {
     try {
       action();
     } catch (error) {
@@ -74,21 +98,44 @@ function afterwards(deps: TransactionDeps, gathered: Gathered): void {
   }
 }
 
-function createTx(em: EntityManager, gathered: Gathered): Tx {
-  return {
-    em,
+/** A transaction on a connection. Most need no entities, so the unit of work is made when it is asked for. */
+function openOn(client: PoolClient, orm: MikroORM): Open {
+  const messages: OutboxMessage[] = [];
+  const actions: (() => void)[] = [];
+  let em: EntityManager | undefined;
+  let over = false;
+  const tx: Tx = {
+    get em(): EntityManager {
+      if (em !== undefined) return em;
+      demand(!over);
+      em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
+      em.setTransactionContext(connectionOf(client));
+      return em;
+    },
     async query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
-      const connection = em.getTransactionContext<ControlledTransaction<unknown>>();
-      if (connection === undefined) throw new Error("this transaction is over");
-      const answer = await connection.executeQuery<R>(CompiledQuery.raw(sql, [...params]));
-      return answer.rows;
+      demand(!over);
+      return (await client.query<R>(sql, params as unknown[])).rows;
     },
     async emit(message): Promise<void> {
-      gathered.messages.push(message);
+      messages.push(message);
       return Promise.resolve();
     },
     afterCommit(action): void {
-      gathered.actions.push(action);
+      actions.push(action);
     },
   };
+  return {
+    tx,
+    messages,
+    actions,
+    flush: async () => em?.flush(),
+    close(): void {
+      over = true;
+      em?.resetTransactionContext();
+    },
+  };
+}
+
+function demand(open: boolean): asserts open {
+  if (!open) throw new Error("this transaction is over");
 }

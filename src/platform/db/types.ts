@@ -13,9 +13,12 @@ export interface OutboxMessage {
 
 /** One transaction. Passed explicitly, never ambient, not nested. */
 export interface Tx {
-  /** MikroORM's unit of work, flushed once when the callback is done. */
+  /** MikroORM's unit of work, made when it is first asked for and flushed once when the callback is done. */
   readonly em: EntityManager;
-  /** Plain SQL in this transaction, `$1` parameters, snake_case columns as they are. Flush entities first if it must see them. */
+  /**
+   * Plain SQL in this transaction, `$1` parameters, snake_case columns as they are. Flush entities first if it must see them.
+   * Statements sent without waiting for one another travel together and run in the order they were sent in.
+   */
   query<R extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<R[]>;
   /** Writes an outbox row in this transaction; the dispatcher is nudged after commit. */
   emit(message: OutboxMessage): Promise<void>;
