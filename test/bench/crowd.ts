@@ -50,6 +50,8 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
     );
     if (count > batch) log?.(`  ${to.toLocaleString("en")} of ${count.toLocaleString("en")} people`);
   }
+  // Plans of statements that were prepared when there were few people would stay till the database looks by itself, within a minute.
+  await runSql(service.databaseUrl, "analyze people, memberships");
 }
 
 /** The first of a crowd. */
