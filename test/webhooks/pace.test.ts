@@ -15,8 +15,8 @@ it("an endpoint begins with one post at a time, earns more by answering and lose
   expect(free("a")).toBe(0);
   pace.answered(first, true);
   expect(free("a")).toBe(2);
-  for (let nth = 0; nth < 30; nth++) pace.answered(pace.begin("a"), true);
-  expect(free("a")).toBe(16);
+  for (let nth = 0; nth < 40; nth++) pace.answered(pace.begin("a"), true);
+  expect(free("a")).toBe(32);
   const slow = pace.begin("a");
   pace.answered(slow, false);
   pace.answered(slow, true);
@@ -25,9 +25,9 @@ it("an endpoint begins with one post at a time, earns more by answering and lose
 
 it("an endpoint that falls silent gets one at a time beside what it keeps waiting, and four in all, until it answers", () => {
   const { pace, free, wait } = paced();
-  for (let nth = 0; nth < 30; nth++) pace.answered(pace.begin("a"), true);
+  for (let nth = 0; nth < 40; nth++) pace.answered(pace.begin("a"), true);
   const posts = [pace.begin("a")];
-  expect([free("a"), pace.silent()]).toEqual([15, 0]);
+  expect([free("a"), pace.silent()]).toEqual([31, 0]);
   for (const more of [2, 3, 4]) {
     wait(600);
     expect([free("a"), pace.silent()]).toEqual([1, more - 1]);
@@ -41,7 +41,7 @@ it("an endpoint that falls silent gets one at a time beside what it keeps waitin
   wait(600);
   expect(free("b")).toBe(0);
   posts.forEach((post) => pace.answered(post, true));
-  expect([free("a"), pace.silent()]).toEqual([16, 1]);
+  expect([free("a"), pace.silent()]).toEqual([32, 1]);
 });
 
 it("what endpoints have earned is kept for those heard of last", () => {

@@ -1,5 +1,5 @@
 /** Posts at once for an endpoint that answers, and for one that has left any unanswered for long. */
-const PER_ENDPOINT = 16;
+const PER_ENDPOINT = 32;
 const PER_SILENT_ENDPOINT = 4;
 /** A post that is unanswered for longer, milliseconds, is silence. */
 const SILENT_MS = 500;

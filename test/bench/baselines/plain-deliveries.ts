@@ -6,7 +6,7 @@ import pg from "pg";
 import { Agent } from "undici";
 import { cpuSeconds } from "../processes.ts";
 
-const atOnce = 16;
+const atOnce = 32;
 const batch = 500;
 const receiver = new URL(process.env["RECEIVER"] ?? "");
 const pool = new pg.Pool({ connectionString: process.env["DATABASE"], max: 10 });
