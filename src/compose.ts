@@ -27,10 +27,11 @@ import { createMailbox } from "./platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "./platform/outgoing/post.ts";
 import { whileUnavailable } from "./platform/patience.ts";
 import { createTemporalClient } from "./platform/temporal/client.ts";
-import type { TemporalClient } from "./platform/temporal/client.ts";
+import type { StartWorkflow, TemporalClient } from "./platform/temporal/client.ts";
 import { tlsOptions } from "./platform/temporal/connection.ts";
 import type { Server } from "./server/index.ts";
 import { createDispatcher } from "./worker/dispatcher.ts";
+import { createReviving } from "./worker/reviving.ts";
 import { createTidying } from "./worker/tidying.ts";
 import type { TopicHandler } from "./worker/dispatcher.ts";
 import { createTemporalWorker } from "./worker/worker.ts";
@@ -49,30 +50,32 @@ export const entities = [Organization, Person, ...marketplaceEntities, ...webhoo
 /** Waits between tries to reach Temporal, milliseconds. */
 const workflowRetry: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
 
+const workflow = (workflowType: string, workflowId: string, id: string): StartWorkflow => ({ workflowType, workflowId, taskQueue: TASK_QUEUE, args: [id] });
+const installWorkflow = (id: string): StartWorkflow => workflow("driveInstall", `install/${id}`, id);
+const keyWorkflow = (id: string): StartWorkflow => workflow("rotateKey", `key-rotation/${id}`, id);
+const retryWorkflow = (id: string): StartWorkflow => workflow("retryDeliveries", `webhook-retries/${id}`, id);
+
 /** Topics of the outbox and who takes them. */
 function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: Record<string, unknown>) => Promise<void>): Record<string, TopicHandler> {
   return {
     [MAIL_SEND]: { handle: sendMail, retry: mailRetry, concurrency: 4 },
     [INSTALL_CHANGED]: {
       handle: async (payload) => {
-        const { install_id: installId } = payload as unknown as InstallChanged;
-        await temporal.signalWithStart({ workflowType: "driveInstall", workflowId: `install/${installId}`, taskQueue: TASK_QUEUE, args: [installId] }, "install-changed");
+        await temporal.signalWithStart(installWorkflow((payload as unknown as InstallChanged).install_id), "install-changed");
       },
       retry: workflowRetry,
       concurrency: 16,
     },
     [KEY_OVERLAP]: {
       handle: async (payload) => {
-        const { key_id: keyId } = payload as unknown as KeyOverlap;
-        await temporal.signalWithStart({ workflowType: "rotateKey", workflowId: `key-rotation/${keyId}`, taskQueue: TASK_QUEUE, args: [keyId] }, "key-changed");
+        await temporal.signalWithStart(keyWorkflow((payload as unknown as KeyOverlap).key_id), "key-changed");
       },
       retry: workflowRetry,
       concurrency: 4,
     },
     [WEBHOOK_RETRY]: {
       handle: async (payload) => {
-        const { webhook_id: webhookId } = payload as unknown as WebhookRetry;
-        await temporal.signalWithStart({ workflowType: "retryDeliveries", workflowId: `webhook-retries/${webhookId}`, taskQueue: TASK_QUEUE, args: [webhookId] }, "deliveries-changed");
+        await temporal.signalWithStart(retryWorkflow((payload as unknown as WebhookRetry).webhook_id), "deliveries-changed");
       },
       retry: workflowRetry,
       concurrency: 8,
@@ -131,6 +134,15 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       limits: limiter.purge,
     },
   });
+  const started = (describe: (id: string) => StartWorkflow) => async (id: string): Promise<boolean> => (await temporal.startWorkflow(describe(id))) === "started";
+  const reviving = createReviving({
+    log,
+    kinds: {
+      installs: { list: domains.marketplace.waiting, revive: started(installWorkflow) },
+      webhookRetries: { list: domains.webhooks.waiting, revive: started(retryWorkflow) },
+      keyOverlaps: { list: domains.keys.waiting, revive: started(keyWorkflow) },
+    },
+  });
   let unlisten = (): void => undefined;
   const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), domains.auditChain.linker.stop(), worker.stop()]);
 
@@ -153,6 +165,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         domains.auditChain.linker.start();
         worker.start();
         tidying.start();
+        reviving.start();
       }
       await server?.listen();
       return { address: server === undefined ? undefined : urlOf(server, config), bootstrapped };
@@ -162,6 +175,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       await server?.close(graceMs);
       unlisten();
       tidying.stop();
+      reviving.stop();
       if (works) await stopWorking(Math.max(1_000, until - performance.now()));
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();

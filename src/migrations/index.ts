@@ -17,6 +17,7 @@ import { searchWords } from "./0015-search-words.ts";
 import { expiryIndexes } from "./0016-expiries.ts";
 import { catalogueSize } from "./0017-catalogue-size.ts";
 import { refreshedRows } from "./0018-refreshed-rows.ts";
+import { waitingForWorkflows } from "./0019-waiting-for-workflows.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly MigrationObject[] = [
   expiryIndexes,
   catalogueSize,
   refreshedRows,
+  waitingForWorkflows,
 ];

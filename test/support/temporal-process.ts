@@ -14,14 +14,17 @@ export interface TestTemporal {
   stop(): Promise<void>;
 }
 
-/** Uses `TEST_TEMPORAL_ADDRESS`, else begins to start a server of our own that keeps everything in memory; nobody waits for it here. */
-export async function startTemporal(): Promise<TestTemporal> {
+/**
+ * Uses `TEST_TEMPORAL_ADDRESS`, else begins to start a server of our own that keeps everything in memory; nobody waits for it
+ * here. With settings of its dynamic configuration (`name=JSON`) it is always one of our own.
+ */
+export async function startTemporal(settings: readonly string[] = []): Promise<TestTemporal> {
   const given = process.env["TEST_TEMPORAL_ADDRESS"];
-  if (given !== undefined) return { address: given, stop: () => Promise.resolve() };
+  if (given !== undefined && settings.length === 0) return { address: given, stop: () => Promise.resolve() };
   const port = await freePort();
   const home = await mkdtemp(join(tmpdir(), "atrium-temporal-"));
   const giveUp = new AbortController();
-  const started = start(port, home, giveUp.signal);
+  const started = start(port, home, settings, giveUp.signal);
   started.catch((error: unknown) => {
     if (!giveUp.signal.aborted) console.error("Temporal for the tests did not start:", error);
   });
@@ -45,9 +48,9 @@ async function end(server: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-async function start(port: number, home: string, signal: AbortSignal): Promise<ChildProcess> {
+async function start(port: number, home: string, settings: readonly string[], signal: AbortSignal): Promise<ChildProcess> {
   const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(`atrium: ${line}`), signal });
   signal.throwIfAborted();
-  const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port), "--log-level", "error"];
+  const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port), "--log-level", "error", ...settings.flatMap((setting) => ["--dynamic-config-value", setting])];
   return spawn(program, args, { stdio: "ignore", env: { HOME: home } });
 }

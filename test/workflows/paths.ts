@@ -13,8 +13,8 @@ export interface Ground {
 
 /** One way a workflow can go. */
 export interface WorkflowPath {
-  /** Settings of the service that differ: deadlines and overlaps short enough to wait for. */
-  setting: "patient" | "hasty";
+  /** Settings that differ: deadlines and overlaps short enough to wait for; a Temporal that finds histories long soon. */
+  setting: "patient" | "hasty" | "soon-long";
   /** Walks it to its end and answers the id of the workflow that went it. */
   walk(ground: Ground): Promise<string>;
 }
@@ -136,6 +136,7 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
   "webhook-deleted": { setting: "patient", walk: deletedWhileRetrying },
   "webhook-retried": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 3 ? 500 : 204)) },
   "webhook-retried-in-batches": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 16 ? 500 : 204), 12) },
+  "webhook-continued-as-new": { setting: "soon-long", walk: (ground) => notified(ground, (_post, nth) => (nth < 4 ? 500 : 204)) },
   "webhook-exhausted": { setting: "patient", walk: (ground) => notified(ground, () => 503) },
   "webhook-gone": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth === 1 ? 500 : 410)) },
   "key-overlap-ended": {

@@ -24,44 +24,55 @@ const folder = join(import.meta.dirname, "histories");
 const { values: { as: suffix }, positionals: wanted } = parseArgs({ options: { as: { type: "string" } }, allowPositionals: true });
 const NAMESPACE = "default";
 
-const settings: Readonly<Record<WorkflowPath["setting"], Record<string, string>>> = {
-  patient: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms" },
-  hasty: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms", SERVICE_PROVISION_DEADLINE: "1200ms", SERVICE_DEPROVISION_DEADLINE: "1200ms", SERVICE_TTL_KEY_OVERLAP: "2s" },
+interface Setting {
+  /** Of the service, as environment variables. */
+  env: Record<string, string>;
+  /** Of Temporal's dynamic configuration. */
+  temporal?: readonly string[];
+}
+
+const settings: Readonly<Record<WorkflowPath["setting"], Setting>> = {
+  patient: { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms" } },
+  hasty: { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms", SERVICE_PROVISION_DEADLINE: "1200ms", SERVICE_DEPROVISION_DEADLINE: "1200ms", SERVICE_TTL_KEY_OVERLAP: "2s" } },
+  "soon-long": { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms,200ms" }, temporal: ["limit.historyCount.suggestContinueAsNew=15"] },
 };
 
-const [database, temporal] = await Promise.all([startPostgres(), startTemporal()]);
-let connection: Connection | undefined;
+const database = await startPostgres();
 try {
   await mkdir(folder, { recursive: true });
   await migrate({ url: database.url, migrations, log: silentLog });
-  connection = await reach();
-  const client = new Client({ connection, namespace: NAMESPACE });
-  for (const setting of ["patient", "hasty"] as const) {
-    const chosen = Object.entries(paths).filter(([name, path]) => path.setting === setting && (wanted.length === 0 || wanted.includes(name)));
-    if (chosen.length === 0) continue;
-    const app = await startApp({ role: "all", databaseUrl: database.url, temporal: { address: temporal.address, namespace: NAMESPACE }, clock: systemClock, env: settings[setting] });
-    const market = await openMarket(app);
-    try {
-      for (const [name, path] of chosen) {
-        const id = await path.walk({ app, market });
-        const runs = await historiesOf(client, id);
-        await writeFile(join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
-        console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
-      }
-    } finally {
-      await market.close();
-      await app.close();
-    }
+  for (const [name, setting] of Object.entries(settings)) {
+    const chosen = Object.entries(paths).filter(([path, { setting: its }]) => its === name && (wanted.length === 0 || wanted.includes(path)));
+    if (chosen.length > 0) await record(chosen, setting);
   }
 } finally {
-  await connection?.close();
-  await Promise.all([database.stop(), temporal.stop()]);
+  await database.stop();
 }
 
-async function reach(): Promise<Connection> {
+async function record(chosen: readonly [string, WorkflowPath][], setting: Setting): Promise<void> {
+  const temporal = await startTemporal(setting.temporal);
+  const connection = await reach(temporal.address);
+  const app = await startApp({ role: "all", databaseUrl: database.url, temporal: { address: temporal.address, namespace: NAMESPACE }, clock: systemClock, env: setting.env });
+  const market = await openMarket(app);
+  try {
+    for (const [name, path] of chosen) {
+      const id = await path.walk({ app, market });
+      const runs = await historiesOf(new Client({ connection, namespace: NAMESPACE }), id);
+      await writeFile(join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
+      console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
+    }
+  } finally {
+    await market.close();
+    await app.close();
+    await connection.close();
+    await temporal.stop();
+  }
+}
+
+async function reach(address: string): Promise<Connection> {
   for (const end = Date.now() + 60_000; ; await sleep(200)) {
     try {
-      return await Connection.connect({ address: temporal.address });
+      return await Connection.connect({ address });
     } catch (error) {
       if (Date.now() > end) throw error;
     }

@@ -3,6 +3,7 @@ import { createJwks } from "./jwks.ts";
 import type { JwksDeps } from "./jwks.ts";
 import { createManage } from "./manage.ts";
 import type { ManageDeps } from "./manage.ts";
+import { overlappingKeys } from "./manage-store.ts";
 import { createSigning } from "./signing.ts";
 import type { KeysDeps as SigningDeps } from "./signing.ts";
 
@@ -17,7 +18,14 @@ export type KeysDeps = SigningDeps & JwksDeps & ManageDeps;
 /** Signing keys of organizations and of the instance. */
 export function createKeys(deps: KeysDeps) {
   const signing = createSigning(deps);
-  return { signing, jwks: createJwks(deps), manage: createManage(deps, signing), activities: createKeyActivities(deps) };
+  return {
+    signing,
+    jwks: createJwks(deps),
+    manage: createManage(deps, signing),
+    activities: createKeyActivities(deps),
+    /** Replaced keys, by id, whose overlap is not known to be over: each has a workflow. */
+    waiting: (after: string | null, limit: number) => overlappingKeys(deps.database, after, limit),
+  };
 }
 
 /** Signing keys as other domains see them. */

@@ -46,6 +46,12 @@ export async function deleteKey(tx: Tx, kid: string): Promise<void> {
   await tx.query("delete from signing_keys where kid = $1", [kid]);
 }
 
+/** Replaced keys whose overlap was not noted as over, by id, after one of them. */
+export async function overlappingKeys(database: Pick<Database, "prepared">, after: string | null, limit: number): Promise<string[]> {
+  const sql = "select kid from signing_keys where not active and retired_at is null and kid > coalesce($1, '') order by kid limit $2";
+  return (await database.prepared<{ kid: string }>("keys_overlapping", sql, [after, limit])).map((row) => row.kid);
+}
+
 /** Until when a replaced key is valid; undefined when it is gone, active or retired. */
 export async function overlapEnd(database: Pick<Database, "prepared">, kid: string): Promise<Date | undefined> {
   const rows = await database.prepared<{ valid_until: Date | null }>("keys_overlap", "select valid_until from signing_keys where kid = $1 and not active and retired_at is null", [kid]);

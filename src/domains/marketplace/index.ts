@@ -1,3 +1,4 @@
+import { dateOf } from "../../platform/clock.ts";
 import { createInstallActivities } from "./activities.ts";
 import { createAdministration } from "./administration.ts";
 import { createApps } from "./apps.ts";
@@ -8,7 +9,7 @@ import { createOrganizationEnd } from "./organization-end.ts";
 import { createProvisioning } from "./provisioning.ts";
 import { createWatch } from "./watch.ts";
 import { deleteGrantsOf } from "./admin-store.ts";
-import { activeAppSlugs, appClaims, factsOf, slugsOf, voidedApps } from "./store.ts";
+import { activeAppSlugs, appClaims, factsOf, pendingInstalls, slugsOf, voidedApps } from "./store.ts";
 
 export type { MarketplaceAudit, MarketplaceDeps } from "./deps.ts";
 export { marketplaceEntities } from "./entities.ts";
@@ -30,6 +31,8 @@ export function createMarketplace(deps: MarketplaceDeps) {
     ...createWatch(deps.database, installs),
     provisioning: createProvisioning(deps),
     activities: createInstallActivities(deps),
+    /** Installs, by id, that have waited for their publisher for a minute or longer: each has a workflow. */
+    waiting: (after: string | null, limit: number) => pendingInstalls(deps.database, dateOf(deps.clock, -60_000), after, limit),
     /** What becomes of an organization's apps and installs when it is deleted. */
     organizationEnds: createOrganizationEnd(deps, installs),
     /** Ends the grants of a member who is removed: coming back later does not bring them back. */

@@ -253,3 +253,9 @@ export function stuckInstalls(database: Pick<Database, "prepared">, before: Date
     [before, limit],
   );
 }
+
+/** Installs whose publisher was asked for something before `before` and has not settled it, by id, after one of them. */
+export async function pendingInstalls(database: Pick<Database, "prepared">, before: Date, after: string | null, limit: number): Promise<string[]> {
+  const sql = "select install_id from installs where step is not null and step_since < $1 and install_id > coalesce($2::uuid, '00000000-0000-0000-0000-000000000000') order by install_id limit $3";
+  return (await database.prepared<{ install_id: string }>("installs-pending", sql, [before, after, limit])).map((row) => row.install_id);
+}

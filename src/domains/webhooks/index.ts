@@ -7,7 +7,7 @@ import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { wake } from "./failing.ts";
 import { createPump } from "./pump.ts";
-import { purgeEnded, purgeEvents } from "./queue-store.ts";
+import { purgeEnded, purgeEvents, retriedEndpoints } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { KEPT_MS } from "./rules.ts";
 import { endWebhooksOf } from "./store.ts";
@@ -36,6 +36,8 @@ export function createWebhooks(deps: WebhookDeps) {
     deliveries: createDeliveries(deps, registration),
     pump: createPump(deps, attempt),
     activities: createRetryActivities(deps, attempt),
+    /** Endpoints, by id, that a retry is open for: each has a workflow. */
+    waiting: (after: string | null, limit: number) => retriedEndpoints(deps.database, after, limit),
     /** Removes events and deliveries older than 30 days, and webhooks that ended as long ago. */
     async tidy(): Promise<number> {
       const before = dateOf(deps.clock, -KEPT_MS);

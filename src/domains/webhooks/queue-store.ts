@@ -70,6 +70,21 @@ export function takeRetries(database: Pick<Database, "prepared">, webhookId: str
   );
 }
 
+/** Endpoints that a retry is open for, by id, after one of them: one look into the index each, however many retries wait. */
+export async function retriedEndpoints(database: Pick<Database, "prepared">, after: string | null, limit: number): Promise<string[]> {
+  const next = (than: string): string => `select webhook_id from webhook_deliveries where status = 'pending' and queue = 'retry' and ${than} order by webhook_id limit 1`;
+  const rows = await database.prepared<{ webhook_id: string }>(
+    "webhooks-retried",
+    `with recursive retried as (
+       (${next("webhook_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')")})
+       union all
+       select (${next("webhook_id > retried.webhook_id")}) from retried where retried.webhook_id is not null
+     ) select webhook_id from retried where webhook_id is not null limit $2`,
+    [after, limit],
+  );
+  return rows.map((row) => row.webhook_id);
+}
+
 /** When an endpoint's next retry is due; undefined when none is open. */
 export async function nextRetryAt(database: Pick<Database, "prepared">, webhookId: string): Promise<Date | undefined> {
   const rows = await database.prepared<{ next: Date | null }>(

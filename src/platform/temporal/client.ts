@@ -1,4 +1,4 @@
-import { Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from "@temporalio/client";
+import { Client, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
 import { lazyConnection } from "./connection.ts";
 import type { TemporalTarget } from "./connection.ts";
 import { temporalFailure } from "./failure.ts";
@@ -15,10 +15,8 @@ export interface StartWorkflow {
 
 /** What of Temporal the service uses outside the worker. */
 export interface TemporalClient {
-  /** Starts a workflow. `exists`: that id was started before, whether or not it still runs. */
-  startWorkflow(start: StartWorkflow): Promise<"started" | "exists">;
-  /** Signals a workflow; false when none of that id runs. */
-  signal(workflowId: string, signal: string, args?: unknown[]): Promise<boolean>;
+  /** Starts a workflow. `runs`: one of that id is under way; one that has ended is started again. */
+  startWorkflow(start: StartWorkflow): Promise<"started" | "runs">;
   /** Signals a workflow and starts it first when none of that id runs. */
   signalWithStart(start: StartWorkflow, signal: string, args?: unknown[]): Promise<void>;
   /** `ok`, or what is wrong; within 2 s. */
@@ -50,22 +48,13 @@ export function createTemporalClient(target: TemporalTarget): TemporalClient {
 
   return {
     startWorkflow: ({ workflowType, workflowId, taskQueue, args }) =>
-      call<"started" | "exists">(
+      call<"started" | "runs">(
         `workflow ${workflowId} could not be started`,
         async () => {
-          await workflow.start(workflowType, { workflowId, taskQueue, args, workflowIdReusePolicy: "REJECT_DUPLICATE" });
+          await workflow.start(workflowType, { workflowId, taskQueue, args, workflowIdReusePolicy: "ALLOW_DUPLICATE", workflowIdConflictPolicy: "FAIL" });
           return "started";
         },
-        (error) => (error instanceof WorkflowExecutionAlreadyStartedError ? "exists" : undefined),
-      ),
-    signal: (workflowId, signal, args = []) =>
-      call<boolean>(
-        `workflow ${workflowId} could not be signalled`,
-        async () => {
-          await workflow.getHandle(workflowId).signal(signal, ...args);
-          return true;
-        },
-        (error) => (error instanceof WorkflowNotFoundError ? false : undefined),
+        (error) => (error instanceof WorkflowExecutionAlreadyStartedError ? "runs" : undefined),
       ),
     signalWithStart: ({ workflowType, workflowId, taskQueue, args }, signal, signalArgs = []) =>
       call<void>(

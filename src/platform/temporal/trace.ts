@@ -17,7 +17,6 @@ export function traceparentOf(headers: Headers): string | undefined {
 /** Calls to Temporal as spans, which workflows and their activities continue. */
 export const clientTrace: WorkflowClientInterceptor = {
   startWithDetails: (input, next) => withSpan(`start ${input.workflowType}`, () => next(withTrace(input))),
-  signal: (input, next) => withSpan(`signal ${input.signalName}`, () => next(withTrace(input))),
   signalWithStart: (input, next) => withSpan(`start ${input.workflowType}`, () => next(withTrace(input))),
 };
 
