@@ -18,6 +18,7 @@ import { expiryIndexes } from "./0016-expiries.ts";
 import { catalogueSize } from "./0017-catalogue-size.ts";
 import { refreshedRows } from "./0018-refreshed-rows.ts";
 import { waitingForWorkflows } from "./0019-waiting-for-workflows.ts";
+import { webhookLeases } from "./0020-webhook-leases.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly MigrationObject[] = [
   catalogueSize,
   refreshedRows,
   waitingForWorkflows,
+  webhookLeases,
 ];

@@ -3,6 +3,7 @@ import { bodyOf, nextWait } from "../../src/domains/webhooks/rules.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "./receiver.ts";
 import type { Receiver } from "./receiver.ts";
@@ -89,6 +90,21 @@ describe("a failed attempt", () => {
     await expect.poll(async () => (await hook.rows()).map(({ status }) => status), { timeout: 15_000 }).toEqual(Array(4).fill("delivered"));
     expect(hook.receiver.got).toHaveLength(1);
   });
+});
+
+it("what a worker that was killed had in hand is tried when its lease is over, and not before", async () => {
+  const hook = await listener({ status: 200 });
+  const id = await hook.test();
+  await hook.attempted(id);
+  const [now, leaseEnd] = [app.clock.now(), app.clock.now() + 27_000].map((ms) => new Date(ms));
+  await runSql(app.databaseUrl, "update webhook_deliveries set status = 'pending', attempts = '[]', tries = 0, next_attempt_at = $2, leased_until = $3 where delivery_id = $1", [id, now, leaseEnd]);
+  await hook.attempted(await hook.test());
+  app.clock.advance(26_000);
+  await hook.attempted(await hook.test());
+  expect((await hook.rows()).find((row) => row.delivery_id === id)?.attempts).toEqual([]);
+  app.clock.advance(1_000);
+  expect((await hook.attempted(id)).status).toBe("delivered");
+  expect(hook.receiver.got).toHaveLength(4);
 });
 
 it("a delivery is sent again by hand for 30 days", async () => {

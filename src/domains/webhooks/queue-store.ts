@@ -15,9 +15,9 @@ export interface TakenDelivery {
   old_secret_expires_at: Date | null;
 }
 
-/** By keys alone, one after another: what a batch costs must not follow the size of the tables. */
-const taken = `, moved as (
-    update webhook_deliveries set next_attempt_at = $1 where delivery_id = any(array(select delivery_id from due))
+/** Hides what is `due` until $1 and reads it. By keys alone, one after another: what a batch costs must not follow the size of the tables. */
+const taken = (lease: "leased_until" | "next_attempt_at"): string => `, moved as (
+    update webhook_deliveries set ${lease} = $1 where delivery_id = any(array(select delivery_id from due))
     returning delivery_id, webhook_id, event_id, traceparent
   )
   select moved.*, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at
@@ -49,10 +49,10 @@ export function takeFirst(database: Pick<Database, "prepared">, now: Date, lease
      due as materialized (
        select mine.delivery_id from hooks cross join lateral (
          select delivery_id from webhook_deliveries
-         where webhook_id = hooks.webhook_id and status = 'pending' and queue = 'first' and next_attempt_at <= $2
+         where webhook_id = hooks.webhook_id and status = 'pending' and queue = 'first' and next_attempt_at <= $2 and (leased_until is null or leased_until <= $2)
          order by next_attempt_at limit hooks.free for update skip locked
        ) mine limit $5
-     )${taken}`,
+     )${taken("leased_until")}`,
     [leaseEnd, now, [...allowances.keys()], [...allowances.values()], limit],
   );
 }
@@ -65,7 +65,7 @@ export function takeRetries(database: Pick<Database, "prepared">, webhookId: str
        select delivery_id from webhook_deliveries
        where webhook_id = $3 and status = 'pending' and queue = 'retry' and next_attempt_at <= $2
        order by next_attempt_at limit $4 for update skip locked
-     )${taken}`,
+     )${taken("next_attempt_at")}`,
     [leaseEnd, now, webhookId, limit],
   );
 }

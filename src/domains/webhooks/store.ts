@@ -112,7 +112,7 @@ export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string
 
 /** Begins a delivery's schedule anew. */
 export async function reopenDelivery(tx: Tx, deliveryId: string, at: Date): Promise<void> {
-  await tx.query("update webhook_deliveries set status = 'pending', queue = 'first', tries = 0, next_attempt_at = $2, traceparent = $3 where delivery_id = $1", [deliveryId, at, currentTraceparent() ?? null]);
+  await tx.query("update webhook_deliveries set status = 'pending', queue = 'first', tries = 0, next_attempt_at = $2, leased_until = null, traceparent = $3 where delivery_id = $1", [deliveryId, at, currentTraceparent() ?? null]);
 }
 
 /** Fails everything of a webhook that is still open. */
