@@ -137,7 +137,7 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   }
 
   const events = await createClient(AuthEventsService, connect(baseUrl, ownerToken)).listAuthEvents({ limit: 5 });
-  say(`10. The audit log remembers ${events.total} authentication events of Acme, newest ${events.data[0]?.type}`);
+  say(`10. The audit log remembers ${events.total} authentication event${events.total === 1 ? "" : "s"} of Acme, newest ${events.data[0]?.type}`);
   await createClient(LoginService, connect(baseUrl, publisherToken)).logout({});
   const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
