@@ -70,7 +70,9 @@ function format(which: Format): ValueCheck {
   if (known === undefined) throw new Error(`rules: format ${which} is not known`);
   const [test, message] = known;
   const fault: Fault = { code: "format", message };
-  return (value) => (value === "" || test(value as string) ? undefined : fault);
+  // Fields without presence never come here when they are empty. Where an empty text means "none" the use case knows; an id is never empty.
+  const mayBeEmpty = which !== Format.UUID;
+  return (value) => ((mayBeEmpty && value === "") || test(value as string) ? undefined : fault);
 }
 
 function length(min: number, max: number): ValueCheck {

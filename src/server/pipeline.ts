@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { ServiceError } from "../platform/errors.ts";
+import { errors, ServiceError } from "../platform/errors.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callOf } from "./call.ts";
@@ -90,6 +90,8 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
 const countsValid: ReadonlySet<RateClass> = new Set([RateClass.LOGIN, RateClass.MAIL, RateClass.SIGNUP, RateClass.INVITE]);
 
 function validate(policy: Policy, message: Message): void {
+  const fault = policy.form?.(message);
+  if (fault !== undefined) throw errors.badRequest({ message: fault });
   const fields = policy.validate?.(message);
   if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });
 }

@@ -5,6 +5,8 @@ import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { access as accessOption, Credential, Format, Power, rest as restOption } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Rest , RateClass} from "../../gen/atrium/options/v1/options_pb.ts";
 import type { ErrorRow } from "../platform/errors.ts";
+import { compileForm } from "../platform/json-form.ts";
+import type { FormCheck } from "../platform/json-form.ts";
 import { compileText, compileValidator, rulesOf } from "../platform/validation.ts";
 import type { Validator } from "../platform/validation.ts";
 import type { ValueCheck } from "../platform/value-rules.ts";
@@ -52,6 +54,8 @@ export interface Policy {
   /** Error for a field of the body. */
   readonly invalidRow: ErrorRow;
   readonly pathFields: readonly PathField[];
+  /** Refuses what no protocol may bring, whatever the rules say. */
+  readonly form: FormCheck | undefined;
   /** Judges the message, the path fields apart. */
   readonly validate: Validator | undefined;
   /** All bindings are GET: Connect GET is allowed, and keys need `read:`. */
@@ -107,6 +111,7 @@ function compilePolicy(method: DescMethod): Policy {
     rate: access.rate,
     invalidRow: [400, access.invalidCode === "" ? "validation_error" : access.invalidCode, "The request has fields that are missing or wrong; see errors."],
     pathFields,
+    form: compileForm(method.input),
     validate: compileValidator(method.input, new Set(pathFields.filter((field) => field.always).map((field) => field.name))),
     safe,
     scim: access.credential === Credential.SCIM,

@@ -1,0 +1,94 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+
+/** Says in a sentence why a message is refused; undefined when nothing is wrong. */
+export type FormCheck = (message: Message) => string | undefined;
+
+/** Judges one value; `level` is the level of nesting of what holds it, the root being 1. */
+type Check = (value: unknown, level: number) => string | undefined;
+
+/** Levels of nesting a message may have, as JSON would print it (decisions 15.4). */
+const deepest = 32;
+
+const nul = "A text holds a NUL character.";
+const tooDeep = `The message is nested deeper than ${deepest} levels.`;
+const noNumber = "A number of a JSON value is not finite.";
+const nothing = "A JSON value is neither null nor anything else.";
+
+/**
+ * Compiles what holds for messages however they came (decisions 1.8, 15.4): no NUL in a text, and JSON values that are JSON, not
+ * nested too deep. The binary form can say all of that; the readers of JSON have refused it by then. Undefined when a message of
+ * this kind has no room for any of it.
+ */
+export function compileForm(desc: DescMessage): FormCheck | undefined {
+  const check = ofMessage(desc, new Map());
+  return check === undefined ? undefined : (message) => check(message, 1);
+}
+
+function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
+  if (jsonTypes.has(desc.typeName)) return ofJson;
+  if (desc.typeName === "google.protobuf.StringValue") return ofWrapped;
+  if (desc.typeName.startsWith("google.protobuf.")) return undefined;
+  const known = under.get(desc);
+  // A message that contains itself finds its own check once that is compiled.
+  if (known !== undefined) return (value, level) => known.check?.(value, level);
+  const slot: { check: Check | undefined } = { check: undefined };
+  under.set(desc, slot);
+  const fields = desc.fields.flatMap((field) => {
+    const check = ofField(field, under);
+    return check === undefined ? [] : [{ field, check }];
+  });
+  if (fields.length === 0) return undefined;
+  return (slot.check = (value, level) => {
+    if (level > deepest) return tooDeep;
+    for (const { field, check } of fields) {
+      const held = read(value as Record<string, unknown>, field);
+      const fault = held === undefined ? undefined : check(held, level);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  });
+}
+
+const jsonTypes: ReadonlySet<string> = new Set(["google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"]);
+
+function ofField(field: DescField, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
+  const single = field.message === undefined ? (field.scalar === ScalarType.STRING ? ofText : undefined) : ofMessage(field.message, under);
+  const one: Check | undefined = field.message === undefined || single === undefined || single === ofJson ? single : (value, level) => single(value, level + 1);
+  if (field.fieldKind === "list") return one === undefined ? undefined : (value, level) => firstFault(value as unknown[], one, level + 1);
+  if (field.fieldKind !== "map") return one;
+  return (value, level) => firstFault(Object.keys(value as object), ofText, level + 1) ?? (one === undefined ? undefined : firstFault(Object.values(value as object), one, level + 1));
+}
+
+function read(message: Record<string, unknown>, { localName, oneof }: DescField): unknown {
+  if (oneof === undefined) return message[localName];
+  const chosen = message[oneof.localName] as { case?: string; value?: unknown } | undefined;
+  return chosen?.case === localName ? chosen.value : undefined;
+}
+
+function firstFault(values: readonly unknown[], check: Check, level: number): string | undefined {
+  for (const value of values) {
+    const fault = check(value, level);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const ofText: Check = (value) => ((value as string).includes("\0") ? nul : undefined);
+
+/** A wrapper is the bare text as a field of a message, and a message of its own elsewhere. */
+const ofWrapped: Check = (value, level) => ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
+
+/** A JSON value, as a plain object or as messages of google.protobuf.Struct and its kin. */
+function ofJson(value: unknown, level: number): string | undefined {
+  if (typeof value === "string") return ofText(value, level);
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : noNumber;
+  if (typeof value !== "object" || value === null) return undefined;
+  const { $typeName: type, kind, values, fields } = value as { $typeName?: unknown; kind?: { case?: string; value?: unknown }; values?: unknown; fields?: unknown };
+  if (type === "google.protobuf.Value") return kind?.case === undefined ? nothing : ofJson(kind.value, level);
+  if (type === "google.protobuf.ListValue") return ofJson(values, level);
+  if (type === "google.protobuf.Struct") return ofJson(fields, level);
+  if (level >= deepest) return tooDeep;
+  if (Array.isArray(value)) return firstFault(value, ofJson, level + 1);
+  return firstFault(Object.keys(value), ofText, level) ?? firstFault(Object.values(value), ofJson, level + 1);
+}
