@@ -13,7 +13,7 @@ import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/ind
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { operatorConfigRpc, orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
-import { invitationsRpc, inviteLoginRpc, passwordRpc, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
+import { invitationsRpc, inviteLoginRpc, passwordRpc, signUpDemands, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import { registration } from "../platform/rpc.ts";
@@ -28,7 +28,7 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
   return [
     registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
-    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...membersRpc(administration), ...signUpRpc(signin), ...passwordRpc(signin), ...invitationsRpc(signin) }),
+    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...membersRpc(administration), ...signUpRpc(signin), ...passwordRpc(signin), ...invitationsRpc(signin) }, signUpDemands(signin)),
     rolesRpc(access, administration),
     mfaRpc(mfa),
     stepUpRpc(mfa),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ContextKey, ContextValues } from "@connectrpc/connect";
 import { callerKey, requestInfoKey } from "../platform/caller.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
+import type { ServiceError } from "../platform/errors.ts";
 import type { OpenSpan } from "../platform/tracing.ts";
 import type { NodeRequest } from "../transcoding/index.ts";
 import { isUuid } from "../platform/value-rules.ts";
@@ -25,6 +26,11 @@ export class Call implements ContextValues {
   protocol: Protocol = "rest";
   policy: Policy | undefined;
   caller: Caller | undefined;
+  /** When the caller was found to be who they are, milliseconds of `performance.now()`. */
+  identifiedAt = 0;
+  /** The domain has been asked about the caller before the message was read; what it objects to is thrown when it is its turn. */
+  heard = false;
+  objection: ServiceError | undefined;
   /** Powers, tenant and path ids have been judged. */
   admitted = false;
   /** The tenant or the app is named in the body and is judged once that is read. */

@@ -78,7 +78,7 @@ function settleOnAbort(context: HandlerContext, call: Call, policy: Policy, gate
   const { abort } = controlled;
   controlled.abort = (reason) => {
     if (reason instanceof ConnectError && call.errorCode === "") {
-      const refusal = call.decoded || call.caller === undefined ? undefined : gate.refusal(policy, call);
+      const refusal = call.decoded ? undefined : gate.refusal(policy, call);
       const error = fail(refusal ?? reason, call);
       const { code } = reason;
       Object.assign(reason, {

@@ -1,7 +1,9 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Credential, Power } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
 import { defineErrors, errors, ServiceError } from "../platform/errors.ts";
 import type { FieldViolation } from "../platform/errors.ts";
+import type { Demand } from "../platform/rpc.ts";
 import { isUuid } from "../platform/value-rules.ts";
 import type { Call } from "./call.ts";
 import type { Policy } from "./policy.ts";
@@ -28,36 +30,73 @@ export type Params = Readonly<Record<string, string>>;
 
 /** Decides who may call, in the order of decisions 1.7. */
 export interface Gate {
-  /** Credential and general rate limit; sets `call.caller`. Needs headers only. */
+  /** Credential and general rate limit; sets `call.caller`, and keeps what the domain objects to. Needs headers only. */
   authenticate(policy: Policy, call: Call): void | Promise<void>;
   /** Both of these two, for protocols that know the path before the body. */
   enter(policy: Policy, call: Call, params: Params): void | Promise<void>;
-  /** Path ids, tenant, powers, elevation. `params` holds what is known before the body, or the fields of the message. */
+  /** Path ids, tenant, powers, elevation, what the domain demands. `params` holds what is known before the body, or the fields of the message. */
   admit(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /** Tenant and app that only the body names. */
   admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void>;
+  /**
+   * Judges the credential again, and the powers where they have been judged, of a call whose message was long in coming: one
+   * that ended meanwhile opens nothing.
+   */
+  renew(policy: Policy, call: Call): void | Promise<void>;
   /** Whether the credential of a call under way still holds; counts against no budget. Rejects as `authenticate` does. */
   recheck(policy: Policy, call: Call): Promise<void>;
   /** The refusal a caller gets whatever the message says; undefined when the message matters. */
   refusal(policy: Policy, call: Call): ServiceError | undefined;
 }
 
-/** Builds the gate over the functions that verify credentials. */
-export function createGate(authenticators: Authenticators, rates: Rates): Gate {
+/** How old the judgement of a credential may be when the message has been read, milliseconds; most messages come with their head. */
+const freshMs = 10;
+
+/** Builds the gate over the functions that verify credentials, and over what domains demand of callers beyond the contract. */
+export function createGate(authenticators: Authenticators, rates: Rates, demands: ReadonlyMap<DescMethod, Demand> = new Map()): Gate {
   function authenticate(policy: Policy, call: Call): void | Promise<void> {
-    if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call);
+    if (takesCredential(policy)) return verify(policy, call);
     if (policy.bearerOptional && call.header("authorization") !== undefined) return verifyIfValid(policy, call);
     return rates.general(policy, call);
   }
 
-  /** A bearer that is not right counts as none. */
   async function verifyIfValid(policy: Policy, call: Call): Promise<void> {
+    await identifyIfValid(call);
+    await rates.general(policy, call);
+  }
+
+  /** A bearer that is not right counts as none. */
+  async function identifyIfValid(call: Call): Promise<void> {
+    call.caller = undefined;
     try {
       call.caller = await authenticators.bearer(bearerToken(call.header("authorization")), call.info);
+      call.identifiedAt = performance.now();
     } catch (error) {
       if (!(error instanceof ServiceError) || error.status !== 401) throw error;
     }
-    await rates.general(policy, call);
+  }
+
+  async function identifyAgain(policy: Policy, call: Call): Promise<void> {
+    if (takesCredential(policy)) call.caller = await identify(policy, call);
+    else await identifyIfValid(call);
+    if (call.admitted) checkPowers(policy, call);
+  }
+
+  /** Asks the domain about a caller whose message has not been read yet. */
+  async function hear(call: Call, demand: Demand): Promise<void> {
+    call.heard = true;
+    try {
+      await demand(call.caller);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      call.objection = error;
+    }
+  }
+
+  /** Last of what is judged of the caller. */
+  function checkDemand(policy: Policy, call: Call): void | Promise<void> {
+    if (call.objection !== undefined) throw call.objection;
+    return call.heard ? undefined : demands.get(policy.method)?.(call.caller);
   }
 
   function identify(policy: Policy, call: Call): Promise<Caller> {
@@ -67,6 +106,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
 
   async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
     call.caller = await identify(policy, call);
+    call.identifiedAt = performance.now();
     if (policy.appAdminSuffices && !call.caller.isAdmin) call.anyAppAdmin = await authenticators.anyAppAdmin(call.caller);
     const counted = rates.general(policy, call);
     if (counted !== undefined) await counted;
@@ -76,7 +116,7 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
   }
 
   function enter(policy: Policy, call: Call, params: Params): void | Promise<void> {
-    if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) return verify(policy, call, params);
+    if (takesCredential(policy)) return verify(policy, call, params);
     const counted = authenticate(policy, call);
     return counted === undefined ? admit(policy, call, params) : counted.then(() => admit(policy, call, params));
   }
@@ -85,11 +125,16 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
     call.admitted = true;
     if (call.badDevice) throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
     if (policy.pathFields.length > 0) checkPath(policy, params);
-    if (policy.tenant === undefined && policy.app === undefined) return checkPowers(policy, call);
+    if (policy.tenant === undefined && policy.app === undefined) return checkRights(policy, call);
     call.tenantPending =
       (policy.tenant !== undefined && params[policy.tenant.name] === undefined) || (policy.app !== undefined && params[policy.app.name] === undefined);
     const tenant = admitTenant(policy, call, params);
-    return tenant === undefined ? checkPowers(policy, call) : tenant.then(() => checkPowers(policy, call));
+    return tenant === undefined ? checkRights(policy, call) : tenant.then(() => checkRights(policy, call));
+  }
+
+  function checkRights(policy: Policy, call: Call): void | Promise<void> {
+    checkPowers(policy, call);
+    return checkDemand(policy, call);
   }
 
   function admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void> {
@@ -104,22 +149,35 @@ export function createGate(authenticators: Authenticators, rates: Rates): Gate {
   }
 
   return {
-    authenticate,
+    authenticate(policy, call) {
+      const authenticated = authenticate(policy, call);
+      const demand = demands.get(policy.method);
+      if (demand === undefined) return authenticated;
+      return authenticated === undefined ? hear(call, demand) : authenticated.then(() => hear(call, demand));
+    },
     enter,
     admit,
     admitTenant,
+    renew(policy, call) {
+      if (call.caller === undefined || performance.now() - call.identifiedAt <= freshMs) return undefined;
+      return identifyAgain(policy, call);
+    },
     recheck: async (policy, call) => {
-      if (policy.credential === Credential.BEARER || policy.credential === Credential.SCIM) await identify(policy, call);
+      if (takesCredential(policy)) await identify(policy, call);
     },
     refusal: (policy, call) => {
       try {
         checkPowers(policy, call);
-        return undefined;
+        return call.objection;
       } catch (error) {
         return error as ServiceError;
       }
     },
   };
+}
+
+function takesCredential({ credential }: Policy): boolean {
+  return credential === Credential.BEARER || credential === Credential.SCIM;
 }
 
 /** The credential of `Authorization: Bearer`; anything else is 401. What the token may look like is for those who verify it. */

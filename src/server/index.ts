@@ -5,7 +5,7 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import { errors } from "../platform/errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { ServiceRegistration } from "../platform/rpc.ts";
+import type { Demand, ServiceRegistration } from "../platform/rpc.ts";
 import type { Encoder } from "../transcoding/index.ts";
 import { createDone } from "./access-log.ts";
 import type { AddressOf, Call } from "./call.ts";
@@ -83,7 +83,7 @@ export function createServer(options: ServerOptions): Server {
   const shutdown = new AbortController();
   const policies = compilePolicies(options.services.map(({ service }) => service));
   const rates = createRates(options.limiter, options.rateLimits);
-  const gate = createGate(options.authenticators, rates);
+  const gate = createGate(options.authenticators, rates, demandsOf(options.services));
   const pipeline = createPipeline(gate, rates, options.idempotency);
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline));
   const fail = createReporter(log);
@@ -139,6 +139,15 @@ function compileService({ service, implementation }: ServiceRegistration, polici
     if (method.methodKind !== "server_streaming") throw new Error(`${policy.path}: client streams are not served`);
     return { policy, run: pipeline.stream(policy, (found as StreamCall | undefined) ?? unbuilt) };
   });
+}
+
+function demandsOf(services: readonly ServiceRegistration[]): ReadonlyMap<DescMethod, Demand> {
+  return new Map(
+    services.flatMap(({ service, demands = {} }) => service.methods.flatMap((method) => {
+      const demand = (demands as Readonly<Record<string, Demand | undefined>>)[method.localName];
+      return demand === undefined ? [] : [[method, demand] as const];
+    })),
+  );
 }
 
 function unbuilt(): never {

@@ -29,6 +29,11 @@ export function createPipeline(gate: Gate, rates: Rates, store: Pick<Idempotency
   /** Undefined when everything was settled at once. */
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
     call.decoded = true;
+    const renewed = gate.renew(policy, call);
+    return renewed === undefined ? admitMessage(policy, call, message) : renewed.then(() => admitMessage(policy, call, message));
+  }
+
+  function admitMessage(policy: Policy, call: Call, message: Message): void | Promise<void> {
     if (!call.admitted) return gate.admit(policy, call, paramsOf(policy, message));
     return call.tenantPending ? gate.admitTenant(policy, call, paramsOf(policy, message)) : undefined;
   }

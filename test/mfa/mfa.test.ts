@@ -111,6 +111,25 @@ describe("the routes of factors", () => {
     expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_user_authentication"');
     expect(answer.headers.get("www-authenticate")).toContain("max_age=900");
   });
+
+  it("ask for that proof before they look at the body or at an Idempotency-Key", async () => {
+    const { token, id, password } = await enrolled();
+    const regenerate = (bearer: string) =>
+      app.call("POST", "/api/v1/me/mfa/recovery-codes/regenerate", { token: bearer, headers: { "idempotency-key": "codes" } });
+    const { body: codes } = await regenerate(token);
+    app.clock.advance(400_000);
+    const { body: challenge } = await post("/api/auth/step-up/challenge", { method: "password" }, token);
+    const { body: elevated } = await post("/api/auth/step-up/verify", { challenge_id: challenge.challenge_id, password }, token);
+    const old = elevated.elevated_token as string;
+    expect((await regenerate(old)).body).toEqual(codes);
+    app.clock.advance(500_001);
+    expect(refused(await regenerate(old))).toBe("403 step_up_required");
+    for (const body of [{}, { factor_type: 7 }, "{"]) expect(refused(await post("/api/v1/me/mfa/factors", body, old))).toBe("403 step_up_required");
+    expect(refused(await post(`/api/v1/me/mfa/factors/${id}/verify`, {}, old))).toBe("403 step_up_required");
+    expect(refused(await app.call("DELETE", "/api/v1/me/mfa/factors/x", { token: old }))).toBe("400 validation_error");
+    const overConnect = await post("/atrium.mfa.v1.MfaService/CreateFactor", "{", old);
+    expect([overConnect.status, overConnect.body.code]).toEqual([403, "permission_denied"]);
+  });
 });
 
 describe("POST /api/auth/mfa/totp/challenge", () => {

@@ -28,6 +28,8 @@ export function createMfa(deps: MfaDeps) {
     /** The challenge that completes a sign-in. */
     challenge: createChallenge(deps, judge, budgets),
     factors: createFactors(deps, judge, budgets, proof),
+    /** Refuses who may not change factors now, before anything of the request is read. */
+    demandProof: proof.demandFirst,
     recoveryCodes: createRecoveryCodes(deps, proof),
     stepUp: createStepUp(deps, judge, budgets),
     /** Forgets some of the tokens and challenges that are over; answers how many. Safe on every instance. */

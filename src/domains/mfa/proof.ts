@@ -1,6 +1,6 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Sessions } from "../sessions/index.ts";
 import { mfaErrors } from "./errors.ts";
@@ -9,24 +9,31 @@ import { hasActiveFactor } from "./store.ts";
 
 /** What the demand for a recent proof is made of. */
 export interface ProofDeps {
+  database: Database;
   clock: Clock;
   sessions: Pick<Sessions, "secondFactor">;
   config: { elevatedMs: number };
 }
 
 /** The proof that changing factors demands (decisions 4.1). */
-export function createRecentProof({ clock, sessions, config }: ProofDeps) {
+export function createRecentProof({ database, clock, sessions, config }: ProofDeps) {
+  /**
+   * Refuses with 403 `step_up_required` a caller who has an active factor and has not proven the second factor in
+   * this session within the life of an elevated token. The person's row must be locked.
+   */
+  async function demand(tx: Tx, caller: Caller): Promise<void> {
+    const { sessionId } = caller;
+    if (sessionId === null) throw errors.forbidden();
+    if (!(await hasActiveFactor(tx, personOf(caller)))) return;
+    const provenAt = await sessions.secondFactor.provenAt(tx, sessionId);
+    if (!isRecent(provenAt, clock.now(), config.elevatedMs)) throw mfaErrors.proofRequired();
+  }
+
   return {
-    /**
-     * Refuses with 403 `step_up_required` a caller who has an active factor and has not proven the second factor in
-     * this session within the life of an elevated token. The person's row must be locked.
-     */
-    async demand(tx: Tx, caller: Caller): Promise<void> {
-      const { sessionId } = caller;
-      if (sessionId === null) throw errors.forbidden();
-      if (!(await hasActiveFactor(tx, personOf(caller)))) return;
-      const provenAt = await sessions.secondFactor.provenAt(tx, sessionId);
-      if (!isRecent(provenAt, clock.now(), config.elevatedMs)) throw mfaErrors.proofRequired();
+    demand,
+    /** The same before there is a request to judge; what changes until then is for `demand` to see. */
+    async demandFirst(caller: Caller | undefined): Promise<void> {
+      if (caller !== undefined) await database.transaction((tx) => demand(tx, caller));
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Mfa } from "./index.ts";
 import type { StepUpMethod } from "./step-up-store.ts";
 
 /** Second factors over the wire. */
-export function mfaRpc({ factors, recoveryCodes, challenge }: Mfa): ServiceRegistration {
+export function mfaRpc({ factors, recoveryCodes, challenge, demandProof }: Mfa): ServiceRegistration {
   return registration(MfaService, {
     listFactors: async (_request, context) => {
       const rows = await factors.list(caller(context));
@@ -34,7 +34,7 @@ export function mfaRpc({ factors, recoveryCodes, challenge }: Mfa): ServiceRegis
     regenerateRecoveryCodes: async (_request, context) => ({ data: { codes: await recoveryCodes.regenerate(caller(context)) } }),
     getMfaStatus: async (_request, context) => factors.status(caller(context)),
     challengeTotp: async (request, context) => challenge(request, requestInfo(context)),
-  });
+  }, { createFactor: demandProof, verifyFactor: demandProof, deleteFactor: demandProof, regenerateRecoveryCodes: demandProof });
 }
 
 /** Step-up over the wire. */

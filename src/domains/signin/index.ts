@@ -16,7 +16,7 @@ export type { SigninConfig, SigninDeps } from "./deps.ts";
 export { encodeInviteRegistration, FLATBUFFERS } from "./invite-registration.ts";
 export { ACCEPT_INVITATION } from "./accept-invite.ts";
 export { inviteLoginRpc, invitationsRpc } from "./invitation-rpc.ts";
-export { passwordRpc, signinLoginRpc, signUpRpc } from "./rpc.ts";
+export { passwordRpc, signinLoginRpc, signUpDemands, signUpRpc } from "./rpc.ts";
 
 /** The doors: password, one-time code, magic link, sign-up, invitation, and the first start. */
 export function createSignin(deps: SigninDeps) {

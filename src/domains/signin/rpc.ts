@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { caller, callerKey, requestInfo } from "../../platform/caller.ts";
+import type { Demand } from "../../platform/rpc.ts";
 import type { Signin } from "./index.ts";
 
 /** The doors over the wire. */
@@ -35,6 +36,11 @@ export function signUpRpc({ signUp }: Signin): Partial<ServiceImpl<typeof UsersS
       return { ...opened, orgUuid: org.uuid, name: org.name };
     },
   };
+}
+
+/** What sign-up demands of its caller. */
+export function signUpDemands({ signUp }: Signin): { createOrganization: Demand } {
+  return { createOrganization: signUp.demandOpen };
 }
 
 /** Passwords: what of the users area a door ends with. */

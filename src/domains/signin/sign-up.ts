@@ -62,6 +62,9 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   }
 
   return {
+    /** Refuses who may not sign up, before anything of the request is read. Throws `forbidden`. */
+    demandOpen: (caller: Caller | undefined): void => maySignUp(caller, config.openSignup),
+
     /**
      * Makes an organization. Without a caller a new person signs up; a signed-in person makes a further one of
      * their own; a platform admin may name another owner, a new person. Throws `forbidden` where sign-up

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { randomUUID } from "node:crypto";
+import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { elevated, founder } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { signIn } from "./support.ts";
+import type { Held } from "./support.ts";
+
+let app: TestApp;
+let second: TestApp;
+let ann: Somebody;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
+  ann = await founder(app);
+});
+afterAll(async () => {
+  await second.close();
+  await app.close();
+});
+
+/** A call whose head goes first and whose message follows when `meanwhile` is over; status and code. */
+async function late(path: string, token: string, message: unknown, meanwhile: () => Promise<unknown>): Promise<string> {
+  const call = request(app.url + path, { method: "POST", headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
+  const answered = once(call, "response") as Promise<[IncomingMessage]>;
+  call.flushHeaders();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await meanwhile();
+  call.end(JSON.stringify(message));
+  const [answer] = await answered;
+  return `${answer.statusCode} ${(JSON.parse(await text(answer)) as { code?: string }).code ?? ""}`.trim();
+}
+
+const logout = (session: Held) => second.call("POST", "/api/auth/logout", { token: session.token });
+
+describe("a message that comes after the end of its session", () => {
+  it.each([
+    ["a key that would outlive it", () => `/api/admin/organizations/${ann.org}/api-keys`, { name: "late", scopes: ["admin"] }],
+    ["a factor", () => "/api/v1/me/mfa/factors", { factor_type: "totp" }],
+    ["a step-up", () => "/api/auth/step-up/challenge", { method: "password" }],
+    ["a Connect call", () => "/atrium.access.v1.AccessService/GetMe", {}],
+  ])("opens nothing: %s", async (_what, path, message) => {
+    const session = await signIn(app, ann);
+    expect(await late(path(), session.token, message, () => logout(session))).toMatch(/^401 unauth/u);
+  });
+
+  it("is nobody's where one need not be signed in", async () => {
+    const session = await signIn(app, ann);
+    expect(await late("/api/organizations", session.token, { name: "Late" }, () => logout(session))).toBe("400 validation_error");
+    const next = await signIn(app, ann);
+    expect(await late("/api/organizations", next.token, { name: "In time" }, () => Promise.resolve())).toBe("201");
+  });
+
+  it("switches to no account when all sessions were ended meanwhile", async () => {
+    const device = randomUUID();
+    const session = await signIn(app, ann, device);
+    const { body } = await app.call("POST", `/api/devices/${device}/accounts`, { token: session.token, body: { access_token: (await founder(app)).token } });
+    const everywhere = await elevated(app, (await signIn(app, ann)).token);
+    const revokeAll = () => second.call("POST", `/api/organizations/${ann.org}/revoke-all-sessions`, { token: everywhere });
+    expect(await late(`/api/devices/${device}/active-account`, session.token, { account_id: body.id }, revokeAll)).toBe("401 unauthorized");
+  });
+
+  it("opens nothing over gRPC", async () => {
+    const session = await signIn(app, ann);
+    const client = connect(app.url);
+    const stream = client.request({
+      ":method": "POST", ":path": "/atrium.access.v1.AccessService/GetMe", "content-type": "application/grpc", te: "trailers", authorization: `Bearer ${session.token}`,
+    });
+    const ended = once(stream, "trailers") as Promise<[Record<string, string>]>;
+    stream.resume();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await logout(session);
+    stream.end(Buffer.alloc(5));
+    const [trailers] = await ended;
+    client.close();
+    expect(trailers["grpc-status"]).toBe("16");
+  });
+
+  it("goes on where the session does", async () => {
+    const session = await signIn(app, ann);
+    expect(await late("/api/v1/me/mfa/factors", session.token, { factor_type: "totp" }, () => Promise.resolve())).toBe("201");
+  });
+});
