@@ -13,7 +13,7 @@ let app: TestApp;
 let second: TestApp;
 let owner: Somebody;
 beforeAll(async () => {
-  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
   second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
   owner = await founder(app);
 });
@@ -81,6 +81,17 @@ describe("POST /api/auth/otp/verify", () => {
     const answer = await verify({ email: someone.email, code: await codeFor(someone.email), org_uuid: owner.org });
     expect((await app.call("GET", "/api/auth/me", { token: answer.body.access_token })).body).toMatchObject({ org_uuid: owner.org, user_uuid: someone.userUuid });
     expect((await auditOf(app, owner, "login.magic_link"))[0]).toMatchObject({ outcome: "success", metadata: { method: "otp" } });
+  });
+
+  it("tells the organization a member would be signed in to of failures, and no other", async () => {
+    const [someone, elsewhere] = [await member(app, owner), await founder(app)];
+    const failures = (by: Somebody) => auditOf(app, by, `login.magic_link&outcome=failure&user_uuid=${someone.userUuid}`);
+    for (const org_uuid of [undefined, owner.org, elsewhere.org]) expect((await verify({ email: someone.email, code: "000000", org_uuid })).status).toBe(401);
+    expect((await failures(owner)).map(({ metadata }) => metadata["code"])).toEqual(Array(3).fill("unauthorized"));
+    const { body: link } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: someone.email } });
+    for (const status of [200, 401]) expect((await app.call("POST", "/api/auth/magic-link/verify", { body: { token: link.dev_token } })).status).toBe(status);
+    expect((await failures(owner))[0]).toMatchObject({ metadata: { method: "magic_link", code: "unauthorized" } });
+    expect((await app.call("GET", "/api/auth/events?type=login.magic_link&outcome=failure", { token: elsewhere.token })).body.data).toEqual([]);
   });
 
   it("takes a code once, of fifty uses on two instances", async () => {

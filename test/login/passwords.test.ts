@@ -125,6 +125,7 @@ describe("PUT /api/profile/password", () => {
     expect([(await login(who, password)).status, (await login(who, other)).status]).toEqual([401, 200]);
     const events = await auditOf(app, owner, "user.updated");
     expect(events[0]).toMatchObject({ outcome: "success", metadata: { password: "changed" }, actor: { id: who.userUuid } });
+    expect((await auditOf(app, owner, "session.bulk_revoked"))[0]).toMatchObject({ user_uuid: who.userUuid, metadata: { revoked: 2, reason: "password_changed" } });
   });
 
   it("ends a step-up that waits for a mail", async () => {

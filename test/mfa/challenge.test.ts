@@ -57,6 +57,8 @@ describe("a door", () => {
     expect(await identity.mfa.recoveryCodes.list(mine)).toEqual([]);
     expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
     expect(await eventsOf(identity, mine.userUuid, "mfa.disabled")).toEqual(["mfa.disabled success"]);
+    const told = "select distinct org_uuid from auth_events where user_uuid = $1 and type in ('mfa.disabled', 'session.bulk_revoked')";
+    expect(await identity.sql(told, [mine.userUuid])).toEqual([{ org_uuid: squatter.caller.orgUuid }]);
   });
 
   it("and the activation of a factor cannot pass each other", async () => {

@@ -50,6 +50,8 @@ describe("refresh", () => {
     await expect(refresh(successor.refreshToken)).rejects.toMatchObject(unauthorized);
     const events = await identity.sql("select metadata from auth_events where type = 'session.revoked' and metadata->>'session_id' = $1", [sessionId]);
     expect(events).toEqual([{ metadata: { session_id: sessionId, reason: "refresh_reuse" } }]);
+    const failures = await identity.sql("select distinct user_uuid is null or org_uuid is null as nobodys from auth_events where type = 'token.refreshed' and outcome = 'failure'");
+    expect(failures).toEqual([{ nobodys: false }]);
   });
 
   it("has one successor however many use it at once, over two instances", async () => {

@@ -124,7 +124,7 @@ export function createFactors({ database, clock, random, sealer, audit, announce
       for (const { id, status } of disabled) {
         const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
         const resource = { type: "mfa_factor", id: String(id) };
-        await audit.record(tx, { type: "mfa.disabled", outcome: "success", userUuid, orgUuid: null, info, resource, metadata });
+        for (const orgUuid of orgs.length === 0 ? [null] : orgs) await audit.record(tx, { type: "mfa.disabled", outcome: "success", userUuid, orgUuid, info, resource, metadata });
         if (status === "active") await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
       }
       await store.dropRecoveryCodes(tx, userUuid);

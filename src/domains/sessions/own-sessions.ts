@@ -51,14 +51,17 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
       }, info);
     },
 
-    /** Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. */
+    /**
+     * Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. The log
+     * of each organization is told of its own.
+     */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo, spared: string | null = null): Promise<number> {
       const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
-      const revoked = countOf(ended);
-      const metadata = { revoked, reason };
-      if (revoked > 0) await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid: null, info, metadata });
+      for (const { org_uuid: orgUuid, revoked } of ended) {
+        await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, metadata: { revoked, reason } });
+      }
       await announceEnded(tx, announce, ended, { reason, user_uuid: userUuid });
-      return revoked;
+      return countOf(ended);
     },
   };
 }

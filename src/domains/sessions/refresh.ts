@@ -48,7 +48,7 @@ export function createRefresh(deps: RefreshDeps) {
     if (used === undefined || (!first && used.used_at === null)) return { refused: true, row };
     if (!first && used.used_at !== null && now.getTime() - used.used_at.getTime() > ttls.refreshGraceMs) {
       await endFamily(tx, row, info);
-      return { refused: true, row: undefined };
+      return { refused: true, row };
     }
     if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined) return { refused: true, row };
     const refreshToken = first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");

@@ -10,7 +10,7 @@ import type { SigninDeps } from "./deps.ts";
 import { createMailboxEntry } from "./mailbox-entry.ts";
 import type { MailboxDoor } from "./mailbox-entry.ts";
 import { magicLinkMail } from "./mails.ts";
-import { insertMailToken, useMailToken } from "./store.ts";
+import { addressee, insertMailToken, useMailToken } from "./store.ts";
 import type { MailTokenRow } from "./store.ts";
 
 /** A magic link to be sent. */
@@ -35,7 +35,7 @@ export interface MagicSecondFactor extends SecondFactorNeeded {
 
 /** The door for mailed links (decisions 3.6). */
 export function createMagicLink(deps: SigninDeps) {
-  const { database, clock, random, post, audit, sessions, config } = deps;
+  const { database, clock, random, post, audit, users, sessions, config } = deps;
   const enter = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedSession> = {
     method: "magic_link",
@@ -81,7 +81,9 @@ export function createMagicLink(deps: SigninDeps) {
       }, info);
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "magic_link", code: "unauthorized" };
-      await audit.recordFailure({ type: "login.magic_link", userUuid: null, orgUuid: null, info, metadata });
+      const spent = await addressee(database, hash, "magic_link");
+      const whose = spent === undefined ? { userUuid: null, orgUuid: null } : await users.memberships.wouldEnter(spent.email_key, spent.org_uuid);
+      await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
       throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },
   };

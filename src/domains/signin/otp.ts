@@ -25,7 +25,7 @@ export interface CodeAnswer {
 
 /** The door for mailed one-time codes (decisions 3.8). */
 export function createOtp(deps: SigninDeps) {
-  const { database, clock, random, sealer, post, audit, sessions, config } = deps;
+  const { database, clock, random, sealer, post, audit, users, sessions, config } = deps;
   const enter = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedPair> = { method: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
@@ -73,7 +73,9 @@ export function createOtp(deps: SigninDeps) {
       const signedIn = await database.transaction((tx) => attempt(tx, answer, info), info);
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "otp", code: "unauthorized", email: answer.email.slice(0, 254) };
-      await audit.recordFailure({ type: "login.magic_link", userUuid: null, orgUuid: null, info, metadata });
+      // Unknown addresses are looked up as well: they must cost what known ones do.
+      const whose = await users.memberships.wouldEnter(parseEmail(answer.email)?.key ?? "", answer.orgUuid || null);
+      await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
       throw errors.unauthorized({ message: "The code is wrong, used up or expired; ask for a new one." });
     },
   };

@@ -59,6 +59,12 @@ export async function peekMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, 
   return (await tx.query<{ email: string }>(sql, [hash, purpose, at]))[0];
 }
 
+/** Where a token was mailed to and for which organization, however it stands; undefined for one that never was. */
+export async function addressee(database: Database, hash: Buffer, purpose: MailPurpose): Promise<{ email_key: string; org_uuid: string | null } | undefined> {
+  const sql = "select email_key, org_uuid from mail_tokens where hash = $1 and purpose = $2";
+  return (await database.prepared<{ email_key: string; org_uuid: string | null }>("signin_addressee", sql, [hash, purpose]))[0];
+}
+
 /** Ends the sign-in links and reset tokens that are under way to an address. */
 export async function endMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
   const sql = `update mail_tokens set used_at = $2

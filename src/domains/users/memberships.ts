@@ -7,7 +7,7 @@ import * as store from "./store.ts";
 export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, limitedAccess: 5 } as const;
 
 /** Memberships: who belongs to which organization. */
-export function createMemberships({ clock, announce }: Pick<UsersDeps, "clock" | "announce">) {
+export function createMemberships({ database, clock, announce }: Pick<UsersDeps, "database" | "clock" | "announce">) {
   async function begun(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
     await announce(tx, { type: "user.created", orgUuid, data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" } });
   }
@@ -48,6 +48,11 @@ export function createMemberships({ clock, announce }: Pick<UsersDeps, "clock" |
     isActive: async (tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> =>
       (await store.membershipStatus(tx, orgUuid, userUuid)) === "active",
 
+    /**
+     * The person behind an address and the organization they would be signed in to: `orgUuid` where they are an active member,
+     * else the one last used. Nulls for what there is not.
+     */
+    wouldEnter: (emailKey: string, orgUuid: string | null): Promise<{ userUuid: string | null; orgUuid: string | null }> => store.wouldEnter(database, emailKey, orgUuid),
     /** The organization somebody used last, where they are an active member. */
     lastUsed: store.lastUsedOrganization,
     /** The organizations where somebody is an active member. */

@@ -117,6 +117,20 @@ export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<st
   return rows[0]?.org_uuid;
 }
 
+/** The person behind an address, and the organization they would act in: the one named where they are an active member, else the one last used. */
+export async function wouldEnter(database: Database, emailKey: string, orgUuid: string | null): Promise<{ userUuid: string | null; orgUuid: string | null }> {
+  const rows = await database.prepared<{ userUuid: string; orgUuid: string | null }>(
+    "users_would_enter",
+    `select p.uuid as "userUuid", (
+       select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
+       where m.user_uuid = p.uuid and m.status = 'active' and o.deleted_at is null
+       order by coalesce(m.org_uuid = $2::uuid, false) desc, m.last_used_at desc nulls last, m.created_at desc limit 1) as "orgUuid"
+     from people p where p.email_key = $1`,
+    [emailKey, orgUuid],
+  );
+  return rows[0] ?? { userUuid: null, orgUuid: null };
+}
+
 /** The organizations where somebody is an active member. */
 export async function activeOrganizationsOf(tx: Tx, userUuid: string): Promise<string[]> {
   const sql = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
