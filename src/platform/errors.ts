@@ -1,5 +1,8 @@
-/** One error a caller can get: HTTP status, code of the contract, message that says what to do. */
-export type ErrorRow = readonly [status: number, code: string, message: string];
+/**
+ * One error a caller can get: HTTP status, code of the contract, message that says what to do; `duplicate` where a
+ * `conflict` is that the thing exists already, which gRPC tells from other conflicts (decisions 15.3).
+ */
+export type ErrorRow = readonly [status: number, code: string, message: string, kind?: "duplicate"];
 
 /** A request field that broke a rule. */
 export interface FieldViolation {
@@ -29,15 +32,18 @@ export interface ErrorOptions {
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string;
+  /** Whether the thing to be made exists already. */
+  readonly duplicate: boolean;
   readonly fields: FieldViolation[] | undefined;
   readonly retryAfter: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
 
-  constructor([status, code, message]: ErrorRow, options: ErrorOptions = {}) {
+  constructor([status, code, message, kind]: ErrorRow, options: ErrorOptions = {}) {
     super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "ServiceError";
     this.status = status;
     this.code = code;
+    this.duplicate = kind === "duplicate";
     this.fields = options.fields;
     this.retryAfter = options.retryAfter;
     this.headers = options.headers;

@@ -9,6 +9,15 @@ import type { Policy } from "./policy.ts";
 /** Nobody reads this answer: the client has gone. */
 const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
 
+/** Services whose table of errors has a code of its own for a fault of ours (interface, Errors: Credentials, SCIM). */
+const ownInternal: ReadonlySet<string> = new Set(["atrium.credentials.v1.CredentialsService", "atrium.scim.v1.ScimService"]);
+
+function internal(cause: unknown, policy: Policy | undefined): ServiceError {
+  const error = errors.internal({ cause });
+  if (policy === undefined || !ownInternal.has(policy.method.parent.typeName)) return error;
+  return new ServiceError([error.status, "internal_error", error.message], { cause });
+}
+
 /** Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the log. */
 export function serviceError(reason: unknown, policy: Policy | undefined): ServiceError {
   if (reason instanceof ServiceError) return reason;
@@ -19,7 +28,7 @@ export function serviceError(reason: unknown, policy: Policy | undefined): Servi
   const { name } = reason as { name?: unknown };
   if (name === "AbortError") return new ServiceError(canceled, { cause: reason });
   if (name === "TimeoutError") return errors.deadlineExceeded({ cause: reason });
-  return errors.internal({ cause: reason });
+  return internal(reason, policy);
 }
 
 const refusals: Record<Refusal["kind"], ErrorRow> = {
@@ -66,7 +75,7 @@ function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceErro
     case Code.Unavailable:
       return errors.unavailable({ retryAfter: 1, cause: error });
     default:
-      return callersFault.test(message) ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : errors.internal({ cause: error });
+      return callersFault.test(message) ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : internal(error, policy);
   }
 }
 

@@ -27,11 +27,11 @@ const byStatus: Readonly<Record<number, Code>> = {
   504: Code.DeadlineExceeded,
 };
 
-const exists = new Set(["already_installed", "grant_exists", "variable_exists", "conflict"]);
+const exists = new Set(["already_installed", "grant_exists", "variable_exists"]);
 
 /** The code of Connect and gRPC for an error (decisions 15.3). */
 export function codeOf(error: ServiceError): Code {
-  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code))) return Code.AlreadyExists;
+  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code) || error.duplicate)) return Code.AlreadyExists;
   if (error.code === "version_conflict") return Code.Aborted;
   return byStatus[error.status] ?? Code.Unknown;
 }

@@ -95,7 +95,9 @@ describe.each(protocols)("%s", (protocol) => {
     expect(invalid.code).toBe(Code.InvalidArgument);
     expect(info(invalid)).toMatchObject({ reason: "VALIDATION_ERROR", domain: "atrium", metadata: { http_status: "400" } });
     expect(invalid.findDetails(BadRequestSchema)[0]?.fieldViolations.map((violation) => violation.field)).toEqual(["name", "emails[1].value"]);
-    expect((await failure(client.fail!({ how: "conflict" }))).code).toBe(Code.AlreadyExists);
+    expect((await failure(client.fail!({ how: "conflict" }))).code).toBe(Code.FailedPrecondition);
+    const duplicate = await failure(client.fail!({ how: "duplicate" }));
+    expect([duplicate.code, info(duplicate)?.reason]).toEqual([Code.AlreadyExists, "CONFLICT"]);
     const limited = await failure(client.fail!({ how: "limited" }));
     expect([limited.code, limited.metadata.get("retry-after")]).toEqual([Code.ResourceExhausted, "3"]);
     expect((await failure(client.fail!({ how: "away" }))).code).toBe(Code.Unavailable);
@@ -118,7 +120,7 @@ describe.each(protocols)("%s", (protocol) => {
       })(),
     );
     expect(seen).toEqual([1, 2]);
-    expect([error.code, info(error)?.reason]).toEqual([Code.AlreadyExists, "CONFLICT"]);
+    expect([error.code, info(error)?.reason]).toEqual([Code.FailedPrecondition, "CONFLICT"]);
   });
 });
 

@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import type { HandlerContext } from "@connectrpc/connect";
 import { caller, requestInfo } from "../../src/platform/caller.ts";
 import type { Caller } from "../../src/platform/caller.ts";
-import { errors } from "../../src/platform/errors.ts";
+import { errors, ServiceError } from "../../src/platform/errors.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { registration } from "../../src/platform/rpc.ts";
@@ -57,6 +57,7 @@ const failures: Record<string, () => Error> = {
   secret: () => new Error("the password is hunter2"),
   away: () => Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:5432"), { code: "ECONNREFUSED" }),
   conflict: () => errors.conflict(),
+  duplicate: () => new ServiceError([409, "conflict", "It is here already.", "duplicate"]),
   limited: () => errors.rateLimited({ retryAfter: 2.1 }),
 };
 

@@ -6,7 +6,7 @@ export const sessionErrors = defineErrors({
   alreadyRevoked: [409, "already_revoked", "The session has ended already."],
   deviceNotFound: [404, "not_found", "No such device."],
   accountNotFound: [404, "not_found", "No such account on this device."],
-  duplicateAccount: [409, "conflict", "The account is on this device already."],
+  duplicateAccount: [409, "conflict", "The account is on this device already.", "duplicate"],
   tooManyAccounts: [422, "unprocessable", "A device has at most 10 accounts; remove one first."],
   accountEnded: [401, "unauthorized", "The account's session has ended; sign in again, remove the account and add it anew."],
 });
