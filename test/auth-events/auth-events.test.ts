@@ -69,6 +69,13 @@ describe("the list of authentication events", () => {
     expect((await list(admin, { from: "2020-01-01", to: "2020-01-02T00:00:00+01:00" })).total).toBe(0);
   });
 
+  it("filters by times finer than those of events as exactly", async () => {
+    const at = (await list(admin)).data[0]?.createdAt.toISOString().slice(0, -1) ?? "";
+    const total = async (query: object) => (await list(admin, query)).total;
+    expect([await total({ from: `${at}000001Z` }), await total({ from: `${at}000Z` })]).toEqual([0, 2]);
+    expect([await total({ to: `${at}000001Z` }), await total({ to: `${at}000Z` })]).toEqual([3, 1]);
+  });
+
   it.each([["2026-02-30", undefined], ["yesterday", undefined], [undefined, "2026-13-01"], ["2026-01-02", "2026-01-01"], ["2026-01-01T25:00:00Z", undefined]])(
     "refuses the range %s to %s",
     async (from, to) => {

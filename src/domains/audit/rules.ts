@@ -3,7 +3,10 @@ import { auditErrors } from "./errors.ts";
 
 const iso = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/u;
 
-/** Reads an ISO 8601 time; a date alone is its 00:00Z, a time without zone is UTC. Throws `invalid_date_range`. */
+/**
+ * Reads an ISO 8601 time; a date alone is its 00:00Z, a time without zone is UTC. Events have whole milliseconds, so one
+ * is before, or not before, a finer time exactly where it is so of the next whole one. Throws `invalid_date_range`.
+ */
 export function parseTime(text: string): Date {
   const match = iso.exec(text.trim());
   if (match === null) throw auditErrors.invalidDateRange();
@@ -11,10 +14,11 @@ export function parseTime(text: string): Date {
   const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
   const real = !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day);
   const millis = fraction.padEnd(3, "0").slice(0, 3);
+  const finer = /[1-9]/u.test(fraction.slice(3)) ? 1 : 0;
   const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase();
   const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millis}${offset}`);
   if (!real || Number.isNaN(time.getTime())) throw auditErrors.invalidDateRange();
-  return time;
+  return new Date(time.getTime() + finer);
 }
 
 /** Reads a range: `from` inclusive, `to` exclusive, either may be absent. Throws `invalid_date_range`. */
