@@ -3,6 +3,7 @@ import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
 import { ATTEMPT_SLACK_MS } from "./rules.ts";
+import { lockWebhook } from "./store.ts";
 
 /** Retries of one endpoint at once, and how often in one batch. */
 const AT_ONCE = 8;
@@ -10,10 +11,17 @@ const ROUNDS = 5;
 
 /** Idempotent effects of an endpoint's retry workflow. */
 export function createRetryActivities({ database, clock, config }: Pick<WebhookDeps, "database" | "clock" | "config">, { attempt }: Attempt) {
+  /** What is told at this moment and joins the retries that were open a moment ago is waited for: no workflow would come for it. */
+  const lastLook = (webhookId: string): Promise<Date | undefined> =>
+    database.transaction(async (tx) => {
+      await lockWebhook(tx, webhookId);
+      return queue.nextRetryIn(tx, webhookId);
+    });
+
   return {
     /** Milliseconds until the endpoint's next retry is due; null when none is open. */
     async nextDeliveryRetry(webhookId: string): Promise<number | null> {
-      const next = await queue.nextRetryAt(database, webhookId);
+      const next = (await queue.nextRetryAt(database, webhookId)) ?? (await lastLook(webhookId));
       return next === undefined ? null : Math.max(0, next.getTime() - clock.now());
     },
 

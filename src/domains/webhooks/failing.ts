@@ -45,6 +45,7 @@ export function createFailing({ database, clock, random, config }: Pick<WebhookD
     const webhook = await store.lockWebhook(tx, webhookId);
     const tries = await queue.openTries(tx, failures.map(({ deliveryId }) => deliveryId));
     const open = failures.filter(({ deliveryId }) => tries.has(deliveryId));
+    await queue.appendAttempts(tx, failures.filter(({ deliveryId }) => !tries.has(deliveryId)).map(({ deliveryId, record }) => ({ deliveryId, attempt: record })));
     if (webhook === null || open.length === 0) return;
     const at = dateOf(clock);
     webhook.failingSince ??= at;

@@ -85,12 +85,18 @@ export async function retriedEndpoints(database: Pick<Database, "prepared">, aft
   return rows.map((row) => row.webhook_id);
 }
 
+const nextRetry = "select min(next_attempt_at) as next from webhook_deliveries where webhook_id = $1 and status = 'pending' and queue = 'retry'";
+
 /** When an endpoint's next retry is due; undefined when none is open. */
 export async function nextRetryAt(database: Pick<Database, "prepared">, webhookId: string): Promise<Date | undefined> {
-  const rows = await database.prepared<{ next: Date | null }>(
-    "webhooks-next-retry", "select min(next_attempt_at) as next from webhook_deliveries where webhook_id = $1 and status = 'pending' and queue = 'retry'", [webhookId],
-  );
-  return rows[0]?.next ?? undefined;
+  const [row] = await database.prepared<{ next: Date | null }>("webhooks-next-retry", nextRetry, [webhookId]);
+  return row?.next ?? undefined;
+}
+
+/** The same in a transaction; with the endpoint locked, nobody is about to add one. */
+export async function nextRetryIn(tx: Tx, webhookId: string): Promise<Date | undefined> {
+  const [row] = await tx.query<{ next: Date | null }>(nextRetry, [webhookId]);
+  return row?.next ?? undefined;
 }
 
 /** Notes successes, also of deliveries that were ended meanwhile. Answers those whose endpoint was failing until now. */
@@ -129,6 +135,15 @@ export async function markAttemptsFailed(tx: Tx, failed: readonly { deliveryId: 
        status = case when f.next_at is null then 'failed' else 'pending' end
      from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, next_at timestamptz) where d.delivery_id = f.delivery_id`,
     [JSON.stringify(failed.map(({ deliveryId, attempt, nextAt }) => ({ delivery_id: deliveryId, attempt, next_at: nextAt })))],
+  );
+}
+
+/** Notes failed attempts at deliveries that were settled while they were under way; that they are settled stays. */
+export async function appendAttempts(tx: Tx, made: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<void> {
+  if (made.length === 0) return;
+  await tx.query(
+    "update webhook_deliveries d set attempts = d.attempts || m.attempt from jsonb_to_recordset($1) as m(delivery_id uuid, attempt jsonb) where d.delivery_id = m.delivery_id",
+    [JSON.stringify(made.map(({ deliveryId, attempt }) => ({ delivery_id: deliveryId, attempt })))],
   );
 }
 

@@ -52,29 +52,31 @@ export async function deleteWebhook(tx: Tx, webhookId: string): Promise<void> {
   await tx.query("delete from webhooks where webhook_id = $1", [webhookId]);
 }
 
-/** Whether anybody hears an event. */
-export async function isHeard(tx: Tx, type: string, orgUuid: string, appId: string | undefined): Promise<boolean> {
-  const rows = await tx.query(
-    `select 1 from webhooks where status = 'enabled' and events && array[$1, '*']
-     and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) limit 1`,
+/**
+ * The webhooks that hear an event, by id, kept until the transaction ends: one that is being deleted or turned off is waited
+ * for, and then hears nothing. Several transactions may keep the same ones.
+ */
+export async function keepListeners(tx: Tx, type: string, orgUuid: string, appId: string | undefined): Promise<string[]> {
+  const rows = await tx.query<{ webhook_id: string }>(
+    `select webhook_id from webhooks where status = 'enabled' and events && array[$1, '*']
+     and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) order by webhook_id for key share`,
     [type, orgUuid, appId ?? null],
   );
-  return rows.length > 0;
+  return rows.map((row) => row.webhook_id);
 }
 
-/** Stores an event and a delivery for everybody who hears it; an endpoint that is failing gets it in turn with its retries. */
-export async function insertForListeners(tx: Tx, event: { id: string; type: string; body: string; orgUuid: string; appId: string | undefined; at: Date }): Promise<void> {
+/** Stores an event and a delivery for each of these webhooks; an endpoint that is failing gets it in turn with its retries. */
+export async function insertForListeners(tx: Tx, event: { id: string; type: string; body: string; at: Date }, webhookIds: readonly string[]): Promise<void> {
   await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)", [event.id, event.type, event.body, event.at]);
   await tx.query(
     `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at, traceparent)
-     select gen_random_uuid(), $1, w.webhook_id, 'pending', case when open.next is null then 'first' else 'retry' end, coalesce(open.next, $4), $4, $6
-     from webhooks w
+     select gen_random_uuid(), $1, heard.webhook_id, 'pending', case when open.next is null then 'first' else 'retry' end, coalesce(open.next, $2), $2, $4
+     from unnest($3::uuid[]) as heard (webhook_id)
      left join lateral (
        select min(next_attempt_at) as next from webhook_deliveries d
-       where d.webhook_id = w.webhook_id and d.queue = 'retry' and d.status = 'pending'
-     ) open on true
-     where w.status = 'enabled' and w.events && array[$2, '*'] and ((w.scope = 'org' and w.org_uuid = $3) or (w.scope = 'app' and w.app_id = $5))`,
-    [event.id, event.type, event.orgUuid, event.at, event.appId ?? null, currentTraceparent() ?? null],
+       where d.webhook_id = heard.webhook_id and d.queue = 'retry' and d.status = 'pending'
+     ) open on true`,
+    [event.id, event.at, webhookIds, currentTraceparent() ?? null],
   );
 }
 
@@ -125,8 +127,9 @@ export async function failOpen(tx: Tx, webhookId: string): Promise<void> {
  * of the end itself goes out, once. Answers the webhooks that had retries open.
  */
 export async function endWebhooksOf(tx: Tx, orgUuid: string, at: Date): Promise<string[]> {
-  const ended = await tx.query<{ webhook_id: string }>("update webhooks set status = 'disabled', ended_at = $2, updated_at = $2 where org_uuid = $1 and ended_at is null returning webhook_id", [orgUuid, at]);
+  const ended = await tx.query<{ webhook_id: string }>("select webhook_id from webhooks where org_uuid = $1 and ended_at is null order by webhook_id for update", [orgUuid]);
   const ids = ended.map((row) => row.webhook_id);
+  await tx.query("update webhooks set status = 'disabled', ended_at = $2, updated_at = $2 where webhook_id = any($1::uuid[])", [ids, at]);
   const retrying = await tx.query<{ webhook_id: string }>("select distinct webhook_id from webhook_deliveries where webhook_id = any($1::uuid[]) and status = 'pending' and queue = 'retry'", [ids]);
   const fresh = "xmin = pg_current_xact_id()::xid";
   await tx.query(`update webhook_deliveries set status = 'failed', next_attempt_at = null where webhook_id = any($1::uuid[]) and status = 'pending' and not ${fresh}`, [ids]);

@@ -1,0 +1,34 @@
+import pg from "pg";
+
+/** A transaction of a test's own that stands open. */
+export interface Held {
+  run(sql: string, params?: unknown[]): Promise<void>;
+  commit(): Promise<void>;
+  /** Resolves when this many others wait for a lock. */
+  waitedFor(count?: number): Promise<void>;
+}
+
+/** Begins a transaction beside the service's own, so that a test decides what comes between two of its steps. */
+export async function holding(databaseUrl: string): Promise<Held> {
+  const [mine, watch] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
+  // A test that fails leaves them open until its database is dropped.
+  for (const client of [mine, watch]) client.on("error", () => undefined);
+  await Promise.all([mine.connect(), watch.connect()]);
+  await mine.query("begin");
+  return {
+    async run(sql, params = []) {
+      await mine.query(sql, params);
+    },
+    async commit() {
+      await mine.query("commit");
+      await Promise.all([mine.end(), watch.end()]);
+    },
+    async waitedFor(count = 1) {
+      for (const end = Date.now() + 10_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+        const { rows } = await watch.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+        if (rows.length >= count) return;
+      }
+      throw new Error("nobody waits for what is held");
+    },
+  };
+}
