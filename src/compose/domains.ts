@@ -94,10 +94,14 @@ export function composeDomains(ground: Ground) {
     voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
+  const credentials = createCredentials({
+    database, clock, random, audit, access, announce,
+    environment: config.development ? "dev" : "live",
+  });
   const administration = createAdministration({
     database, clock, audit, announce, orgs, users, access,
     ending: sessions.ending,
-    whenRemoved: (...removed) => market().memberLeaves(...removed),
+    whenRemoved: [(tx, orgUuid, userUuid) => market().memberLeaves(tx, orgUuid, userUuid), credentials.manage.endWithMembership],
     whenDeleted: [(...ended) => market().organizationEnds(...ended), (tx, orgUuid) => tell().organizationEnds(tx, orgUuid)],
   });
   const post = createPost(sealer);
@@ -113,10 +117,6 @@ export function composeDomains(ground: Ground) {
       magicLinkMs: ttl.magicLinkMs,
       stepUpLockMs: patience.stepUpLockMs,
     },
-  });
-  const credentials = createCredentials({
-    database, clock, random, audit, access, announce,
-    environment: config.development ? "dev" : "live",
   });
   const signin = createSignin({
     database, clock, random, sealer, hasher, post, audit, orgs, users, access, keys, sessions, mfa,

@@ -33,7 +33,7 @@ export interface AdministrationDeps {
     ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void>;
   };
   /** What domains below do when a member is removed, in the transaction of that. */
-  whenRemoved: (tx: Tx, orgUuid: string, userUuid: string) => Promise<void>;
+  whenRemoved: readonly ((tx: Tx, orgUuid: string, userUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
   /** What domains below do when an organization ends, in the transaction of that. */
   whenDeleted: readonly ((tx: Tx, orgUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
 }

@@ -31,7 +31,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     if (next === undefined) return member;
     await store.changeMembership(tx, org, member.user_uuid, next, dateOf(clock));
     if (next.status !== member.status) await ending.ofMember(tx, org, member.user_uuid, { caller, info, reason: `membership_${next.status}` });
-    if (next.status === "removed") await whenRemoved(tx, org, member.user_uuid);
+    if (next.status === "removed") for (const react of whenRemoved) await react(tx, org, member.user_uuid, caller, info);
     const after = await store.memberIn(tx, org, member.user_uuid);
     const type = next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
     const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };

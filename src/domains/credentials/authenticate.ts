@@ -23,7 +23,8 @@ const nobody = {
 
 /**
  * The callers behind API keys and SCIM tokens, asked of the database on every request. A key has its scopes within
- * its maker's present power: a demotion reaches it at once, and whoever is no member any more has none.
+ * its maker's present power: a demotion reaches it at once, and whoever is no member any more has none. Only what was
+ * accepted counts as a use.
  */
 export function createAuthenticate({ database, clock, access }: AuthenticateDeps) {
   return {
@@ -33,30 +34,33 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
     /** The caller behind an API key. Throws `unauthorized`, with no distinction. */
     async apiKey(token: string): Promise<Caller> {
       const read = readSecret(token);
-      const row = read?.kind === "atr" ? await store.useApiKey(database, read.id, dateOf(clock)) : undefined;
+      const row = read?.kind === "atr" ? await store.livingApiKey(database, read.id) : undefined;
       if (read === undefined || row === undefined || !constantTimeEqual(row.hash, hashToken(token)) || row.expires_at.getTime() <= clock.now()) throw errors.unauthorized();
-      return database.transaction(async (tx) => {
+      const caller = await database.transaction(async (tx) => {
         const standing = await access.standing(tx, row.made_by, row.org_uuid);
         if (!standing?.org) throw errors.unauthorized();
         const { org } = standing;
         const grants = await access.grants(tx, standing);
-        const isAdmin = org.isOwner || org.role === "admin";
+        const hasAdminRole = org.isOwner || org.role === "admin";
         const scopes = new Set(row.scopes);
         return {
           ...nobody,
           principal: { type: "api_key" as const, id: read.id },
-          orgUuid: org.uuid, orgName: org.name, roles: grants.roles, isAdmin,
-          canWriteVault: isAdmin && scopes.has("vault:write"),
+          orgUuid: org.uuid, orgName: org.name, roles: grants.roles, isAdmin: hasAdminRole || standing.isPlatformAdmin,
+          canWriteVault: hasAdminRole && scopes.has("vault:write"),
           entitlements: grants.entitlements, appAdmin: grants.app_admin, sandbox: grants.sandbox, scopes, expiresAt: Math.floor(row.expires_at.getTime() / 1000),
         };
       });
+      await store.noteKeyUse(database, read.id, row.last_used_at, dateOf(clock));
+      return caller;
     },
 
     /** The caller behind a SCIM token. Throws `unauthorized`, with no distinction. */
     async scimToken(token: string): Promise<Caller> {
       const read = readSecret(token);
-      const row = read?.kind === "scim" ? await store.useScimToken(database, read.id, dateOf(clock)) : undefined;
+      const row = read?.kind === "scim" ? await store.livingScimToken(database, read.id) : undefined;
       if (read === undefined || row === undefined || !constantTimeEqual(row.hash, hashToken(token)) || row.expires_at.getTime() <= clock.now()) throw errors.unauthorized();
+      await store.noteTokenUse(database, read.id, row.last_used_at, dateOf(clock));
       return {
         ...nobody,
         principal: { type: "scim_token", id: read.id },

@@ -66,7 +66,7 @@ export function createManage(deps: ManageDeps) {
           key_id: keyId, name: request.name, prefix, last4, scopes: request.scopes, created_at: at,
           expires_at: dateOf(clock, (request.expiresInDays ?? USUAL_DAYS) * DAY_MS), revoked_at: null, last_used_at: null,
         };
-        await store.insertApiKey(tx, { ...key, org_uuid: orgUuid, hash, made_by: await makerOf(tx, caller) });
+        if (!(await store.insertApiKey(tx, { ...key, org_uuid: orgUuid, hash, made_by: await makerOf(tx, caller) }))) throw errors.unauthorized();
         await audited(tx, "credential.created", "api_key", orgUuid, caller, info, keyId, { name: key.name, scopes: key.scopes });
         await deps.announce(tx, { type: "api_key.created", orgUuid, data: { key_id: keyId, name: key.name, scopes: key.scopes } });
         return { key, secret: text };
@@ -84,9 +84,10 @@ export function createManage(deps: ManageDeps) {
         await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: keyId } });
       }, info),
 
-    /** Ends the keys somebody made in an organization, in the transaction that ends their membership. */
-    async revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
+    /** Ends the keys somebody made in an organization, in the transaction that ends their membership: coming back does not bring them back. */
+    async endWithMembership(tx: Tx, orgUuid: string, userUuid: string, caller: Caller, info: RequestInfo): Promise<void> {
       for (const keyId of await store.revokeKeysOf(tx, orgUuid, userUuid, dateOf(clock))) {
+        await audited(tx, "credential.revoked", "api_key", orgUuid, caller, info, keyId, { reason: "membership_removed" });
         await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: keyId } });
       }
     },

@@ -30,14 +30,27 @@ export interface KeyToJudge {
   scopes: string[];
   made_by: string;
   expires_at: Date;
+  last_used_at: Date | null;
 }
 
-/** Stores an API key. */
-export async function insertApiKey(tx: Tx, key: Omit<ApiKeyRow, "revoked_at" | "last_used_at"> & { org_uuid: string; hash: Buffer; made_by: string }): Promise<void> {
-  await tx.query(
-    `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+/** What a SCIM token is judged by. */
+export interface TokenToJudge {
+  org_uuid: string;
+  org_name: string;
+  hash: Buffer;
+  expires_at: Date;
+  last_used_at: Date | null;
+}
+
+/** Stores an API key; false when its maker is no active member any more. The end of a membership waits for it, and then ends it too. */
+export async function insertApiKey(tx: Tx, key: Omit<ApiKeyRow, "revoked_at" | "last_used_at"> & { org_uuid: string; hash: Buffer; made_by: string }): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at)
+     select $1, m.org_uuid, $3, $4, $5, $6, $7, m.user_uuid, $9, $10 from memberships m
+     where m.org_uuid = $2 and m.user_uuid = $8 and m.status = 'active' for share of m returning key_id`,
     [key.key_id, key.org_uuid, key.name, key.hash, key.prefix, key.last4, key.scopes, key.made_by, key.created_at, key.expires_at],
   );
+  return rows.length > 0;
 }
 
 /** Who made the first key of a line of keys. */
@@ -67,16 +80,21 @@ export async function revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string, at
   return rows.map((row) => row.key_id);
 }
 
-/** A key that has not been revoked, and notes its use at most once a minute. */
-export async function useApiKey(database: Pick<Database, "prepared">, keyId: string, at: Date): Promise<KeyToJudge | undefined> {
-  const rows = await database.prepared<KeyToJudge & { last_used_at: Date | null }>(
-    "api-key-use", "select org_uuid, hash, scopes, made_by, expires_at, last_used_at from api_keys where key_id = $1 and revoked_at is null", [keyId],
-  );
-  const [row] = rows;
-  if (row !== undefined && (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() > 60_000)) {
-    await database.prepared("api-key-used", "update api_keys set last_used_at = $2 where key_id = $1 returning 1 as one", [keyId, at]);
-  }
-  return row;
+/** A key that has not been revoked. */
+export async function livingApiKey(database: Pick<Database, "prepared">, keyId: string): Promise<KeyToJudge | undefined> {
+  const sql = "select org_uuid, hash, scopes, made_by, expires_at, last_used_at from api_keys where key_id = $1 and revoked_at is null";
+  return (await database.prepared<KeyToJudge>("api-key-use", sql, [keyId]))[0];
+}
+
+/** Notes that a key was used, at most once a minute. */
+export async function noteKeyUse(database: Pick<Database, "prepared">, keyId: string, before: Date | null, at: Date): Promise<void> {
+  if (!isDue(before, at)) return;
+  await database.prepared("api-key-used", "update api_keys set last_used_at = $2 where key_id = $1 returning 1 as one", [keyId, at]);
+}
+
+/** Whether a use is to be noted a minute or more after the one before. */
+function isDue(before: Date | null, at: Date): boolean {
+  return before === null || at.getTime() - before.getTime() > 60_000;
 }
 
 /** Stores a SCIM token; false when the organization has `most` living ones. */
@@ -104,19 +122,17 @@ export async function revokeScimToken(tx: Tx, orgUuid: string, tokenId: string, 
   return rows.length > 0;
 }
 
-/** A SCIM token that has not been revoked, and notes its use at most once a minute. */
-export async function useScimToken(database: Pick<Database, "prepared">, tokenId: string, at: Date): Promise<{ org_uuid: string; org_name: string; hash: Buffer; expires_at: Date } | undefined> {
-  const rows = await database.prepared<{ org_uuid: string; org_name: string; hash: Buffer; expires_at: Date; last_used_at: Date | null }>(
-    "scim-token-use",
-    `select t.org_uuid, o.name as org_name, t.hash, t.expires_at, t.last_used_at from scim_tokens t join organizations o on o.uuid = t.org_uuid and o.deleted_at is null
-     where t.token_id = $1 and t.revoked_at is null`,
-    [tokenId],
-  );
-  const [row] = rows;
-  if (row !== undefined && (row.last_used_at === null || at.getTime() - row.last_used_at.getTime() > 60_000)) {
-    await database.prepared("scim-token-used", "update scim_tokens set last_used_at = $2 where token_id = $1 returning 1 as one", [tokenId, at]);
-  }
-  return row;
+/** A SCIM token that has not been revoked, of an organization that lives. */
+export async function livingScimToken(database: Pick<Database, "prepared">, tokenId: string): Promise<TokenToJudge | undefined> {
+  const sql = `select t.org_uuid, o.name as org_name, t.hash, t.expires_at, t.last_used_at from scim_tokens t join organizations o on o.uuid = t.org_uuid and o.deleted_at is null
+     where t.token_id = $1 and t.revoked_at is null`;
+  return (await database.prepared<TokenToJudge>("scim-token-use", sql, [tokenId]))[0];
+}
+
+/** Notes that a SCIM token was used, at most once a minute. */
+export async function noteTokenUse(database: Pick<Database, "prepared">, tokenId: string, before: Date | null, at: Date): Promise<void> {
+  if (!isDue(before, at)) return;
+  await database.prepared("scim-token-used", "update scim_tokens set last_used_at = $2 where token_id = $1 returning 1 as one", [tokenId, at]);
 }
 
 /** Forgets some of the keys and tokens that were revoked before a time; answers how many. */

@@ -1,0 +1,79 @@
+import { crc32 } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
+import { auditOf, founder, invite, member, newcomer, outcome } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+
+let app: TestApp;
+let owner: Somebody;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+  owner = await founder(app);
+});
+afterAll(() => app.close());
+
+const keys = () => `/api/admin/organizations/${owner.org}/api-keys`;
+const make = async (by: string, ...scopes: string[]) => (await app.call("POST", keys(), { token: by, body: { name: "ci", scopes } })).body as { key_id: string; api_key: string };
+const listed = async (keyId: string) => (await app.call("GET", `${keys()}?limit=200`, { token: owner.token })).body.data.find((key: { key_id: string }) => key.key_id === keyId);
+const get = async (path: string, token: string) => outcome(await app.call("GET", path, { token }));
+
+describe("an API key has the power of its maker", () => {
+  test("who is admin as a platform administrator, whatever the role, but neither platform administrator's nor the vault's", async () => {
+    const { token } = await invite(app, owner, app.owner.email, 3);
+    const { body } = await app.call("POST", "/api/auth/invite/accept", { token: await app.login(), body: { token } });
+    const guest = body.data.access_token as string;
+    const { api_key: key } = await make(guest, "admin");
+    expect(await get("/api/users", key)).toBe("200");
+    expect(await get(keys(), key)).toBe("200");
+    expect(await get("/api/admin/plans", key)).toBe("403 forbidden");
+    expect((await app.call("GET", "/api/auth/me", { token: key })).body).toMatchObject({ platform_admin: false, roles: ["employee"] });
+    expect(outcome(await app.call("POST", keys(), { token: guest, body: { name: "x", scopes: ["vault:write"] } }))).toBe("403 forbidden");
+    const narrow = (await make(guest, "read:roles")).api_key;
+    expect([await get("/api/roles", narrow), await get("/api/users", narrow)]).toEqual(["200", "403 forbidden"]);
+  });
+
+  test("and ends with the membership: coming back does not bring it back", async () => {
+    const maker = await member(app, owner, 1);
+    const [first, other] = [await make(maker.token, "admin"), await make(owner.token, "admin")];
+    const child = await make(first.api_key, "read:users");
+    await app.call("PATCH", `/api/users/${maker.userUuid}`, { token: owner.token, body: { status: "inactive" } });
+    expect([await get("/api/users", first.api_key), await get("/api/users", child.api_key)]).toEqual(["401 unauthorized", "401 unauthorized"]);
+    await app.call("PATCH", `/api/users/${maker.userUuid}`, { token: owner.token, body: { status: "active" } });
+    expect(await get("/api/users", child.api_key)).toBe("200");
+    expect((await app.call("DELETE", `/api/users/${maker.userUuid}`, { token: owner.token })).status).toBe(204);
+    expect([(await listed(first.key_id)).status, (await listed(child.key_id)).status, (await listed(other.key_id)).status]).toEqual(["revoked", "revoked", "active"]);
+    const ended = (await auditOf(app, owner, "credential.revoked")).filter(({ metadata }) => metadata["reason"] === "membership_removed");
+    expect(ended.map(({ resource_id }) => resource_id).sort()).toEqual([first.key_id, child.key_id].sort());
+    const { token } = await invite(app, owner, maker.email, 1);
+    expect((await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } })).status).toBe(200);
+    expect([await get("/api/users", first.api_key), await get("/api/users", child.api_key), await get("/api/users", other.api_key)]).toEqual(["401 unauthorized", "401 unauthorized", "200"]);
+  });
+
+  test("which no key survives that was being made when it ended", async () => {
+    const maker = await member(app, owner, 1);
+    const held = await holding(app.databaseUrl);
+    await held.run("update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2", [owner.org, maker.userUuid]);
+    const late = app.call("POST", keys(), { token: maker.token, body: { name: "late", scopes: ["admin"] } });
+    await held.waitedFor();
+    await held.commit();
+    expect(outcome(await late)).toBe("401 unauthorized");
+  });
+});
+
+/** The form of a key with a secret that is none. */
+function forged(keyId: string): string {
+  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const body = `atr_dev_${keyId}_${"a".repeat(43)}`;
+  const sum = crc32(body);
+  return `${body}_${[5, 4, 3, 2, 1, 0].map((place) => digits[Math.floor(sum / 62 ** place) % 62]).join("")}`;
+}
+
+test("only what was accepted counts as a use", async () => {
+  const { key_id: keyId, api_key: key } = await make(owner.token, "read:users");
+  expect(await get("/api/users", forged(keyId))).toBe("401 unauthorized");
+  expect((await listed(keyId)).last_used_at).toBeNull();
+  expect(await get("/api/users", key)).toBe("200");
+  expect(Date.parse((await listed(keyId)).last_used_at)).toBe(app.clock.now());
+});
