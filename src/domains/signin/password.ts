@@ -62,7 +62,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
       const signedIn = ok && row !== undefined && org !== null ? await database.transaction((tx) => open(tx, row, org, info), info) : undefined;
       if (signedIn !== undefined) return signedIn;
       const metadata = { code: "unauthorized", email: request.email.slice(0, 254) };
-      await audit.recordFailure({ type: "login.password", userUuid: row?.uuid ?? null, orgUuid: member ? org : null, info, metadata });
+      await audit.recordFailure({ type: "login.password", userUuid: row?.uuid ?? null, orgUuid: row?.known === true ? org : null, info, metadata });
       throw errors.unauthorized({ message: "Email, password or organization is wrong." });
     },
   };

@@ -180,11 +180,13 @@ export interface LoginRow extends PasswordRow {
   org_uuid: string | null;
   org_name: string | null;
   member: boolean;
+  /** Whether they are or were a member, of whatever status. */
+  known: boolean;
 }
 
 const loginSql = `
   select p.id, p.uuid, p.email, p.password_hash, p.credentials_version,
-    o.uuid as org_uuid, o.name as org_name, coalesce(m.status = 'active', false) as member
+    o.uuid as org_uuid, o.name as org_name, coalesce(m.status = 'active', false) as member, m.status is not null as known
   from people p
   left join organization_names n on n.name_key = $2
   left join organizations o on o.uuid = n.org_uuid and o.deleted_at is null
