@@ -138,8 +138,8 @@ describe("the operator's settings", () => {
     const unknown = "00000000-0000-4000-8000-000000000000";
     expect(await set(by.token, { org_uuid: by.org, audit_retention_days: 90 })).toMatchObject({ status: 403 });
     expect(await get(by.token)).toMatchObject({ status: 403 });
-    expect(await set(operator, { org_uuid: unknown, audit_retention_days: 90 })).toMatchObject({ status: 404, body: { code: "org_not_found" } });
-    expect(await get(operator, `?org_uuid=${unknown}`)).toMatchObject({ status: 404, body: { code: "org_not_found" } });
+    expect(await set(operator, { org_uuid: unknown, audit_retention_days: 90 })).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await get(operator, `?org_uuid=${unknown}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
     for (const days of [0, 89, 366, undefined]) expect(await set(operator, { org_uuid: by.org, audit_retention_days: days })).toMatchObject({ status: 400, body: { code: "validation_error" } });
     expect(await get(operator, "?limit=0")).toMatchObject({ status: 400 });
   });

@@ -3,6 +3,5 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of organizations. */
 export const orgErrors = defineErrors({
   nameTaken: [409, "conflict", "An organization has or had this name; choose another.", "duplicate"],
-  unknown: [404, "org_not_found", "No such organization."],
   notFound: [404, "not_found", "No such organization."],
 });

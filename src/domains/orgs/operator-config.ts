@@ -26,11 +26,11 @@ export interface OperatorConfigDeps {
 /** What the operator of the installation sets for organizations. */
 export function createOperatorConfig({ database, clock, audit }: OperatorConfigDeps) {
   return {
-    /** Sets how many days audit events are kept. Throws `org_not_found`, or `unprocessable` for what the plan does not give. */
+    /** Sets how many days audit events are kept. Throws `not_found`, or `unprocessable` for what the plan does not give. */
     setRetention: (caller: Caller, info: RequestInfo, orgUuid: string, days: number): Promise<SettingsRow> =>
       database.transaction(async (tx) => {
         const org = await lockOrganization(tx, orgUuid);
-        if (org === undefined) throw orgErrors.unknown();
+        if (org === undefined) throw orgErrors.notFound();
         if (days > LONGEST_USUAL && org.plan !== "enterprise") {
           throw errors.unprocessable({ message: `More than ${LONGEST_USUAL} days need the plan enterprise; this organization has ${org.plan}.` });
         }
@@ -40,15 +40,15 @@ export function createOperatorConfig({ database, clock, audit }: OperatorConfigD
         const metadata = { audit_retention_days: days, previous: before?.audit_retention_days ?? LONGEST_USUAL };
         await audit.record(tx, { type: "retention.updated", outcome: "success", userUuid: caller.userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata });
         const row = await settings.settingsOf(tx, orgUuid);
-        if (row === undefined) throw orgErrors.unknown();
+        if (row === undefined) throw orgErrors.notFound();
         return row;
       }, caller),
 
-    /** Settings of one organization (else `org_not_found`), or a page of all by name. */
+    /** Settings of one organization (else `not_found`), or a page of all by name. */
     async read(orgUuid: string | undefined, limit = 50, offset = 0): Promise<OperatorConfig> {
       if (orgUuid !== undefined && orgUuid !== "") {
         const one = await database.transaction((tx) => settings.settingsOf(tx, orgUuid));
-        if (one === undefined) throw orgErrors.unknown();
+        if (one === undefined) throw orgErrors.notFound();
         return { one };
       }
       const [data, total] = await Promise.all([settings.pageOfSettings(database, limit, offset), settings.countSettings(database)]);

@@ -270,7 +270,7 @@ export const GetMetricsRequestSchema: GenMessage<GetMetricsRequest> = /*@__PURE_
  */
 export const OperatorService: GenService<{
   /**
-   * Sets how long an organization's audit events are kept. 404 `org_not_found`;
+   * Sets how long an organization's audit events are kept. 404 `not_found`;
    * 422 `unprocessable` for more than 90 days without the plan `enterprise`.
    *
    * @generated from rpc atrium.operator.v1.OperatorService.SetConfig
@@ -282,7 +282,7 @@ export const OperatorService: GenService<{
   },
   /**
    * Reads the settings: of one organization, with `org_uuid` (404
-   * `org_not_found`), else a page of all organizations' in `data`.
+   * `not_found`), else a page of all organizations' in `data`.
    *
    * @generated from rpc atrium.operator.v1.OperatorService.GetConfig
    */
