@@ -129,6 +129,7 @@ export function composeDomains(ground: Ground) {
       magicAccessMs: ttl.magicAccessMs,
       otpMs: ttl.otpMs,
       passwordResetMs: ttl.passwordResetMs,
+      invitationMs: ttl.invitationMs,
     },
   });
   continuations[ACCEPT_INVITATION] = signin.invite.complete;

@@ -81,7 +81,7 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
   const keys = createKeys({ ...shared, orgs, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({ ...shared, audit, access, keys, voidedApps: async (ids) => new Set(ids.filter((id) => apps.voided.has(id))), config: { baseUrl, ttls } });
-  const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000, otpMs: 600_000, passwordResetMs: 1_800_000 };
+  const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000, otpMs: 600_000, passwordResetMs: 1_800_000, invitationMs: 7 * 86_400_000 };
   const post = createPost(sealer);
   const continuations: Record<string, Continuation> = {};
   const mfaConfig = { baseUrl, elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpMs: 300_000, magicLinkMs: 900_000, stepUpLockMs: 300_000 };

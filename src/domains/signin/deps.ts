@@ -49,4 +49,6 @@ export interface SigninConfig {
   otpMs: number;
   /** Link to set a new password. */
   passwordResetMs: number;
+  /** Invitation. */
+  invitationMs: number;
 }

@@ -15,9 +15,6 @@ import { invitationMail } from "./invitation-mail.ts";
 import * as store from "./invitation-store.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 
-/** How long an invitation is good for. */
-const validMs = 7 * 24 * 60 * 60 * 1000;
-
 /** Invitations as the organization's administrators see them, and as the invited does (decisions 2.6). */
 export function createInvitations({ database, clock, random, post, audit, orgs, users, access, config }: SigninDeps) {
   return {
@@ -29,7 +26,7 @@ export function createInvitations({ database, clock, random, post, audit, orgs, 
       const email = parseEmail(request.email);
       if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       const [uuid, token] = [random.uuid(), random.uuid()];
-      const [at, expiresAt] = [dateOf(clock), dateOf(clock, validMs)];
+      const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.invitationMs)];
       return database.transaction(async (tx) => {
         const org = await orgs.lock(tx, callerOrg(caller));
         if (org === undefined) throw orgErrors.notFound();
@@ -38,7 +35,7 @@ export function createInvitations({ database, clock, random, post, audit, orgs, 
         if (await users.memberships.hasMember(tx, org.uuid, email.key)) throw invitationErrors.memberAlready();
         const { address, key: emailKey } = email;
         await store.replaceInvitation(tx, { uuid, tokenHash: hashToken(token), orgUuid: org.uuid, email: address, emailKey, roleId: role.id, invitedBy: caller.userUuid, at, expiresAt });
-        const letter = { to: address, baseUrl: config.baseUrl, token, orgName: org.name, role: role.name, invitedBy: caller.email, days: validMs / 86_400_000 };
+        const letter = { to: address, baseUrl: config.baseUrl, token, orgName: org.name, role: role.name, invitedBy: caller.email, lastsMs: config.invitationMs };
         await post.enqueue(tx, invitationMail(letter), expiresAt);
         const metadata = { email: address, role: role.name, role_id: role.id };
         const resource = { type: "invitation", id: uuid };
