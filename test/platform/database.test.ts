@@ -125,12 +125,66 @@ describe("transaction", () => {
     expect(committed).toEqual([]);
   });
 
+  test("fails as its first statement did, whatever those after it say", async () => {
+    const write = "insert into notes (id, text) values ($1, 'first')";
+    const hushed = database.transaction(async (tx) => {
+      await Promise.all([tx.query(write, [51]), tx.query(write, [52]).catch(() => undefined), tx.query("select 1")]);
+    });
+    expect(violatedConstraint(await hushed.catch((error: unknown) => error))).toBe("notes_text");
+    let runs = 0;
+    const again = database.transaction(async (tx) => {
+      if (++runs > 1) return;
+      await tx.query("do $$ begin raise exception 'again' using errcode = '40P01'; end $$").catch(() => undefined);
+      await tx.em.count(Note);
+    });
+    await again;
+    expect(runs).toBe(2);
+    await database.transaction(async (tx) => {
+      if (++runs <= 3) await tx.query("do $$ begin raise exception 'again' using errcode = '40P01'; end $$").catch(() => undefined);
+    });
+    expect(runs).toBe(4);
+  });
+
+  test("whose statements fail unseen ends nothing but itself", async () => {
+    const unseen: unknown[] = [];
+    const note = (reason: unknown): number => unseen.push(reason);
+    process.on("unhandledRejection", note);
+    const forgetful = database.transaction(async (tx) => {
+      const late = tx.query("select 1 / 0");
+      void tx.query("select no_such_column");
+      await Promise.all([tx.query("select pg_sleep(0.02)")]);
+      await late;
+    });
+    expect((await forgetful.catch((error: unknown) => error) as { code?: string }).code).toBe("22012");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off("unhandledRejection", note);
+    expect(unseen).toEqual([]);
+  });
+
+  test("goes no further in a branch that outlives another's failure", async () => {
+    let branch: Promise<unknown> = Promise.resolve();
+    const broken = database.transaction(async (tx) => {
+      const { em } = tx;
+      branch = (async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        em.create(Note, { id: 61, text: "half-done", writtenAt: new Date(clock.now()) });
+        await em.flush();
+      })().catch((error: unknown) => error);
+      await Promise.all([branch, tx.query("select 1 / 0")]);
+    });
+    expect((await broken.catch((error: unknown) => error) as { code?: string }).code).toBe("22012");
+    expect(String(await branch)).toContain("over");
+    expect(await database.read((em) => em.count(Note, { id: 61 }))).toBe(0);
+  });
+
   test("that is over takes no statement, and its connection serves the next one", async () => {
     const kept = await database.transaction((tx) => Promise.resolve(tx));
     await expect(kept.query("select 1")).rejects.toThrow("over");
     expect(() => kept.em).toThrow("over");
     const entities = await database.transaction((tx) => Promise.resolve(tx.em));
-    expect(entities.isInTransaction()).toBe(false);
+    entities.create(Note, { id: 41, text: "late", writtenAt: new Date(clock.now()) });
+    await expect(entities.flush()).rejects.toThrow("over");
+    await expect(entities.count(Note)).rejects.toThrow("over");
     for (let i = 0; i < 30; i++) await expect(database.transaction((tx) => tx.query("select no_such_column"))).rejects.toThrow("no_such_column");
     expect(await database.transaction((tx) => tx.query("select 1 as one"))).toEqual([{ one: 1 }]);
     expect(database.pools().transactions).toMatchObject({ waiting: 0, total: database.pools().transactions.idle });

@@ -31,6 +31,13 @@ describe("statements of transactions", () => {
     expect(await thing()).toEqual({ id: 1, name: "one", size: 7 });
   });
 
+  it("go on after a value that could not be sent, which takes the prepared statement with it", async () => {
+    const said = (value: unknown) => database.transaction(async (tx) => (await tx.query<{ said: string }>("select $1::text as said", [value]))[0]?.said);
+    for (let i = 0; i < 6; i++) expect(await said("x")).toBe("x");
+    await expect(said({ toPostgres: () => { throw new Error("cannot be sent"); } })).rejects.toThrow("cannot be sent");
+    expect(await said("y")).toBe("y");
+  });
+
   it("that do not wait for one another are answered in their order, and fail with the first that fails", async () => {
     const rows = await database.transaction((tx) => Promise.all([1, 2, 3].map((n) => tx.query<{ n: number }>("select $1::int as n", [n]))));
     expect(rows.flat().map(({ n }) => n)).toEqual([1, 2, 3]);

@@ -36,8 +36,7 @@ export class PoolDialect extends PostgresDialect {
   }
 }
 
-/** MikroORM's way to one connection, which somebody else has taken, runs a transaction on, and gives back. */
-export function connectionOf(client: PoolClient): Kysely<unknown> {
-  const borrowed = Object.create(client, { release: { value: () => undefined } }) as PoolClient;
+/** MikroORM's way to one connection, which somebody else has taken, runs a transaction on, and gives back: `release` of `borrowed` does nothing. */
+export function connectionOf(borrowed: PoolClient): Kysely<unknown> {
   return new Kysely({ dialect: new PostgresDialect({ pool: { connect: () => Promise.resolve(borrowed), end: () => Promise.resolve(), options: {} } }) });
 }

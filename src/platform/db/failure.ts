@@ -35,6 +35,14 @@ export function isRetryable(error: unknown): boolean {
   return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError || isStalePlan(error);
 }
 
+/**
+ * A statement failed because one before it in the same transaction had: nothing runs in it any more (in_failed_sql_transaction), nor
+ * has anything been prepared in it since (invalid_sql_statement_name).
+ */
+export function isConsequence(error: unknown): boolean {
+  return ["25P02", "26000"].includes(codeOf(error) ?? "");
+}
+
 /** What a caller gets: `unavailable` for a database that is away, `bad_request` for text it cannot hold, everything else as it is. */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;

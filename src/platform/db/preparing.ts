@@ -44,8 +44,12 @@ export function createPreparing(): Preparing {
   };
 }
 
-/** A migration changed what a prepared statement answers; prepared again it is right. */
+/**
+ * A migration changed what a prepared statement answers, or the server no longer has it (node-postgres closes one whose values it
+ * cannot send, and forgets that it did); prepared again it is right.
+ */
 export function isStalePlan(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === "26000") return true;
   return code === "0A000" && typeof message === "string" && message.includes("cached plan must not change result type");
 }

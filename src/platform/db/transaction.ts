@@ -1,10 +1,10 @@
 import { FlushMode } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import type { Pool, PoolClient } from "pg";
+import type { Pool, PoolClient, QueryResult } from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { connectionOf } from "./dialect.ts";
-import { isRetryable, mapFailure } from "./failure.ts";
+import { isConsequence, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
 import type { OnBehalf, OutboxMessage, Tx } from "./types.ts";
@@ -28,8 +28,10 @@ interface Open {
   actions: (() => void)[];
   /** Writes what entities have changed. */
   flush(): Promise<void>;
-  /** Refuses every further statement. */
+  /** Refuses every further statement, of entities too. */
   close(): void;
+  /** Of several statements that failed, the first: it made the others fail. */
+  firstFailure(): unknown;
 }
 
 /** Makes `Database.transaction`; its contract is described there. */
@@ -59,11 +61,11 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBe
     await onBehalf?.effect?.commit(open.tx);
     onBehalf?.signal?.throwIfAborted();
     open.close();
-    await commit(client);
+    await commit(client, open.firstFailure());
   } catch (error) {
     open.close();
     await rollback(client, deps.log);
-    throw error;
+    throw isConsequence(error) ? (open.firstFailure() ?? error) : error;
   }
   client.release();
   if (tracing()) withoutTrace(() => afterwards(deps, open));
@@ -72,9 +74,11 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBe
 }
 
 /** PostgreSQL answers COMMIT of a transaction in which a statement failed with a ROLLBACK and no error. */
-async function commit(client: PoolClient): Promise<void> {
+async function commit(client: PoolClient, failure: unknown): Promise<void> {
   const { command } = await client.query("commit");
-  if (command !== "COMMIT") throw new Error("the transaction was rolled back: a statement in it had failed");
+  if (command === "COMMIT") return;
+  if (isRetryable(failure) || isUnavailable(failure)) throw failure;
+  throw new Error("the transaction was rolled back: a statement in it had failed", { cause: failure });
 }
 
 /** Gives the connection back. One that cannot roll back has been lost, and the transaction with it. */
@@ -104,17 +108,28 @@ function openOn(client: PoolClient, orm: MikroORM): Open {
   const actions: (() => void)[] = [];
   let em: EntityManager | undefined;
   let over = false;
+  let failure: unknown;
+  /** Every statement of the transaction goes this way, so that none goes when it is over: it would be outside of it. */
+  function send<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
+    if (over) return Promise.reject(isOver());
+    const answer = client.query<R>(sql, params);
+    answer.catch((error: unknown) => (failure ??= error));
+    return answer;
+  }
+
   const tx: Tx = {
     get em(): EntityManager {
       if (em !== undefined) return em;
-      demand(!over);
+      if (over) throw isOver();
       em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
-      em.setTransactionContext(connectionOf(client));
+      em.setTransactionContext(connectionOf(Object.create(client, { query: { value: send }, release: { value: () => undefined } }) as PoolClient));
       return em;
     },
-    async query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
-      demand(!over);
-      return (await client.query<R>(sql, params as unknown[])).rows;
+    query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
+      const rows = send<R>(sql, params as unknown[]).then((result) => result.rows);
+      // Work that looks at it late, or never, must not end the process: it cannot commit any more.
+      rows.catch(() => undefined);
+      return rows;
     },
     async emit(message): Promise<void> {
       messages.push(message);
@@ -131,11 +146,9 @@ function openOn(client: PoolClient, orm: MikroORM): Open {
     flush: async () => em?.flush(),
     close(): void {
       over = true;
-      em?.resetTransactionContext();
     },
+    firstFailure: () => failure,
   };
 }
 
-function demand(open: boolean): asserts open {
-  if (!open) throw new Error("this transaction is over");
-}
+const isOver = (): Error => new Error("this transaction is over");
