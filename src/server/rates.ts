@@ -49,8 +49,9 @@ const byPrincipal: Partial<Record<RateClass, Budget>> = {
 const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>> = {
   [RateClass.LOGIN]: [[bucket("login", 10, minute), (address, email) => `${address} ${email}`]],
   [RateClass.MAIL]: [
-    [bucket("mail_email", 3, 10 * minute), (_address, email) => email],
+    // The sender's first: one who has used it up must not go on to use up those of others.
     [bucket("mail_address", 20, 60 * minute), (address) => address],
+    [bucket("mail_email", 3, 10 * minute), (_address, email) => email],
   ],
   [RateClass.SIGNUP]: [[bucket("signup", 10, 60 * minute), (address) => address]],
   [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
