@@ -18,6 +18,6 @@ test("the workflow tells the audit log when a rotated key has ended", async () =
   const fresh = await app.login();
   const ended = async () => (await app.call("GET", `/api/organizations/${org}/audit-events?type=signing_key.deleted`, { token: fresh })).body.data;
   for (let attempt = 0; attempt < 200 && (await ended()).length === 0; attempt++) await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(await ended()).toMatchObject([{ metadata: { key_id: rotated.body.previous_key_id, reason: "overlap_ended" }, actor: null }]);
+  expect(await ended()).toMatchObject([{ metadata: { key_id: rotated.body.previous_key_id, reason: "overlap_ended" }, actor: { type: "system", id: null, email: null } }]);
   expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(401);
 }, 30_000);

@@ -108,7 +108,8 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
       const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
-      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), metadata }));
+      const resource = { type: "organization", id: owner };
+      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), resource, metadata }));
       const rows = span === undefined ? none() : events(key, owner, span, range);
       const day = dateOf(clock).toISOString().slice(0, 10);
       return {

@@ -18,7 +18,7 @@ import { createVerify } from "./verify.ts";
 
 export type { Actor, AuditEvent, AuditEventType, AuditRecord, AuthEventType } from "./events.ts";
 export { administrativeEventTypes, authEventTypes, isAuditEventType, isAuthEventType } from "./events.ts";
-export { actorOf } from "./actor.ts";
+export { actorOf, personActor, systemActor } from "./actor.ts";
 export type { EventPage, EventQuery } from "./read-events.ts";
 export type { Verification } from "./verify.ts";
 export { verifyExport } from "./verify-export.ts";

@@ -2,9 +2,9 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { actorOf } from "./actor.ts";
+import { actorOf, systemActor } from "./actor.ts";
 import * as store from "./chain-store.ts";
-import type { Actor, AuditEvent } from "./events.ts";
+import type { AuditEvent } from "./events.ts";
 import type { Linker } from "./linker.ts";
 import { SHORTEST_RETENTION_MS } from "./rules.ts";
 
@@ -20,8 +20,6 @@ export interface PurgeDeps {
   record(tx: Tx, event: AuditEvent): Promise<string>;
 }
 
-const system: Actor = { type: "system", id: null, email: null };
-
 /** Removal of events whose retention is over; their links stay. */
 export function createPurge({ database, clock, record }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
@@ -33,7 +31,8 @@ export function createPurge({ database, clock, record }: PurgeDeps, linker: Link
       removed = await database.transaction((tx) => store.purgeOld(tx, orgUuid, BATCH));
     }
     const metadata = { purged: total };
-    if (total > 0) await database.transaction((tx) => record(tx, { type: "audit.purged", outcome: "success", orgUuid, metadata, ...who }));
+    const resource = orgUuid === null ? {} : { resource: { type: "organization", id: orgUuid } };
+    if (total > 0) await database.transaction((tx) => record(tx, { type: "audit.purged", outcome: "success", orgUuid, metadata, ...resource, ...who }));
     return total;
   }
 
@@ -45,7 +44,7 @@ export function createPurge({ database, clock, record }: PurgeDeps, linker: Link
     async purgeDaily(): Promise<number> {
       if (clock.now() < next.at) return 0;
       const chains = await store.oldChains(database, next.after === "" ? null : next.after, dateOf(clock, -SHORTEST_RETENTION_MS), CHAINS);
-      for (const key of chains) await purge(store.chainOwner(key), { userUuid: null, info: { address: "", userAgent: "atrium" }, actor: system });
+      for (const key of chains) await purge(store.chainOwner(key), { userUuid: null, info: { address: "", userAgent: "atrium" }, actor: systemActor });
       const last = chains.at(-1);
       next = last === undefined ? { at: clock.now() + DAY_MS, after: "" } : { at: 0, after: last };
       return chains.length;

@@ -1,4 +1,5 @@
 import { dateOf } from "../../platform/clock.ts";
+import { systemActor } from "../audit/index.ts";
 import * as store from "./manage-store.ts";
 import type { ManageDeps } from "./manage.ts";
 
@@ -19,7 +20,7 @@ export function createKeyActivities({ database, clock, audit, announce }: Pick<M
         const metadata = { key_id: kid, algorithm: retired.algorithm, reason: "overlap_ended" };
         await audit.record(tx, {
           type: "signing_key.deleted", outcome: "success", userUuid: null, orgUuid: retired.org_uuid, info: { address: "", userAgent: "atrium" },
-          metadata, actor: null, resource: { type: "signing_key", id: kid },
+          metadata, actor: systemActor, resource: { type: "signing_key", id: kid },
         });
         await announce(tx, { type: "signing_key.rotated", orgUuid: retired.org_uuid, data: { key_id: kid, retired: true } });
       });

@@ -3,6 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors, ServiceError } from "../../platform/errors.ts";
+import { personActor } from "../audit/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { PersonToMake, Users } from "../users/index.ts";
@@ -51,7 +52,7 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
     await users.people.confirmByInvitation(tx, userUuid);
     const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.role_id };
     const resource = { type: "user", id: userUuid };
-    await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid: used.org_uuid, info, resource, metadata });
+    await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid: used.org_uuid, info, actor: personActor(userUuid, used.email), resource, metadata });
     return used;
   }
 
@@ -83,6 +84,7 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
     const standing = await access.standing(tx, person.uuid, null);
     if (standing?.credentialsVersion !== person.credentials_version) throw invitationErrors.emailTaken();
     if (await users.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key)) throw invitationErrors.memberAlready();
+    if (sessionId !== null) await sessions.own.demandLive(tx, { sessionId });
     const continuation = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
     const proven = sessionId !== null && (await sessions.secondFactor.provenAt(tx, sessionId)) !== null;
     const needed = proven ? undefined : await mfa.gatekeeper.begin(tx, { standing, amr: proof.amr, info, continuation });
@@ -104,7 +106,7 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
   async function refused(invitation: InvitationRow, person: PasswordRow | undefined, error: unknown, token: string, info: RequestInfo): Promise<unknown> {
     if (!(error instanceof ServiceError) || error.status !== 409) return error;
     const metadata = { method: "invitation", invitation_id: invitation.uuid, code: error.code };
-    await audit.recordFailure({ type: "user.joined", userUuid: person?.uuid ?? null, orgUuid: invitation.org_uuid, info, metadata });
+    await audit.recordFailure({ type: "user.joined", userUuid: person?.uuid ?? null, orgUuid: invitation.org_uuid, info, resource: { type: "invitation", id: invitation.uuid }, metadata });
     // Whoever lost to another use of the same invitation is told that, and not that the person exists by now.
     await invitations.show(token);
     return person === undefined && error.code === "email_taken" ? invitationErrors.emailTaken() : error;

@@ -1,5 +1,6 @@
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
+import { systemActor } from "../audit/index.ts";
 import type { SigninDeps } from "./deps.ts";
 import type { Founding } from "./founding.ts";
 import { lockBootstrap } from "./store.ts";
@@ -34,7 +35,7 @@ export function createBootstrap({ database, hasher, orgs, audit }: SigninDeps, f
         const resource = { type: "organization", id: org.uuid };
         const metadata = { name: org.name, bootstrap: true };
         const info = { address: "", userAgent: "" };
-        await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, resource, metadata });
+        await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor: systemActor, resource, metadata });
         return true;
       });
     },

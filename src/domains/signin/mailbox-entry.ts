@@ -3,7 +3,9 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import type { Standing } from "../access/index.ts";
+import { personActor } from "../audit/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
+import type { OrganizationRow } from "../orgs/index.ts";
 import type { OpenedSession, OpenRequest } from "../sessions/index.ts";
 import type { SigninDeps } from "./deps.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";
@@ -33,15 +35,15 @@ export function createMailboxEntry(deps: Pick<SigninDeps, "audit" | "orgs" | "us
   /** The organization they sign in to: the one asked for where it admits them, else the one last used. */
   async function organizationFor(tx: Tx, orgUuid: string | null, email: Email, userUuid: string, method: string, info: RequestInfo): Promise<string | null> {
     const asked = orgUuid === null ? undefined : await orgs.findIn(tx, orgUuid);
-    if (asked !== undefined && (await belongs(tx, asked.uuid, asked.jit_domains.includes(email.domain), userUuid, method, info))) return asked.uuid;
+    if (asked !== undefined && (await belongs(tx, asked, email, userUuid, method, info))) return asked.uuid;
     return (await users.memberships.lastUsed(tx, userUuid)) ?? null;
   }
 
-  async function belongs(tx: Tx, orgUuid: string, admits: boolean, userUuid: string, method: string, info: RequestInfo): Promise<boolean> {
-    if (!admits) return users.memberships.isActive(tx, orgUuid, userUuid);
+  async function belongs(tx: Tx, { uuid: orgUuid, jit_domains }: OrganizationRow, email: Email, userUuid: string, method: string, info: RequestInfo): Promise<boolean> {
+    if (!jit_domains.includes(email.domain)) return users.memberships.isActive(tx, orgUuid, userUuid);
     const { active, joined } = await users.memberships.admit(tx, orgUuid, userUuid);
     const resource = { type: "user", id: userUuid };
-    if (joined) await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid, info, resource, metadata: { method } });
+    if (joined) await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, email.address), resource, metadata: { method } });
     return active;
   }
 

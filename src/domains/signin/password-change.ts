@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../audit/index.ts";
+import { actorOf, personActor } from "../audit/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { SigninDeps } from "./deps.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";
@@ -32,7 +32,7 @@ export function createPasswordChange(deps: SigninDeps) {
     await users.people.setPassword(tx, userUuid, passwordHash);
     await sessions.own.endAll(tx, userUuid, "password_reset", info);
     const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
-    await audit.record(tx, { type: "user.updated", outcome: "success", userUuid, orgUuid, info, resource: { type: "user", id: userUuid }, metadata: { password: "reset" } });
+    await audit.record(tx, { type: "user.updated", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, email.address), resource: { type: "user", id: userUuid }, metadata: { password: "reset" } });
   }
 
   return {
