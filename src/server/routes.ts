@@ -142,8 +142,9 @@ function refuse(error: ServiceError, call: Call, response: NodeResponse, table: 
 function pathOf(request: NodeRequest): string {
   let url = request.url ?? "";
   if (!url.startsWith("/") && /^https?:\/\//i.test(url)) {
-    const slash = url.indexOf("/", url.indexOf("//") + 2);
-    request.url = url = slash < 0 ? "/" : url.slice(slash);
+    // The authority ends at the first of these; without a path there may still be a query, with slashes of its own.
+    const rest = url.slice(url.indexOf("//") + 2).replace(/^[^/?#]*/, "");
+    request.url = url = rest.startsWith("/") ? rest : `/${rest}`;
   }
   const query = url.indexOf("?");
   return query < 0 ? url : url.slice(0, query);

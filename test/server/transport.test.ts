@@ -121,6 +121,10 @@ describe("HTTP/1.1", () => {
 
   test("absolute form of the request target", async () => {
     expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain('"hello x"');
+    // Slashes of a query are no path: what a proxy in front takes for the root must not be another route here.
+    for (const target of ["http://a?name=/api/hello", "http://a", "http://a?/api/hello?name=x"]) {
+      expect(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), target).toContain("no such route");
+    }
   });
 
   test("clients that vanish hurt nobody", async () => {
