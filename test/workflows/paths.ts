@@ -9,6 +9,8 @@ import type { Received } from "../webhooks/receiver.ts";
 export interface Ground {
   app: TestApp;
   market: Market;
+  /** Sends a workflow a signal of its kind, as when something it waits for has changed. */
+  signal(workflowId: string, name: string): Promise<void>;
 }
 
 /** One way a workflow can go. */
@@ -92,6 +94,13 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
   "install-refused": { setting: "patient", walk: (ground) => installed(ground, () => ({ status: 422 }), "deprovisioned") },
   "install-retried": { setting: "patient", walk: (ground) => installed(ground, (_call, nth) => ({ status: nth < 3 ? 503 : 200 }), "active") },
   "install-told-when-to-retry": { setting: "patient", walk: (ground) => installed(ground, (_call, nth) => (nth === 1 ? { status: 503, headers: { "retry-after": "1" } } : { status: 200 }), "active") },
+  "install-signalled-for-nothing": {
+    setting: "patient",
+    walk: (ground) => installed(ground, (_call, nth) => (nth === 1 ? { status: 503, headers: { "retry-after": "2" } } : { status: 200 }), "active", async (installId) => {
+      await seen(ground, installId, "attempt_failed");
+      await ground.signal(`install/${installId}`, "install-changed");
+    }),
+  },
   "install-never-answered": { setting: "hasty", walk: (ground) => installed(ground, () => ({ status: 500 }), "deprovisioned") },
   "install-accepted-and-forgotten": { setting: "hasty", walk: (ground) => installed(ground, () => ({ status: 202 }), "deprovisioned") },
   "install-cancelled": {

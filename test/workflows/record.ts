@@ -54,10 +54,12 @@ async function record(chosen: readonly [string, WorkflowPath][], setting: Settin
   const connection = await reach(temporal.address);
   const app = await startApp({ role: "all", databaseUrl: database.url, temporal: { address: temporal.address, namespace: NAMESPACE }, clock: systemClock, env: setting.env });
   const market = await openMarket(app);
+  const client = new Client({ connection, namespace: NAMESPACE });
+  const signal = (workflowId: string, name: string): Promise<void> => client.workflow.getHandle(workflowId).signal(name);
   try {
     for (const [name, path] of chosen) {
-      const id = await path.walk({ app, market });
-      const runs = await historiesOf(new Client({ connection, namespace: NAMESPACE }), id);
+      const id = await path.walk({ app, market, signal });
+      const runs = await historiesOf(client, id);
       await writeFile(join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
       console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
     }

@@ -9,6 +9,8 @@ const { nextInstallStep } = proxyLocalActivities<InstallActivities>({ startToClo
 /** Something of the install moved: look at the row again. */
 export const installChangedSignal = defineSignal("install-changed");
 
+type InstallRequest = Exclude<InstallStep, { kind: "none" }>;
+
 /** A wait of the schedule with its jitter of ±20 % (decisions 11.4). */
 function jittered(ms: number): number {
   return Math.round(ms * (0.8 + Math.random() * 0.4));
@@ -25,28 +27,34 @@ export async function driveInstall(installId: string): Promise<void> {
     changed = true;
   });
 
+  /** How far the schedule of the present step has come: a signal that has nothing new to tell does not begin it anew. */
+  let tried = { eventId: "", attempts: 0, nextAt: 0 };
+  const nextAt = ({ schedule }: InstallRequest, attempts: number, retryAfterMs: number): number =>
+    Date.now() + Math.max(jittered(schedule[Math.min(attempts, schedule.length - 1)] ?? 0), retryAfterMs);
+
   /** Tries one step until it is settled, accepted, overtaken by a change or out of time. */
-  async function drive(step: Exclude<InstallStep, { kind: "none" }>): Promise<void> {
+  async function drive(step: InstallRequest): Promise<void> {
+    const { eventId } = step;
     const deadline = Date.now() + step.remainingMs;
     /** Resolves true when the wait is over and the step still stands. */
     const wait = async (ms: number): Promise<boolean> => !(ms > 0 && (await condition(() => changed, ms))) && !changed;
 
     if (step.accepted) {
-      if (await wait(step.remainingMs)) await expireInstallStep(installId, step.eventId);
+      if (await wait(step.remainingMs)) await expireInstallStep(installId, eventId);
       return;
     }
     // Little more than an attempt can take: a worker that dies in the middle of one is missed no longer than that.
     const { attemptInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: step.attemptMs, retry });
-    let retryAfterMs = 0;
-    for (let attempt = 0; attempt !== step.attempts; attempt++) {
-      const pause = Math.max(jittered(step.schedule[Math.min(attempt, step.schedule.length - 1)] ?? 0), retryAfterMs);
-      if (!(await wait(Math.min(pause, Math.max(0, deadline - Date.now()))))) return;
-      if (attempt > 0 && Date.now() >= deadline) break;
-      const result = await attemptInstallStep(installId, step.eventId);
+    if (tried.eventId !== eventId || !patched("schedule-goes-on")) tried = { eventId, attempts: 0, nextAt: nextAt(step, 0, 0) };
+    while (tried.attempts !== step.attempts) {
+      if (!(await wait(Math.min(tried.nextAt, deadline) - Date.now()))) return;
+      if (tried.attempts > 0 && Date.now() >= deadline) break;
+      const result = await attemptInstallStep(installId, eventId);
       if (result.kind !== "retry") return;
-      retryAfterMs = result.retryAfterMs;
+      const attempts = tried.attempts + 1;
+      tried = { eventId, attempts, nextAt: nextAt(step, attempts, result.retryAfterMs) };
     }
-    await expireInstallStep(installId, step.eventId);
+    await expireInstallStep(installId, eventId);
   }
 
   for (;;) {

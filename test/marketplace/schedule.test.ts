@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { openMarket } from "../support/market.ts";
+import type { Market } from "../support/market.ts";
+import { temporalServer } from "../support/temporal.ts";
+
+let app: TestApp;
+let market: Market;
+let connection: Connection;
+let client: Client;
+beforeAll(async () => {
+  const temporal = await temporalServer();
+  connection = await Connection.connect({ address: temporal.address });
+  client = new Client({ connection, namespace: temporal.namespace });
+  app = await startApp({ role: "all", temporal, clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,2s,1h" } });
+  market = await openMarket(app);
+});
+afterAll(async () => {
+  await market.close();
+  await app.close();
+  await connection.close();
+});
+
+it("signals that have nothing new to tell leave the schedule where it is", async () => {
+  const offer = await market.offer(() => ({ status: 500 }));
+  const installId = (await offer.install()).body.install_id as string;
+  const failed = (times: number) => expect.poll(async () => (await market.read(installId)).timeline.filter(({ event }) => event === "attempt_failed").length, { timeout: 15_000 }).toBe(times);
+  const signal = async (): Promise<void> => {
+    await client.workflow.getHandle(`install/${installId}`).signal("install-changed");
+    await sleep(300);
+  };
+  await failed(1);
+  const first = Date.now();
+  await signal();
+  await signal();
+  expect(offer.server.calls).toHaveLength(1);
+  await failed(2);
+  expect(Date.now() - first).toBeLessThan(10_000);
+  // The next one is an hour away.
+  await signal();
+  await sleep(700);
+  expect(offer.server.calls).toHaveLength(2);
+});
