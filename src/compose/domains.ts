@@ -138,6 +138,7 @@ export function composeDomains(ground: Ground) {
   const webhooks = (late.webhooks = createWebhooks({
     database, clock, random, log, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
+    keepOrg: orgs.keep,
     audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
       await audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata, actor: actorOf(caller), resource: { type: "webhook", id: webhookId } });
     },
@@ -164,6 +165,7 @@ export function composeDomains(ground: Ground) {
     database, clock, random, sealer, outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: tellMarketplace,
+    keepOrg: orgs.keep,
     makerOf: credentials.manage.makerOf,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
     people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive },

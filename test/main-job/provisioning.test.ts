@@ -53,6 +53,7 @@ describe("an answer of 200 or 201", () => {
     ["with a body that is too long", { status: 200, body: `{"endpoint_url":"https://orbit.example/","message":"${"x".repeat(100_000)}"}` }, null, "too long"],
     ["with a URL of another scheme", { status: 200, body: { endpoint_url: "javascript:alert(1)" } }, null, "not kept"],
     ["with a URL that is too long", { status: 200, body: { endpoint_url: `https://orbit.example/${"x".repeat(2_048)}` } }, null, "not kept"],
+    ["with a URL that a parser has to mend", { status: 200, body: { endpoint_url: " https:orbit.example\n" } }, null, "not kept"],
     ["with a URL of another type", { status: 200, body: { endpoint_url: 7, message: { a: 1 } } }, null, "not kept"],
   ])("%s makes the install active", async (_what, answer, endpoint, told) => {
     const offer = await market.offer(() => answer);

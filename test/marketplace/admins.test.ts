@@ -124,6 +124,8 @@ it("listings are kept in order and paged", async () => {
   const page = async (query: string) => must(await app.call("GET", appPath(appId, `/listings${query}`), { token: owner.token }));
   expect(await page("")).toEqual({ data: [two.body, one.body], total: 2, limit: 50, offset: 0 });
   expect(await page("?limit=1&offset=1")).toEqual({ data: [one.body], total: 2, limit: 1, offset: 1 });
+  expect(outcome(await list({ marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1" }))).toBe("409 conflict");
+  expect((await Promise.all(Array.from({ length: 8 }, () => list({ marketplace: "aws", external_product_id: "prod-1" })))).map(outcome).sort()).toEqual(["201", ...Array<string>(7).fill("409 conflict")]);
   for (const body of [{}, { marketplace: "aws" }, { marketplace: "", external_product_id: "x" }, { marketplace: "aws", external_product_id: "x".repeat(256) }]) expect(outcome(await list(body))).toBe("400 validation_error");
 });
 

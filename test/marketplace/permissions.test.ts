@@ -59,7 +59,7 @@ const actions: Action[] = [
     },
   },
   { name: "rotate the provision secret", row: "publishers", status: 200, run: (token, { app: { appId } }) => post(appPath(appId, "/webhook/rotate"), token) },
-  { name: "make a listing", row: "publishers", status: 201, run: (token, { app: { appId } }) => post(appPath(appId, "/listings"), token, { marketplace: "aws", external_product_id: "prod-1" }) },
+  { name: "make a listing", row: "publishers", status: 201, run: (token, { app: { appId } }) => post(appPath(appId, "/listings"), token, { marketplace: "aws", external_product_id: randomUUID() }) },
   { name: "see listings", row: "publishers", status: 200, run: (token, { app: { appId } }) => app.call("GET", appPath(appId, "/listings"), { token }) },
   { name: "see administrators", row: "publishers", status: 200, run: (token, { app: { appId } }) => app.call("GET", appPath(appId, "/admins"), { token }) },
   {

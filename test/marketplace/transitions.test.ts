@@ -55,6 +55,17 @@ it("a rejection tells owners why; the edit makes it a draft that can be approved
 });
 
 describe("a PATCH", () => {
+  it("of the base price is one of the plan an app has for want of others, and of no other plan", async () => {
+    const { appId, slug } = await publish(app, owner.token, { base_price_cents: 1900 }, admin);
+    const patch = async (body: unknown) => must(await app.call("PATCH", appPath(appId), { token: owner.token, body })).plans;
+    expect(await patch({ base_price_cents: 0 })).toEqual([{ plan_id: "default", name: "Default", price_cents: 0, interval: "month" }]);
+    const buyer = await founder(app);
+    expect(must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token })).payment_source).toBe("free");
+    const solo = { plan_id: "solo", name: "Solo", price_cents: 100, interval: "month" };
+    expect(await patch({ base_price_cents: 700, plans: [solo] })).toEqual([solo]);
+    expect(await patch({ base_price_cents: 900 })).toEqual([solo]);
+  });
+
   it("changes what it names and nothing else, ignores the slug, and answers the owner's view", async () => {
     const { appId, slug } = await publish(app, owner.token, { plans: [{ plan_id: "solo", name: "Solo", price_cents: 100, interval: "month" }] }, admin);
     const before = (await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body;

@@ -5,6 +5,7 @@ import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { openMarket, signUp } from "../support/market.ts";
 import type { InstallBody, Market, Offer } from "../support/market.ts";
 import { outcome } from "../support/people.ts";
@@ -97,4 +98,20 @@ it("is refused to others before anything is streamed", async () => {
   for (const stranger of [token, market.publisher]) expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`, { token: stranger }))).toBe("404 install_not_found");
   expect(outcome(await app.call("GET", "/api/installs/nope/watch", { token }))).toBe("400 invalid_uuid");
   expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`))).toBe("401 unauthorized");
+});
+
+it("a record is of one moment: its status is where its timeline ends", async () => {
+  const offer = await accepting();
+  const installId = must(await offer.install()).install_id as string;
+  await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event, { timeout: 15_000 }).toBe("accepted");
+  const held = await holding(app.databaseUrl);
+  await held.run("lock table install_timeline");
+  const reading = market.read(installId);
+  await held.waitedFor();
+  // What a publisher's report writes, between what would be two reads.
+  await held.run("update installs set status = 'active', step = null where install_id = $1", [installId]);
+  await held.run("insert into install_timeline (install_id, at, event, detail) values ($1, now(), 'active', '')", [installId]);
+  await held.commit();
+  const { status, timeline } = await reading;
+  expect([status, timeline.at(-1)?.event]).toEqual(["active", "active"]);
 });

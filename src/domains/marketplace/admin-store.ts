@@ -59,6 +59,15 @@ export function grantsOf(database: Pick<Database, "prepared">, appId: string): P
   return database.prepared<GrantRow>("app-grants", "select grant_id, app_id, user_uuid, granted_by, created_at from app_admins where app_id = $1 order by created_at, grant_id", [appId]);
 }
 
+/** Whether an app lists a product and plan on another marketplace. */
+export async function isListed(tx: Tx, listing: Pick<ListingRow, "app_id" | "marketplace" | "external_product_id" | "external_plan_id">): Promise<boolean> {
+  const rows = await tx.query(
+    "select 1 from app_listings where app_id = $1 and marketplace = $2 and external_product_id = $3 and external_plan_id is not distinct from $4 limit 1",
+    [listing.app_id, listing.marketplace, listing.external_product_id, listing.external_plan_id],
+  );
+  return rows.length > 0;
+}
+
 /** Lists an app on another marketplace. */
 export async function insertListing(tx: Tx, listing: ListingRow): Promise<void> {
   await tx.query(

@@ -65,10 +65,11 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
         return { keyId, rotatedAt };
       }, caller),
 
-    /** Lists the app on another marketplace. Error: 404 app_not_found. */
+    /** Lists the app on another marketplace. Errors: 404 app_not_found, 409 conflict for what is listed already. */
     list: (caller: Caller, info: RequestInfo, listing: Pick<ListingRow, "app_id" | "marketplace" | "external_product_id" | "external_plan_id">): Promise<ListingRow> =>
       database.transaction(async (tx) => {
         const app = await lockedApp(tx, listing.app_id);
+        if (await admin.isListed(tx, listing)) throw marketplaceErrors.listed();
         const row: ListingRow = { ...listing, listing_id: random.uuid(), status: "active", created_at: dateOf(clock) };
         await admin.insertListing(tx, row);
         await audited(tx, "listing.created", app, caller, info, { listing_id: row.listing_id, marketplace: row.marketplace });

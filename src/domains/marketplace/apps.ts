@@ -10,7 +10,7 @@ import { secretContext } from "./deps.ts";
 import { App } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
-import { defaultPlan, plansViolation, slugViolation } from "./rules.ts";
+import { defaultPlan, plansAfter, plansViolation, slugViolation } from "./rules.ts";
 import type { AppPlan } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AppFilter, Page } from "./store.ts";
@@ -68,11 +68,13 @@ export function createApps(deps: MarketplaceDeps) {
   }
 
   return {
-    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 409 slug_taken. */
+    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 409 slug_taken. */
     async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
       const orgUuid = callerOrg(caller);
       check(draft, slug);
       return database.transaction(async (tx) => {
+        // What is made while its organization ends would outlive it; so would not the caller's token.
+        if (!(await deps.keepOrg(tx, orgUuid))) throw errors.unauthorized();
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
         const appId = random.uuid();
@@ -105,7 +107,8 @@ export function createApps(deps: MarketplaceDeps) {
     update(caller: Caller, info: RequestInfo, appId: string, patch: Partial<AppDraft>): Promise<App> {
       check(patch);
       return change(appId, caller, info, "app.updated", (app, at) => {
-        Object.assign(app, patch);
+        const plans = patch.plans ?? plansAfter(app.plans, app.basePriceCents, patch.basePriceCents ?? app.basePriceCents);
+        Object.assign(app, patch, { plans });
         app.edited(at);
       });
     },

@@ -32,6 +32,8 @@ export interface MarketplaceDeps {
   vetUrl(url: string): FieldViolation | undefined;
   /** Records an administrative action in the transaction of its effect. */
   audit(tx: Tx, event: MarketplaceAudit): Promise<void>;
+  /** Whether an organization lives; if so, it does not end before the transaction does. */
+  keepOrg(tx: Tx, orgUuid: string): Promise<boolean>;
   /** Name of an organization. */
   orgName(tx: Pick<Tx, "query">, orgUuid: string): Promise<string>;
   /** The person a caller acts for: for an API key whoever made it. Error: 403 forbidden where there is none. */

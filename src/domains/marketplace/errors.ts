@@ -11,6 +11,7 @@ export const marketplaceErrors = defineErrors({
   invalidPlan: [400, "invalid_plan", "The app has no such plan; see plans of the app."],
   userNotFound: [404, "user_not_found", "No such member of the publishing organization, or no such administrator."],
   grantExists: [409, "grant_exists", "This person administers the app already."],
+  listed: [409, "conflict", "The app lists this product and plan on this marketplace already.", "duplicate"],
   targetNotFound: [404, "target_not_found", "No such cloud target."],
   badSignature: [401, "unauthorized", "The signature is missing or wrong, or the install is not known."],
 });

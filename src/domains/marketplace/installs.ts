@@ -2,6 +2,7 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import type { App} from "./entities.ts";
@@ -69,10 +70,10 @@ export function createInstalls(deps: MarketplaceDeps) {
 
   async function single(installId: string, visible: (install: Install, app: App) => boolean): Promise<InstallView> {
     return database.read(async (em) => {
-      const install = await store.installById(em, installId);
-      const app = install === null ? null : await store.appById(em, install.appId);
-      if (install === null || app === null || !visible(install, app)) throw marketplaceErrors.installNotFound();
-      return { install, app, timeline: await store.timelineOf(em, installId) };
+      const found = await store.installWithTimeline(em, installId);
+      const app = found === null ? null : await store.appById(em, found.install.appId);
+      if (found === null || app === null || !visible(found.install, app)) throw marketplaceErrors.installNotFound();
+      return { ...found, app };
     });
   }
 
@@ -100,7 +101,7 @@ export function createInstalls(deps: MarketplaceDeps) {
   return {
     /**
      * Installs a published app: the row, the audit entry and the message that starts the workflow are one
-     * transaction. Errors: 404 app_not_found, 400 invalid_deployment_mode, invalid_plan, 409 already_installed.
+     * transaction. Errors: 401 unauthorized, 404 app_not_found, 400 invalid_deployment_mode, invalid_plan, 409 already_installed.
      */
     async install(caller: Caller, info: RequestInfo, slug: string, choice: InstallChoice): Promise<InstallView> {
       const orgUuid = callerOrg(caller);
@@ -111,6 +112,8 @@ export function createInstalls(deps: MarketplaceDeps) {
       if (plan === undefined) throw marketplaceErrors.invalidPlan();
       try {
         return await database.transaction(async (tx) => {
+          // What is made while its organization ends would outlive it; so would not the caller's token.
+          if (!(await deps.keepOrg(tx, orgUuid))) throw errors.unauthorized();
           if (await store.hasLiveInstall(tx, orgUuid, app.appId)) throw marketplaceErrors.alreadyInstalled();
           const at = dateOf(clock);
           const install = tx.em.create(Install, {

@@ -59,6 +59,14 @@ export function defaultPlan(basePriceCents: number): AppPlan {
   return { plan_id: "default", name: "Default", price_cents: basePriceCents, interval: "month" };
 }
 
+/** An app's plans after its base price changed: the plan it has for want of others costs the base price. */
+export function plansAfter(plans: AppPlan[], before: number, after: number): AppPlan[] {
+  const [only, ...others] = plans;
+  const { plan_id: id, name, price_cents: price, interval } = defaultPlan(before);
+  const isDefault = others.length === 0 && only?.plan_id === id && only.name === name && only.price_cents === price && only.interval === interval;
+  return isDefault ? [defaultPlan(after)] : plans;
+}
+
 /** Which plan bears the id of one before it, if any: an id names one plan of its app. */
 export function plansViolation(plans: readonly AppPlan[]): FieldViolation | undefined {
   const again = plans.findIndex((plan, nth) => plans.findIndex(({ plan_id: id }) => id === plan.plan_id) < nth);
@@ -86,15 +94,11 @@ export function noticeAnswer(status: number): PublisherAnswer {
   return status >= 200 && status < 300 ? "done" : "retry";
 }
 
-/** An endpoint URL a publisher reports is kept only when it is http(s) and at most 2,048 characters (decisions 9.4). */
+/** An endpoint URL a publisher reports is kept only when it is http(s), as it stands, and at most 2,048 characters (decisions 9.4). */
 export function acceptableEndpoint(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > 2048) return undefined;
-  try {
-    const { protocol } = new URL(value);
-    return protocol === "http:" || protocol === "https:" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  // A parser forgives spaces, line breaks and missing slashes; whoever follows the link may read it otherwise.
+  return /^https?:\/\/[^\s\\\p{Cc}]+$/iu.test(value) && URL.canParse(value) ? value : undefined;
 }
 
 /** What a timeline says of an endpoint URL that was reported and not kept; empty otherwise. */

@@ -210,12 +210,17 @@ export async function addTimeline(tx: Tx, installId: string, at: Date, event: Ti
   await tx.query("insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4)", [installId, at, event, detail.slice(0, 1000)]);
 }
 
-/** An install's timeline, oldest first. */
-export async function timelineOf(em: EntityManager, installId: string): Promise<TimelineLine[]> {
-  const rows = await em.getConnection().execute<{ at: Date | string; event: TimelineEvent; detail: string }[]>(
-    "select at, event, detail from install_timeline where install_id = ? order by id", [installId],
+/** The install of this id and its timeline, oldest first, as they stood at one moment: one statement reads both. */
+export async function installWithTimeline(em: EntityManager, installId: string): Promise<{ install: Install; timeline: TimelineLine[] } | null> {
+  const [row] = await em.getConnection().execute<{ timeline: { at: string; event: TimelineEvent; detail: string }[] }[]>(
+    `select i.*, (select coalesce(json_agg(json_build_object('at', t.at, 'event', t.event, 'detail', t.detail) order by t.id), '[]')
+       from install_timeline t where t.install_id = i.install_id) as timeline
+     from installs i where i.install_id = ?`,
+    [installId],
   );
-  return rows.map((row) => ({ at: new Date(row.at), event: row.event, detail: row.detail }));
+  if (row === undefined) return null;
+  const { timeline, ...install } = row;
+  return { install: em.map(Install, install), timeline: timeline.map((line) => ({ ...line, at: new Date(line.at) })) };
 }
 
 /** What the newest attempt at a publisher that failed since a time met; undefined where none did. */

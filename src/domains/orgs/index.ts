@@ -74,6 +74,8 @@ export function createOrgs({ database, clock, random }: OrgsDeps) {
     findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
     /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
     lock: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.lockOrganization(tx, uuid),
+    /** Whether an organization lives; if so, it does not end before the transaction does. */
+    keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */
     nameOf: (tx: Pick<Tx, "query">, uuid: string): Promise<string | undefined> => store.nameOf(tx, uuid),
     /** Whether an organization exists or existed. */

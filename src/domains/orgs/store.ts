@@ -55,6 +55,11 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
   return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
 }
 
+/** Whether an organization lives, kept from ending until the transaction does; others may keep it at the same time. */
+export async function keepOrganization(tx: Tx, uuid: string): Promise<boolean> {
+  return (await tx.query("select 1 from organizations where uuid = $1 and deleted_at is null for share", [uuid])).length > 0;
+}
+
 /** Whether an organization exists or existed. */
 export async function existsEver(database: Database, uuid: string): Promise<boolean> {
   return (await database.prepared("orgs_ever", "select 1 from organizations where uuid = $1", [uuid])).length > 0;

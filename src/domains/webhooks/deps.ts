@@ -18,6 +18,8 @@ export interface WebhookDeps {
   outgoing: Pick<GuardedClient, "request">;
   /** Why a URL given by a tenant cannot be called, if that is clear from the URL alone. */
   vetUrl(url: string): FieldViolation | undefined;
+  /** Whether an organization lives; if so, it does not end before the transaction does. */
+  keepOrg(tx: Tx, orgUuid: string): Promise<boolean>;
   /** Records an administrative action in the transaction of its effect. */
   audit(tx: Tx, event: { type: "webhook.created" | "webhook.updated" | "webhook.deleted" | "key.rotated"; orgUuid: string; caller: Caller; info: RequestInfo; webhookId: string; metadata: Record<string, unknown> }): Promise<void>;
   /** The organization that publishes an app, where the caller administers it. */

@@ -68,7 +68,7 @@ export function createRegistration(deps: WebhookDeps) {
   return {
     own,
 
-    /** A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 403 forbidden, 404 app_not_found. */
+    /** A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 403 forbidden, 404 app_not_found. */
     async create(caller: Caller, info: RequestInfo, request: WebhookRequest): Promise<{ webhook: Webhook; secret: string }> {
       const { scope } = request;
       checkUrl(request.url);
@@ -80,6 +80,8 @@ export function createRegistration(deps: WebhookDeps) {
       if (app === undefined && !caller.isAdmin) throw webhookErrors.adminRequired();
       const orgUuid = app?.orgUuid ?? callerOrg(caller);
       return database.transaction(async (tx) => {
+        // What is made while its organization ends would outlive it.
+        if (!(await deps.keepOrg(tx, orgUuid))) throw app === undefined ? errors.unauthorized() : webhookErrors.appNotFound();
         const [at, secret, webhookId] = [dateOf(clock), newWebhookSecret(random), random.uuid()];
         const webhook = tx.em.create(Webhook, {
           webhookId, orgUuid, scope, appId: request.appId ?? null, url: request.url, events: request.events, status: "enabled",
