@@ -60,6 +60,7 @@ describe("a failed attempt", () => {
     ["with one as a date", "date", 9 * MINUTE, 10 * MINUTE],
     ["with one sooner than the schedule", "1", 4_000, 6_000],
     ["with one of three days", String(3 * 86_400), DAY, DAY],
+    ["with one beyond every number", "9".repeat(400), DAY, DAY],
     ["with one that is none", "soon", 4_000, 6_000],
   ])("%s is tried again when both allow it", async (_what, given, least, most) => {
     const value = given === "date" ? new Date(app.clock.now() + 10 * MINUTE).toUTCString() : given;

@@ -12,5 +12,5 @@ export function newEventId(random: Pick<Random, "uuid">): string {
 export function retryAfterMs(value: string | undefined, nowMs: number): number {
   if (value === undefined) return 0;
   const wait = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - nowMs;
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : 0;
+  return !Number.isNaN(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : 0;
 }
