@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { auditOf, elevated, founder, invite, member, newcomer, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
@@ -101,6 +102,19 @@ describe("the end of an organization", () => {
     expect(outcome(await remove(by.token, by.org))).toBe("403 step_up_required");
     expect(outcome(await remove(await elevated(app, stranger.token), by.org))).toBe("404 not_found");
     expect((await read(by.token, by.org)).status).toBe(200);
+  });
+
+  it("is not for an owner who is removed at that moment", async () => {
+    const by = await founder(app);
+    const strong = await elevated(app, by.token);
+    const held = await holding(app.databaseUrl);
+    await held.run("select 1 from organizations where uuid = $1 for no key update", [by.org]);
+    const removal = remove(strong, by.org);
+    await held.waitedFor();
+    await held.run("update memberships set is_owner = false, status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2", [by.org, by.userUuid]);
+    await held.commit();
+    expect(outcome(await removal)).toBe("401 unauthorized");
+    expect((await app.call("GET", `/api/organizations/${by.org}/.well-known/jwks.json`)).status).toBe(200);
   });
 
   it("stops everything of it at once on every instance, and nothing else", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { auditOf, elevated, founder, invite, member, newcomer, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
@@ -156,6 +157,24 @@ describe("owners", () => {
     const { body } = await app.call("POST", "/api/auth/refresh", { body: { refresh_token: other.refreshToken } });
     const outcomes = await Promise.all([remove(by.token, by), second.call("DELETE", `/api/users/${other.userUuid}`, { token: body.access_token })]);
     expect(outcomes.map(outcome).sort()).toEqual(["204", "409 last_owner"]);
+  });
+
+  it("who remove each other at once do not both succeed, though there is a third", async () => {
+    const by = await founder(app);
+    const strong = await elevated(app, by.token);
+    const tokens = await Promise.all([await member(app, by, 1), await member(app, by, 1)].map(async (one) => {
+      await patch(strong, one, { is_owner: true });
+      const { body } = await app.call("POST", "/api/auth/refresh", { body: { refresh_token: one.refreshToken } });
+      return { ...one, token: body.access_token as string };
+    }));
+    const [one, other] = tokens as [Somebody, Somebody];
+    const held = await holding(app.databaseUrl);
+    await held.run("select 1 from organizations where uuid = $1 for no key update", [by.org]);
+    const removals = Promise.all([remove(one.token, other), second.call("DELETE", `/api/users/${one.userUuid}`, { token: other.token })]);
+    await held.waitedFor(2);
+    await held.commit();
+    expect((await removals).map(outcome).sort()).toEqual(["204", "401 unauthorized"]);
+    expect((await users(by)).body.total).toBe(2);
   });
 
   it("cannot be inactive when they become owner", async () => {

@@ -13,6 +13,12 @@ export interface MembershipWish {
   isOwner?: boolean | undefined;
 }
 
+/** Whether a caller is still what their token says, by their own membership as it is now; `self` is undefined where there is none, as for keys. */
+export function stillActs(caller: Pick<Caller, "userUuid" | "roles" | "isOwner">, self: MemberRow | undefined): boolean {
+  if (caller.userUuid === null) return true;
+  return self?.status === "active" && caller.roles.includes(self.role) && caller.isOwner === self.is_owner;
+}
+
 /** Refuses who may not give or take ownership: 403 `forbidden` for others than owners, `step_up_required` without an elevated token. */
 export function demandOwnership(caller: Pick<Caller, "isOwner" | "elevated">): void {
   if (!caller.isOwner) throw accessErrors.ownersOnly({ message: "Ownership is given and taken by owners only." });

@@ -4,20 +4,27 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
+import { errors } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import { orgErrors } from "../orgs/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
-import { demandOwnership, eventOf, nextMembership } from "./member-rules.ts";
+import { demandOwnership, eventOf, nextMembership, stillActs } from "./member-rules.ts";
 import type { MembershipWish } from "./member-rules.ts";
 import * as store from "./member-store.ts";
 import type { MemberRow } from "./member-store.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
 export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenRemoved }: AdministrationDeps) {
-  /** One change at a time in an organization; the person is locked too, so that no session opens beside the change. */
-  async function locked(tx: Tx, orgUuid: string, userUuid: string): Promise<MemberRow> {
+  /**
+   * One change at a time in an organization; the person is locked too, so that no session opens beside the change.
+   * Throws 401 `unauthorized` for a caller who was removed or given another role while waiting for their turn.
+   */
+  async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
+    const orgUuid = callerOrg(caller);
     if ((await orgs.lock(tx, orgUuid)) === undefined) throw orgErrors.notFound();
+    const self = caller.userUuid === null ? undefined : await store.memberIn(tx, orgUuid, caller.userUuid);
+    if (!stillActs(caller, self)) throw errors.unauthorized();
     await users.people.lock(tx, userUuid);
     const member = await store.memberIn(tx, orgUuid, userUuid);
     if (member === undefined) throw accessErrors.userNotFound();
@@ -58,7 +65,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
      */
     async setRole(caller: Caller, userUuid: string, wanted: number | string, info: RequestInfo): Promise<void> {
       await database.transaction(async (tx) => {
-        const member = await locked(tx, callerOrg(caller), userUuid);
+        const member = await locked(tx, caller, userUuid);
         const role = await access.role(tx, callerOrg(caller), wanted);
         access.demandGrantable(caller, role.permissions);
         await change(tx, caller, member, { roleId: role.id }, info);
@@ -72,7 +79,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     async update(caller: Caller, userUuid: string, wish: { status?: "active" | "inactive" | undefined; isOwner?: boolean | undefined }, info: RequestInfo): Promise<MemberRow> {
       if (wish.isOwner !== undefined) demandOwnership(caller);
       return database.transaction(async (tx) => {
-        const member = await locked(tx, callerOrg(caller), userUuid);
+        const member = await locked(tx, caller, userUuid);
         return (await change(tx, caller, member, wish, info)) ?? member;
       }, caller);
     },
@@ -80,7 +87,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     /** Removes a member and ends their sessions at once. Throws 404 `user_not_found`, 403 `forbidden` for owners, 409 `last_owner`. */
     async remove(caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
       await database.transaction(async (tx) => {
-        const member = await locked(tx, callerOrg(caller), userUuid);
+        const member = await locked(tx, caller, userUuid);
         await change(tx, caller, member, { status: "removed" }, info);
       }, caller);
     },

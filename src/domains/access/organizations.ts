@@ -8,6 +8,8 @@ import { orgErrors } from "../orgs/index.ts";
 import type { OrganizationChange, OrganizationRow } from "../orgs/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
+import { stillActs } from "./member-rules.ts";
+import { memberIn } from "./member-store.ts";
 
 const mostDomains = 100;
 
@@ -46,13 +48,15 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
 
     /**
      * Ends the caller's organization: every session and token of it is refused from the next request on, and its names
-     * stay taken. Throws 404 `not_found`.
+     * stay taken. Throws 404 `not_found`, 401 `unauthorized` for an owner who was removed while waiting for their turn.
      */
     async remove(caller: Caller, info: RequestInfo): Promise<void> {
       const uuid = callerOrg(caller);
       await database.transaction(async (tx) => {
         const org = await orgs.lock(tx, uuid);
         if (org === undefined) throw orgErrors.notFound();
+        const self = caller.userUuid === null ? undefined : await memberIn(tx, uuid, caller.userUuid);
+        if (!stillActs(caller, self)) throw errors.unauthorized();
         await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name: org.name } });
         await orgs.remove(tx, uuid, dateOf(clock));
         await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
