@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import type { Sealer } from "./crypto/sealed.ts";
 import type { Database, Effect } from "./db/types.ts";
@@ -49,6 +50,8 @@ interface Found {
 const keptMs = 24 * 3_600_000;
 /** A call that has neither ended nor committed by then counts as dead, and the key may be used again. */
 const leaseMs = 60_000;
+/** A statement that ends a claim and finds no database is tried again this long after the try before, milliseconds. */
+const laterMs = [500, 2_000, 8_000, 30_000];
 
 const claimSql = `
   insert into idempotency_records as r (id, fingerprint, token, state, lease_until, expires_at)
@@ -65,12 +68,33 @@ const claimSql = `
  * instead of doubling the effect. Only an rpc that does not pass `effect` to its transaction has a window, between its commit and
  * `finish`, in which a crash would let a retry double it.
  */
-export function createIdempotencyStore(deps: { database: Pick<Database, "prepared">; clock: Clock; random: Random; sealer: Sealer; log: Log }): IdempotencyStore {
+export function createIdempotencyStore(deps: { database: Pick<Database, "prepared">; clock: Clock; random: Random; sealer: Sealer; log: Log; laterMs?: readonly number[] }): IdempotencyStore {
   const { database, clock, random, sealer, log } = deps;
 
+  /** Waits for the first try alone. The later ones cannot harm: a claim's statements touch nothing but the claim. */
+  async function quietly(statement: () => Promise<unknown>, what: string): Promise<void> {
+    try {
+      await statement();
+    } catch (error) {
+      void later(statement, error, what);
+    }
+  }
+
+  async function later(statement: () => Promise<unknown>, first: unknown, what: string): Promise<void> {
+    let failure = first;
+    for (const wait of deps.laterMs ?? laterMs) {
+      await sleep(wait, undefined, { ref: false });
+      try {
+        await statement();
+        return;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    log.error({ err: failure }, what);
+  }
+
   function claimOf(id: Buffer, token: string): IdempotencyClaim {
-    const quietly = (work: Promise<unknown>, what: string): Promise<void> =>
-      work.then(() => undefined, (error: unknown) => log.error({ err: error }, what));
     return {
       effect: {
         async commit(tx) {
@@ -79,10 +103,10 @@ export function createIdempotencyStore(deps: { database: Pick<Database, "prepare
           if (mine.length === 0) throw running();
         },
       },
-      finish: (answer) => quietly(database.prepared("idempotency-finish",
+      finish: (answer) => quietly(() => database.prepared("idempotency-finish",
         "update idempotency_records set state = 'done', answer = $3 where id = $1 and token = $2", [id, token, sealer.seal(answer, contextOf(id))]),
       "an answer could not be kept for its Idempotency-Key"),
-      abandon: () => quietly(database.prepared("idempotency-abandon",
+      abandon: () => quietly(() => database.prepared("idempotency-abandon",
         "delete from idempotency_records where id = $1 and token = $2 and state = 'running'", [id, token]),
       "an Idempotency-Key could not be freed"),
     };

@@ -99,6 +99,33 @@ test("a rolled back effect leaves the key to be used", async () => {
   expect(await status(claim())).toBe(200);
 });
 
+test("a key is freed, and an answer kept, though the database is away when the call ends", async () => {
+  const usual = store;
+  let away = 0;
+  const flaky: Pick<OpenDatabase, "prepared"> = { prepared: (name, ...rest) => (/finish|abandon/u.test(name) && away-- > 0 ? Promise.reject(new Error("away")) : database.prepared(name, ...rest)) };
+  store = createIdempotencyStore({ database: flaky, clock, random: systemRandom, sealer: createSealer(randomBytes(32)), log: silentLog, laterMs: [10, 10] });
+  const settled = async (): Promise<number> => {
+    for (let i = 0; i < 100; i++) {
+      const found = await status(store.begin(scope, print));
+      if (found !== 409) return found;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return 409;
+  };
+  const refused = await claim();
+  away = 2;
+  await refused.abandon();
+  expect(await settled()).toBe(200);
+  clock.advance(60_001);
+  const done = await claim();
+  await makeEffect(done.effect);
+  away = 1;
+  await done.finish(Buffer.from("kept"));
+  expect(await settled()).toBe(200);
+  expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("kept") });
+  store = usual;
+});
+
 test("records end after 24 h", async () => {
   const mine = await claim();
   await mine.finish(Buffer.from("x"));
