@@ -252,7 +252,8 @@ export const WatchInstallRequestSchema: GenMessage<WatchInstallRequest> = /*@__P
  */
 export const BuyerService: GenService<{
   /**
-   * Lists published apps, 20 a page, by name.
+   * Lists published apps, 20 a page: those that fit the words best first, else the
+   * newest.
    *
    * @generated from rpc atrium.marketplace.v1.BuyerService.BrowseApps
    */
