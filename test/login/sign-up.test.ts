@@ -69,6 +69,14 @@ describe("sign-up", () => {
     expect((await identity.access.organizations(caller)).map(({ name }) => name)).toEqual(["First", "Second"]);
     await expect(identity.me(first.accessToken)).resolves.toMatchObject({ orgName: "First" });
   });
+
+  it("makes nothing for a person whose session ended while the request was under way", async () => {
+    const first = await signUp({ name: "Ending", email: "ending@own.test", password, firstName: "Ann" });
+    const caller = await identity.me(first.accessToken);
+    await identity.sessions.own.logout(caller, info);
+    await expect(signUp({ name: "Too late" }, caller)).rejects.toMatchObject({ status: 401 });
+    await expect(signUp({ name: "Too late", email: "new@own.test", password, firstName: "Ann" })).resolves.toBeDefined();
+  });
 });
 
 describe("closed sign-up", () => {

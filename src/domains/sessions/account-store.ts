@@ -127,19 +127,19 @@ export function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid:
   );
 }
 
-/** How the session an account was proven by was opened; undefined when it has ended. */
+/** How the session an account was proven by was opened; undefined when it has ended. It cannot end until the transaction does. */
 export async function proofOf(tx: Tx, uuid: string, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
   const rows = await tx.query<{ amr: string[]; auth_time: Date }>(
     `select s.amr, s.auth_time from device_accounts a join sessions s on s.uuid = a.session_uuid
-     where a.uuid = $1 and s.revoked_at is null and s.expires_at > $2`,
+     where a.uuid = $1 and s.revoked_at is null and s.expires_at > $2 for share of s`,
     [uuid, at],
   );
   return rows[0];
 }
 
-/** How a session was opened; undefined when it has ended. */
+/** How a session was opened; undefined when it has ended. It cannot end until the transaction does. */
 export async function ownProof(tx: Tx, sessionId: string | null, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
-  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2";
+  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share";
   return (await tx.query<{ amr: string[]; auth_time: Date }>(sql, [sessionId, at]))[0];
 }
 

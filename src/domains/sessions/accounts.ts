@@ -119,7 +119,9 @@ export function createAccounts({ database, clock, random, access, audit, announc
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
-        const proof = account.login ? await store.ownProof(tx, person.sessionId, at) : await store.proofOf(tx, account.id, at);
+        const own = await store.ownProof(tx, person.sessionId, at);
+        if (own === undefined) throw errors.unauthorized();
+        const proof = account.login ? own : await store.proofOf(tx, account.id, at);
         if (standing === undefined || proof === undefined) throw sessionErrors.accountEnded();
         const opened = await open.pair(tx, { standing, amr: proof.amr, authTime: proof.auth_time, info: { ...info, deviceUuid: deviceUuid.toLowerCase() } });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);

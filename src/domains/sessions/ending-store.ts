@@ -8,11 +8,25 @@ export interface EndedSessions {
   session_ids: string[];
 }
 
-/** Runs an update of sessions, without `returning`, and answers by organization what it ended. */
-export function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
+/** Most ids that are told of sessions that ended together. */
+const mostIds = 100;
+
+/**
+ * Runs an update of sessions, without `returning`, until there is nothing left to end, and answers by organization what it
+ * ended. A session that another one was opening is not seen by the statement that waited for that to be over.
+ */
+export async function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
   const sql = `with ended as (${update} returning uuid, org_uuid)
-    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:100] as session_ids from ended group by org_uuid`;
-  return tx.query<EndedSessions>(sql, params);
+    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${mostIds}] as session_ids from ended group by org_uuid`;
+  const all = new Map<string | null, EndedSessions>();
+  for (;;) {
+    const ended = await tx.query<EndedSessions>(sql, params);
+    if (ended.length === 0) return [...all.values()];
+    for (const { org_uuid, revoked, session_ids } of ended) {
+      const before = all.get(org_uuid);
+      all.set(org_uuid, { org_uuid, revoked: revoked + (before?.revoked ?? 0), session_ids: [...(before?.session_ids ?? []), ...session_ids].slice(0, mostIds) });
+    }
+  }
 }
 
 /** Ends every live session of a person in an organization. */

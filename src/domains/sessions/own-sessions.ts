@@ -7,7 +7,7 @@ import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import { announceEnded, countOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";
-import { countOwnSessions, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
+import { countOwnSessions, lockLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
 /** What a person's own sessions are made of. */
@@ -36,6 +36,14 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
         countOwnSessions(database, caller.userUuid, at),
       ]);
       return { data: rows.map((row) => ({ ...row, current: row.uuid === caller.sessionId })), total };
+    },
+
+    /**
+     * Refuses a caller whose session has ended since the request began, and keeps it from ending until the transaction does: a
+     * session opened for the caller is then seen by whatever ends all of theirs. After the lock on the person. Throws `unauthorized`.
+     */
+    async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<void> {
+      if (sessionId === null || !(await lockLive(tx, sessionId, dateOf(clock)))) throw errors.unauthorized();
     },
 
     /** Ends the session of the token presented, with every token of it. */

@@ -60,6 +60,11 @@ export async function secondFactorAt(tx: Tx, uuid: string): Promise<Date | null>
   return rows[0]?.second_factor_at ?? null;
 }
 
+/** Whether a session is live; it cannot end until the transaction does. */
+export async function lockLive(tx: Tx, uuid: string, at: Date): Promise<boolean> {
+  return (await tx.query("select 1 from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share", [uuid, at])).length === 1;
+}
+
 /** Ends a session; false when it was not live. */
 export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Date): Promise<boolean> {
   const rows = await tx.query(

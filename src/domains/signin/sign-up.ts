@@ -55,7 +55,9 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   async function openFor(tx: Tx, founded: Founded, caller: Caller | undefined, info: RequestInfo): Promise<OpenedPair> {
     const standing = await access.standing(tx, founded.userUuid, founded.org.uuid);
     if (standing === undefined) throw new Error("a new organization has no owner");
-    const same = caller?.userUuid === founded.userUuid ? caller.claims : null;
+    const self = caller?.userUuid === founded.userUuid ? caller : undefined;
+    if (self !== undefined) await sessions.own.demandLive(tx, self);
+    const same = self?.claims;
     const amr = Array.isArray(same?.["amr"]) ? (same["amr"] as string[]) : ["pwd"];
     const authTime = typeof same?.["auth_time"] === "number" ? new Date(same["auth_time"] * 1000) : undefined;
     return sessions.open.pair(tx, { standing, amr, authTime, info });
