@@ -43,6 +43,12 @@ describe("app admin", () => {
     expect(outcome(await revoke(appId, someone.userUuid))).toBe("404 user_not_found");
   });
 
+  it("granted by a key is its maker's grant", async () => {
+    const { appId } = await publish(app, owner.token);
+    const { api_key: key } = must(await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token, body: { name: "grants", scopes: ["write:apps"] } }));
+    expect(must(await grant(appId, (await member(app, owner)).userUuid, key)).granted_by).toBe(owner.userUuid);
+  });
+
   it("is for members of the publishing organization alone", async () => {
     const { appId } = await publish(app, owner.token);
     expect(outcome(await grant(appId, (await founder(app)).userUuid))).toBe("404 user_not_found");
