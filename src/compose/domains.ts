@@ -168,7 +168,7 @@ export function composeDomains(ground: Ground) {
     keepOrg: orgs.keep,
     makerOf: credentials.manage.makerOf,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
-    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive },
+    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive, keepActiveMember: users.memberships.keepActive },
     config: {
       baseUrl,
       provisionDeadlineMs: patience.provisionDeadlineMs,

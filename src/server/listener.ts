@@ -163,7 +163,7 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
   );
   server.keepAliveTimeoutBuffer = 0;
   server.on("clientError", answerClientError);
-  // `Expect: 100-continue` is answered when the body is about to be read; others are refused by the routes.
+  // `Expect: 100-continue` is answered when the body is about to be read; of any other expectation nothing is made (RFC 9110, 10.1.1 allows it).
   server.on("checkExpectation", handler);
   // Nobody listens to "upgrade": a client that offers another protocol (Java's offers h2c) is answered in this one.
   server.on("connect", (_request, socket) => socket.destroy());

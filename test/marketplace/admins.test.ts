@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { founder, invite, member, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { appPath, must, publish, refreshed } from "./stage.ts";
@@ -54,6 +55,17 @@ describe("app admin", () => {
     expect(outcome(await grant(appId, (await founder(app)).userUuid))).toBe("404 user_not_found");
     expect(outcome(await grant(appId, "00000000-0000-4000-8000-000000000000"))).toBe("404 user_not_found");
     expect(outcome(await grant(appId, "x"))).toMatch(/^400 /u);
+  });
+
+  it("is not left behind for somebody who is being removed", async () => {
+    const { appId } = await publish(app, owner.token);
+    const someone = await member(app, owner);
+    const held = await holding(app.databaseUrl);
+    await held.run("update memberships set status = 'removed' where org_uuid = $1 and user_uuid = $2", [owner.org, someone.userUuid]);
+    const granting = grant(appId, someone.userUuid);
+    await held.waitedFor(1);
+    await held.commit();
+    expect(outcome(await granting)).toBe("404 user_not_found");
   });
 
   it("ends with the membership: whoever was removed administers nothing, from an organization of their own either", async () => {

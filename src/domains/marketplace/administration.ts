@@ -97,7 +97,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     async grant(caller: Caller, info: RequestInfo, appId: string, userUuid: string): Promise<GrantRow> {
       return database.transaction(async (tx) => {
         const app = await lockedApp(tx, appId);
-        if (!(await deps.people.isActiveMember(tx, app.orgUuid, userUuid))) throw marketplaceErrors.userNotFound();
+        if (!(await deps.people.keepActiveMember(tx, app.orgUuid, userUuid))) throw marketplaceErrors.userNotFound();
         const made = await admin.insertGrant(tx, { grant_id: random.uuid(), app_id: appId, user_uuid: userUuid, granted_by: await deps.makerOf(tx, caller), created_at: dateOf(clock) });
         if (made === undefined) throw marketplaceErrors.grantExists();
         await audited(tx, "app.admin_granted", app, caller, info, { user_uuid: userUuid });

@@ -43,6 +43,8 @@ export interface MarketplaceDeps {
     ownersOf(orgUuid: string): Promise<{ userUuid: string; email: string }[]>;
     emailsOf(userUuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
     isActiveMember(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean>;
+    /** The same; an active member is not removed before the transaction ends. */
+    keepActiveMember(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean>;
   };
   config: {
     /** Public URL of the service, no trailing slash. */

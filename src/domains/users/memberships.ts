@@ -47,6 +47,8 @@ export function createMemberships({ database, clock, announce }: Pick<UsersDeps,
     /** Whether somebody is an active member. */
     isActive: async (tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> =>
       (await store.membershipStatus(tx, orgUuid, userUuid)) === "active",
+    /** The same; an active member is not removed before the transaction ends. */
+    keepActive: store.keepActiveMembership,
 
     /**
      * The person behind an address and the organization they would be signed in to: `orgUuid` where they are an active member,

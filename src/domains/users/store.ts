@@ -106,6 +106,11 @@ export async function membershipStatus(tx: Tx, orgUuid: string, userUuid: string
   return rows[0]?.status;
 }
 
+/** Whether a membership is active; if so, it stays as it is until the transaction ends. */
+export async function keepActiveMembership(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> {
+  return (await tx.query("select 1 from memberships where org_uuid = $1 and user_uuid = $2 and status = 'active' for share", [orgUuid, userUuid])).length > 0;
+}
+
 /** The organization somebody used last among those where they are an active member. */
 export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<string | undefined> {
   const rows = await tx.query<{ org_uuid: string }>(
