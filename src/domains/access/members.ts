@@ -4,27 +4,20 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
-import { errors } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
-import { orgErrors } from "../orgs/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
-import { demandOwnership, eventOf, nextMembership, stillActs } from "./member-rules.ts";
+import { demandOwnership, eventOf, nextMembership } from "./member-rules.ts";
 import type { MembershipWish } from "./member-rules.ts";
 import * as store from "./member-store.ts";
 import type { MemberRow } from "./member-store.ts";
+import { takeTurn } from "./turn.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
 export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenRemoved }: AdministrationDeps) {
-  /**
-   * One change at a time in an organization; the person is locked too, so that no session opens beside the change.
-   * Throws 401 `unauthorized` for a caller who was removed or given another role while waiting for their turn.
-   */
+  /** A member of the caller's organization, in the caller's turn; the person is locked too, so that no session opens beside the change. */
   async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
-    const orgUuid = callerOrg(caller);
-    if ((await orgs.lock(tx, orgUuid)) === undefined) throw orgErrors.notFound();
-    const self = caller.userUuid === null ? undefined : await store.memberIn(tx, orgUuid, caller.userUuid);
-    if (!stillActs(caller, self)) throw errors.unauthorized();
+    const { uuid: orgUuid } = await takeTurn(tx, orgs, caller);
     await users.people.lock(tx, userUuid);
     const member = await store.memberIn(tx, orgUuid, userUuid);
     if (member === undefined) throw accessErrors.userNotFound();

@@ -8,8 +8,7 @@ import { orgErrors } from "../orgs/index.ts";
 import type { OrganizationChange, OrganizationRow } from "../orgs/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
-import { stillActs } from "./member-rules.ts";
-import { memberIn } from "./member-store.ts";
+import { takeTurn } from "./turn.ts";
 
 const mostDomains = 100;
 
@@ -53,10 +52,7 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
     async remove(caller: Caller, info: RequestInfo): Promise<void> {
       const uuid = callerOrg(caller);
       await database.transaction(async (tx) => {
-        const org = await orgs.lock(tx, uuid);
-        if (org === undefined) throw orgErrors.notFound();
-        const self = caller.userUuid === null ? undefined : await memberIn(tx, uuid, caller.userUuid);
-        if (!stillActs(caller, self)) throw errors.unauthorized();
+        const org = await takeTurn(tx, orgs, caller);
         await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name: org.name } });
         await orgs.remove(tx, uuid, dateOf(clock));
         await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
