@@ -137,12 +137,6 @@ export async function proofOf(tx: Tx, uuid: string, at: Date): Promise<{ amr: st
   return rows[0];
 }
 
-/** How a session was opened; undefined when it has ended. It cannot end until the transaction does. */
-export async function ownProof(tx: Tx, sessionId: string | null, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
-  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share";
-  return (await tx.query<{ amr: string[]; auth_time: Date }>(sql, [sessionId, at]))[0];
-}
-
 /** Notes which account is in use on a device; null: the login's own. */
 export async function activate(tx: Tx, deviceUuid: string, holderUuid: string, uuid: string | null, at: Date): Promise<void> {
   await tx.query(

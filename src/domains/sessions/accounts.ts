@@ -14,6 +14,7 @@ import { sessionErrors } from "./errors.ts";
 import type { OpenedPair, Opening } from "./open.ts";
 import { mergeAccounts, mostAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
+import { keepLive } from "./store.ts";
 
 /** What accounts of devices are made of. */
 export interface AccountsDeps {
@@ -119,7 +120,7 @@ export function createAccounts({ database, clock, random, access, audit, announc
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
-        const own = await store.ownProof(tx, person.sessionId, at);
+        const own = await keepLive(tx, person.sessionId, at);
         if (own === undefined) throw errors.unauthorized();
         const proof = account.login ? own : await store.proofOf(tx, account.id, at);
         if (standing === undefined || proof === undefined) throw sessionErrors.accountEnded();

@@ -7,7 +7,7 @@ import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import { announceEnded, countOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";
-import { countOwnSessions, lockLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
+import { countOwnSessions, keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
 /** What a person's own sessions are made of. */
@@ -43,7 +43,7 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
      * session opened for the caller is then seen by whatever ends all of theirs. After the lock on the person. Throws `unauthorized`.
      */
     async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<void> {
-      if (sessionId === null || !(await lockLive(tx, sessionId, dateOf(clock)))) throw errors.unauthorized();
+      if ((await keepLive(tx, sessionId, dateOf(clock))) === undefined) throw errors.unauthorized();
     },
 
     /** Ends the session of the token presented, with every token of it. */

@@ -60,9 +60,10 @@ export async function secondFactorAt(tx: Tx, uuid: string): Promise<Date | null>
   return rows[0]?.second_factor_at ?? null;
 }
 
-/** Whether a session is live; it cannot end until the transaction does. */
-export async function lockLive(tx: Tx, uuid: string, at: Date): Promise<boolean> {
-  return (await tx.query("select 1 from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share", [uuid, at])).length === 1;
+/** How a live session was opened; undefined when it has ended. It cannot end until the transaction does. */
+export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
+  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share";
+  return (await tx.query<{ amr: string[]; auth_time: Date }>(sql, [uuid, at]))[0];
 }
 
 /** Ends a session; false when it was not live. */
