@@ -25,6 +25,14 @@ const taken = (lease: "leased_until" | "next_attempt_at"): string => `, moved as
   cross join lateral (select body from webhook_events where event_id = moved.event_id limit 1) e
   cross join lateral (select url, secret, old_secret, old_secret_expires_at from webhooks where webhook_id = moved.webhook_id limit 1) w`;
 
+/** The webhooks that something of a queue waits for, by id (and a null at the end): one look into the index each, however much that is. */
+const waiting = (queue: "first" | "retry", after?: string): string => `waiting as (
+       (select webhook_id from webhook_deliveries where status = 'pending' and queue = '${queue}'${after === undefined ? "" : ` and webhook_id > ${after}`} order by webhook_id limit 1)
+       union all
+       select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.queue = '${queue}' and d.webhook_id > waiting.webhook_id order by d.webhook_id limit 1)
+       from waiting where waiting.webhook_id is not null
+     )`;
+
 /**
  * Takes first attempts that are due and hides them until `leaseEnd`. An endpoint gets what `allowances` says, one where
  * that says nothing, so a slow one holds up nobody else; those that answer come first. Costs one look into the index for
@@ -33,12 +41,7 @@ const taken = (lease: "leased_until" | "next_attempt_at"): string => `, moved as
 export function takeFirst(database: Pick<Database, "prepared">, now: Date, leaseEnd: Date, limit: number, allowances: ReadonlyMap<string, number>): Promise<TakenDelivery[]> {
   return database.prepared<TakenDelivery>(
     "webhooks-take-first",
-    `with recursive waiting as (
-       (select webhook_id from webhook_deliveries where status = 'pending' and queue = 'first' order by webhook_id limit 1)
-       union all
-       select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.queue = 'first' and d.webhook_id > waiting.webhook_id order by d.webhook_id limit 1)
-       from waiting where waiting.webhook_id is not null
-     ),
+    `with recursive ${waiting("first")},
      known as (select * from unnest($3::uuid[], $4::int[]) as k(webhook_id, free)),
      hooks as materialized (
        select waiting.webhook_id, coalesce(known.free, 1) as free
@@ -70,19 +73,11 @@ export function takeRetries(database: Pick<Database, "prepared">, webhookId: str
   );
 }
 
-/** Endpoints that a retry is open for, by id, after one of them: one look into the index each, however many retries wait. */
+/** Endpoints that a retry is open for, by id, after one of them. */
 export async function retriedEndpoints(database: Pick<Database, "prepared">, after: string | null, limit: number): Promise<string[]> {
-  const next = (than: string): string => `select webhook_id from webhook_deliveries where status = 'pending' and queue = 'retry' and ${than} order by webhook_id limit 1`;
-  const rows = await database.prepared<{ webhook_id: string }>(
-    "webhooks-retried",
-    `with recursive retried as (
-       (${next("webhook_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')")})
-       union all
-       select (${next("webhook_id > retried.webhook_id")}) from retried where retried.webhook_id is not null
-     ) select webhook_id from retried where webhook_id is not null limit $2`,
-    [after, limit],
-  );
-  return rows.map((row) => row.webhook_id);
+  const sql = `with recursive ${waiting("retry", "coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')")}
+     select webhook_id from waiting where webhook_id is not null limit $2`;
+  return (await database.prepared<{ webhook_id: string }>("webhooks-retried", sql, [after, limit])).map((row) => row.webhook_id);
 }
 
 const nextRetry = "select min(next_attempt_at) as next from webhook_deliveries where webhook_id = $1 and status = 'pending' and queue = 'retry'";
