@@ -3,8 +3,8 @@ import type { DatabaseConnection, Driver, TransactionSettings } from "kysely";
 import type { Pool, PoolClient } from "pg";
 
 /**
- * Kysely's controlled transactions, which MikroORM's own run on, keep their connection for ever when BEGIN or ROLLBACK fails
- * (kysely issue 1990): every outage would cost the pool some of its places.
+ * Kysely's controlled transactions, which migrations run in, keep their connection for ever when BEGIN or ROLLBACK fails
+ * (kysely issue 1990): their pool could not be ended any more.
  */
 class ReleasingDriver extends PostgresDriver {
   override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
