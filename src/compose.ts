@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { INSTALL_CHANGED, marketplaceEntities } from "./domains/marketplace/index.ts";
-import type { InstallChanged } from "./domains/marketplace/index.ts";
+import { INSTALL_CHANGED, INSTALLS_LEFT, marketplaceEntities } from "./domains/marketplace/index.ts";
+import type { InstallChanged, LeftInstalls } from "./domains/marketplace/index.ts";
 import { Organization } from "./domains/orgs/index.ts";
 import { Person } from "./domains/users/index.ts";
 import { KEY_OVERLAP } from "./domains/keys/index.ts";
@@ -11,19 +11,21 @@ import { composeDomains } from "./compose/domains.ts";
 import type { Domains } from "./compose/domains.ts";
 import { composeObservation } from "./compose/observation.ts";
 import { composeServer } from "./compose/server.ts";
+import { tidyingTasks } from "./compose/tidying.ts";
 import { migrations } from "./migrations/index.ts";
 import type { App, Infrastructure } from "./platform/app.ts";
 import type { Config } from "./platform/config.ts";
 import { createPasswordHasher } from "./platform/crypto/password.ts";
+import { checkInstanceKey } from "./platform/crypto/key-check.ts";
 import { createSealer } from "./platform/crypto/sealed.ts";
 import { createOutbox, openDatabase } from "./platform/db/index.ts";
 import type { OpenDatabase } from "./platform/db/index.ts";
 import { createIdempotencyStore } from "./platform/idempotency.ts";
-import { createLimiter } from "./platform/limits/index.ts";
+import { countingOn, createLimiter } from "./platform/limits/index.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import { createGuardedClient } from "./platform/outgoing/client.ts";
 import { createMailer } from "./platform/outgoing/mail.ts";
-import { createMailbox } from "./platform/outgoing/mailbox.ts";
+import { createMailbox, noMail } from "./platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "./platform/outgoing/post.ts";
 import { whileUnavailable } from "./platform/patience.ts";
 import { createTemporalClient } from "./platform/temporal/client.ts";
@@ -66,6 +68,11 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
       retry: workflowRetry,
       concurrency: 16,
     },
+    [INSTALLS_LEFT]: {
+      handle: (payload) => domains.marketplace.giveBackLeft(payload as unknown as LeftInstalls),
+      retry: workflowRetry,
+      concurrency: 2,
+    },
     [KEY_OVERLAP]: {
       handle: async (payload) => {
         await temporal.signalWithStart(keyWorkflow((payload as unknown as KeyOverlap).key_id), "key-changed");
@@ -88,24 +95,25 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
 /** Wires the whole program by hand: ground floor, domains, server, worker. Nothing runs before `start`. */
 export async function compose(config: Config, infrastructure: Infrastructure): Promise<App> {
   const { role, log, clock, random, bootstrap } = infrastructure;
-  const database: OpenDatabase = await openDatabase({ url: infrastructure.databaseUrl, entities, migrations, clock, log });
-  const sealer = createSealer(infrastructure.instanceKey);
+  const database: OpenDatabase = await openDatabase({ url: infrastructure.databaseUrl, entities, migrations, clock, log, guarded: config.development });
+  const sealer = createSealer(infrastructure.instanceKey, random, config.previousInstanceKey);
   const hasher = createPasswordHasher({ random });
   const outgoing = createGuardedClient(config.outgoing);
-  const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing });
+  const limiter = createLimiter({ database: countingOn({ guard: database.guard, prepared: database.identifying }), clock });
+  const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing, limiter });
   const temporal = createTemporalClient(infrastructure.temporal);
-  const outbox = createOutbox({ database, clock });
+  const outbox = createOutbox({ database: database.background, clock });
   const idempotency = createIdempotencyStore({ database, clock, random, sealer, log });
-  const limiter = createLimiter({ database, clock });
   const metrics = createMetrics({ defaults: true });
-  const mailbox = config.mail.smtpUrl === undefined ? createMailbox(database, clock) : undefined;
-  const mailer = config.mail.smtpUrl === undefined ? undefined : createMailer({ smtpUrl: config.mail.smtpUrl, from: config.mail.from });
-  const sink = mailer ?? mailbox;
-  if (sink === undefined) throw new Error("mails have nowhere to go");
+  const { off, smtpUrl, from } = config.mail;
+  const mailer = off || smtpUrl === undefined ? undefined : createMailer({ smtpUrl, from });
+  // Mails of the mailbox carry live tokens: production never has one.
+  const mailbox = off || smtpUrl !== undefined || !config.development ? undefined : createMailbox(database, clock);
+  const sink = mailer ?? mailbox ?? noMail;
 
   const serves = role !== "worker";
   const works = role !== "serve";
-  const dispatcher = createDispatcher({ outbox, clock, log, topics: topics(domains, temporal, createMailHandler(sealer, sink)) });
+  const dispatcher = createDispatcher({ outbox, log, topics: topics(domains, temporal, createMailHandler(sealer, sink)) });
   const { address, tls: _tls, ...target } = infrastructure.temporal;
   const worker = createTemporalWorker({
     connection: { address, tls: tlsOptions(infrastructure.temporal), ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }) },
@@ -116,23 +124,12 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     log,
     graceMs: 5_000,
   });
-  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, domains, temporal, metrics, mailbox, idempotency, limiter }) : undefined;
+  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, domains, temporal, metrics, mailbox, idempotency, limiter, worker: works ? worker : undefined }) : undefined;
   const work = works ? { dispatcher, worker, pump: domains.webhooks.pump } : undefined;
   const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
   const tidying = createTidying({
     log,
-    tasks: {
-      sessions: domains.sessions.tidy,
-      sessionChanges: domains.sessions.tidyChanges,
-      mailedTokens: domains.signin.tidy,
-      secondFactors: domains.mfa.tidy,
-      credentials: domains.credentials.tidy,
-      webhookEvents: domains.webhooks.tidy,
-      plans: domains.operatorConfig.tidy,
-      auditEvents: domains.auditChain.purgeDaily,
-      idempotency: idempotency.purge,
-      limits: limiter.purge,
-    },
+    tasks: tidyingTasks({ domains, idempotency, limiter }),
   });
   const started = (describe: (id: string) => StartWorkflow) => async (id: string): Promise<boolean> => (await temporal.startWorkflow(describe(id))) === "started";
   const reviving = createReviving({
@@ -148,6 +145,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
+    await checkInstanceKey({ database, clock, sealer, opensStored: domains.keys.signing.opensInstanceKey });
     await domains.keys.signing.ensureInstanceKey();
     if (bootstrap !== undefined) return domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
     if (await domains.signin.isEmpty()) log.warn(EMPTY);

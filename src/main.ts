@@ -11,7 +11,7 @@ import { systemRandom } from "./platform/random.ts";
 import { readArguments, version } from "./launch/arguments.ts";
 import { firstSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
-import { printStatus } from "./launch/status.ts";
+import { printResetLink, printStatus } from "./launch/status.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
@@ -39,8 +39,12 @@ async function main(): Promise<void> {
     process.exitCode = await proveAudit(command.verify);
     return;
   }
-  const config = readConfig(process.env, { databaseOnly: command.run === "migrate" });
+  const config = readConfig(process.env, { databaseOnly: "run" in command && command.run === "migrate" });
   const log = openLog(config);
+  if ("resetPassword" in command) {
+    await printResetLink(config, command.resetPassword, log, (text) => process.stdout.write(text));
+    return;
+  }
   const say = config.development ? (line: string) => void process.stdout.write(`${line}\n`) : (line: string) => log.info(line);
   if (command.run === "status") {
     process.exitCode = await printStatus(config, log, (text) => process.stdout.write(text));
@@ -105,12 +109,10 @@ function openServers(running: Running, stop: StopRequest, databaseOnly: boolean)
 
 async function migrateDatabase({ log, say }: Running, servers: Servers): Promise<{ url: string }> {
   await servers.spawned;
-  const [{ DatabaseStartError, migrate }, { migrations }] = await Promise.all([import("./platform/db/index.ts"), import("./migrations/index.ts")]);
+  const [{ migrate }, { migrations }] = await Promise.all([import("./platform/db/index.ts"), import("./migrations/index.ts")]);
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
-  const ran = await migrate({ url: migrationUrl, appUrl, migrations, log }).catch((error: unknown) => {
-    throw error instanceof DatabaseStartError ? new StartError(error.message, error) : error;
-  });
+  const ran = await migrate({ url: migrationUrl, appUrl, migrations, log });
   say(ran.length === 0 ? "Database up to date" : `Database migrated: ${ran.join(", ")}`);
   return { url };
 }
@@ -120,11 +122,12 @@ async function end(running: Running, { exitCode, error }: StopReason, stop: Stop
   const { say, log } = running;
   setTimeout(() => {
     running.servers?.abandon();
+    if (isToldHere(error, stop)) complain(error);
     process.exit(1);
   }, SHUTDOWN_MS).unref();
-  if (error !== undefined && !stop.signal.aborted) complain(error);
-  else if (error instanceof StartError) complain(error);
-  else if (stop.signal.aborted) say("Stopping");
+  if (exitCode === 0 && stop.signal.aborted) say("Stopping");
+  // Whatever else fails on the way out is a consequence; the reason is the last line.
+  if (error instanceof StartError) log.level = "silent";
   // A start under way comes to its next stop by itself; its servers are not to vanish before that.
   await Promise.race([started, sleep(HALF_STARTED_MS, undefined, { ref: false })]);
   const grace = exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS;
@@ -136,7 +139,13 @@ async function end(running: Running, { exitCode, error }: StopReason, stop: Stop
   }
   await running.servers?.stop();
   if (exitCode === 0 && stop.signal.aborted) say("Stopped");
+  if (isToldHere(error, stop)) complain(error);
   process.exit(exitCode);
+}
+
+/** What nobody caught is in the log already. */
+function isToldHere(error: unknown, stop: StopRequest): boolean {
+  return error instanceof StartError || (error !== undefined && !stop.signal.aborted);
 }
 
 /** Development: lines for a person on standard output, and JSON on standard error from `warn` up. */

@@ -4,6 +4,7 @@ import type { Config } from "../platform/config.ts";
 import type { PasswordHasher } from "../platform/crypto/password.ts";
 import type { Sealer } from "../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../platform/db/types.ts";
+import type { Limiter } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { GuardedClient } from "../platform/outgoing/client.ts";
 import { createPost } from "../platform/outgoing/post.ts";
@@ -18,7 +19,8 @@ import { createMfa } from "../domains/mfa/index.ts";
 import type { Continuation } from "../domains/mfa/index.ts";
 import { createOperatorConfig, createOrgs } from "../domains/orgs/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
-import { ACCEPT_INVITATION, createSignin } from "../domains/signin/index.ts";
+import { ACCEPT_INVITATION, createSignin, JOIN_BY_MAIL } from "../domains/signin/index.ts";
+import type { Signin } from "../domains/signin/index.ts";
 import { createUsers } from "../domains/users/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
 import type { Announcement, WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
@@ -33,6 +35,7 @@ export interface Ground {
   sealer: Sealer;
   hasher: PasswordHasher;
   outgoing: GuardedClient;
+  limiter: Limiter;
 }
 
 /** Origin of what the service does by itself. */
@@ -53,15 +56,20 @@ const MARKETPLACE_EVENTS: Readonly<Record<string, WebhookEventType>> = {
 
 /** Builds the domains in floor order and ties the few that need each other. */
 export function composeDomains(ground: Ground) {
-  const { config, database, clock, random, log, sealer, hasher, outgoing } = ground;
+  const { config, database, clock, random, log, sealer, hasher, outgoing, limiter } = ground;
   const { baseUrl, ttl, patience } = config;
 
   const orgs = createOrgs({ database, clock, random });
-  const users = createUsers({ database, clock, random, announce });
+  const post = createPost(sealer);
+  const users = createUsers({
+    database, clock, random, announce, post,
+    record: (tx, event) => audit.record(tx, event),
+    config: { baseUrl, mailOff: config.mail.off },
+  });
   const audit = createAudit({ database, clock, random, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
 
   // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
-  const late: { marketplace?: Marketplace; webhooks?: Webhooks } = {};
+  const late: { marketplace?: Marketplace; webhooks?: Webhooks; signin?: Signin } = {};
   const tell = (): Webhooks => {
     if (late.webhooks === undefined) throw new Error("webhooks are not composed yet");
     return late.webhooks;
@@ -69,6 +77,10 @@ export function composeDomains(ground: Ground) {
   const market = (): Marketplace => {
     if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
     return late.marketplace;
+  };
+  const doors = (): Signin => {
+    if (late.signin === undefined) throw new Error("the doors are not composed yet");
+    return late.signin;
   };
   function announce(tx: Tx, event: Announcement): Promise<void> {
     return tell().announce(tx, event);
@@ -91,7 +103,7 @@ export function composeDomains(ground: Ground) {
   const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
     database, clock, random, log, sealer, audit, announce, access, keys,
-    voidedApps: (appIds, issuedAtMs) => market().voidedApps(appIds, issuedAtMs),
+    administeredApps: (token) => market().appsOfToken(token),
     config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
   });
   const credentials = createCredentials({
@@ -100,15 +112,27 @@ export function composeDomains(ground: Ground) {
   });
   const administration = createAdministration({
     database, clock, audit, announce, orgs, users, access,
-    ending: sessions.ending,
-    whenRemoved: [(tx, orgUuid, userUuid) => market().memberLeaves(tx, orgUuid, userUuid), credentials.manage.endWithMembership],
-    whenDeleted: [(...ended) => market().organizationEnds(...ended), (tx, orgUuid) => tell().organizationEnds(tx, orgUuid)],
+    ending: {
+      ofMember: async (tx, orgUuid, userUuid, by) => {
+        await sessions.ending.ofMember(tx, orgUuid, userUuid, by);
+        await credentials.manage.endWithMembership(tx, orgUuid, userUuid, by);
+      },
+      ofOrganization: async (tx, orgUuid, by) => {
+        await sessions.ending.ofOrganization(tx, orgUuid, by);
+        await credentials.manage.endWithOrganization(tx, orgUuid);
+      },
+    },
+    whenEnded: [
+      async (tx, orgUuid, userUuid, status) => (status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined),
+      (tx, orgUuid, userUuid, _status, by) => doors().invitations.endWithMembership(tx, orgUuid, userUuid, by),
+    ],
+    whenDeleted: [(...ended) => market().organizationEnds(...ended)],
   });
-  const post = createPost(sealer);
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};
   const mfa = createMfa({
-    database, clock, random, sealer, hasher, post, audit, announce, users, access, sessions, continuations,
+    database, clock, random, sealer, hasher, audit, announce, users, access, sessions, continuations,
+    members: administration.members,
     config: {
       baseUrl,
       elevatedMs: ttl.elevatedMs,
@@ -118,8 +142,10 @@ export function composeDomains(ground: Ground) {
       stepUpLockMs: patience.stepUpLockMs,
     },
   });
-  const signin = createSignin({
-    database, clock, random, sealer, hasher, post, audit, orgs, users, access, keys, sessions, mfa,
+  const signin = (late.signin = createSignin({
+    database, clock, random, sealer, hasher, audit, orgs, users, access, keys, sessions, mfa, credentials, administration,
+    endWebhooks: (tx, orgUuid) => tell().organizationEnds(tx, orgUuid),
+    limiter: config.rateLimits ? limiter : undefined,
     config: {
       baseUrl,
       openSignup: config.openSignup,
@@ -131,8 +157,9 @@ export function composeDomains(ground: Ground) {
       passwordResetMs: ttl.passwordResetMs,
       invitationMs: ttl.invitationMs,
     },
-  });
+  }));
   continuations[ACCEPT_INVITATION] = signin.invite.complete;
+  continuations[JOIN_BY_MAIL] = signin.completeJoining;
 
   const pump = { nudge: (): void => undefined };
   const webhooks = (late.webhooks = createWebhooks({
@@ -143,7 +170,9 @@ export function composeDomains(ground: Ground) {
       await audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata, actor: actorOf(caller), resource: { type: "webhook", id: webhookId } });
     },
     administeredApp: (caller, appId) => market().apps.administered(caller, appId),
-    administeredApps: (caller) => market().apps.administeredIds(caller),
+    keepAdministering: (tx, caller, app) => market().apps.keepAdministering(tx, caller, app),
+    administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
+    administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
     nudge: () => pump.nudge(),
     config: { schedule: patience.webhookScheduleMs, timeoutMs: patience.webhookTimeoutMs, secretOverlapMs: ttl.secretOverlapMs },
   }));
@@ -166,9 +195,11 @@ export function composeDomains(ground: Ground) {
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: tellMarketplace,
     keepOrg: orgs.keep,
+    orgLives: async (tx, orgUuid) => (await orgs.findIn(tx, orgUuid)) !== undefined,
     makerOf: credentials.manage.makerOf,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
-    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, isActiveMember: users.memberships.isActive, keepActiveMember: users.memberships.keepActive },
+    orgNames: orgs.namesOf,
+    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, activeMembersOf: users.memberships.activeOf, keepActiveMember: users.memberships.keepActive },
     config: {
       baseUrl,
       provisionDeadlineMs: patience.provisionDeadlineMs,

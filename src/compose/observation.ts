@@ -1,12 +1,13 @@
-import { readFileSync } from "node:fs";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
 import { StartError } from "../platform/embedded/start-error.ts";
+import { remembered } from "../platform/metrics.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import { createMetricsPort } from "../server/metrics-port.ts";
 import type { Dispatcher } from "../worker/dispatcher.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
+import { version } from "./version.ts";
 
 /** What is looked at. */
 export interface Observed {
@@ -16,7 +17,7 @@ export interface Observed {
   outbox: Outbox;
   temporal: TemporalClient;
   /** Undefined in a process that does no work in the background. */
-  work: { dispatcher: Dispatcher; worker: TemporalWorker; pump: { running(): number } } | undefined;
+  work: { dispatcher: Dispatcher; worker: TemporalWorker; pump: { running(): number; places(): { active: number; silent: number } } } | undefined;
 }
 
 /** Metrics port and traces of a process. */
@@ -55,16 +56,16 @@ export function composeObservation(observed: Observed): Observation {
   };
 }
 
-function version(): string {
-  return (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
-}
+/** How long figures that cost a read of the tables are told again, milliseconds, however often somebody asks. */
+const REMEMBERED_MS = 10_000;
 
 function storeGauges({ metrics, database, outbox, temporal }: Observed): void {
+  const [counts, oldestAge] = [remembered(() => outbox.counts(), REMEMBERED_MS), remembered(() => outbox.oldestAge(), REMEMBERED_MS)];
   const pools = (of: "total" | "waiting") => Object.values(database.pools()).reduce((sum, pool) => sum + pool[of], 0);
-  const byTopic = async (of: "rows" | "failing") => Object.fromEntries((await outbox.counts()).map((one) => [one.topic, one[of]]));
+  const byTopic = async (of: "rows" | "failing") => Object.fromEntries((await counts()).map((one) => [one.topic, one[of]]));
   metrics.gauge("atrium_database_connections", "Connections to PostgreSQL.", () => pools("total"));
   metrics.gauge("atrium_database_waiting", "Calls that wait for a connection to PostgreSQL.", () => pools("waiting"));
-  metrics.gauge("atrium_outbox_oldest_age_seconds", "How long the oldest due message of the outbox has been waiting.", async () => (await outbox.oldestAge()) / 1_000);
+  metrics.gauge("atrium_outbox_oldest_age_seconds", "How long the oldest due message of the outbox has been waiting.", async () => (await oldestAge()) / 1_000);
   metrics.gauges("atrium_outbox_rows", "Messages in the outbox.", "topic", () => byTopic("rows"));
   metrics.gauges("atrium_outbox_failing_rows", "Messages in the outbox that failed at least once.", "topic", () => byTopic("failing"));
   metrics.gauge("atrium_temporal_up", "1 while Temporal answers and has the namespace.", async () => Number((await temporal.health()) === "ok"));
@@ -76,4 +77,5 @@ function workGauges({ metrics }: Observed, { dispatcher, worker, pump }: NonNull
   metrics.gauge("atrium_worker_last_failure_timestamp_seconds", "When that was last; 0: never.", () => worker.failures().lastAt / 1_000);
   metrics.gauges("atrium_dispatcher_running", "Messages of the outbox in hand.", "topic", () => dispatcher.running());
   metrics.gauge("atrium_webhook_attempts_running", "First attempts of webhook deliveries in flight.", () => pump.running());
+  metrics.gauges("atrium_webhook_places", "Places of first attempts in use: by posts just sent, and by those met with silence.", "state", () => pump.places());
 }

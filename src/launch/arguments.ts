@@ -4,7 +4,7 @@ import { StartError } from "../platform/embedded/start-error.ts";
 import type { Role } from "../platform/app.ts";
 
 /** What the command line asks for. */
-export type Command = { run: Role | "migrate" | "status" } | { print: string } | { verify: { file: string; jwks: string } };
+export type Command = { run: Role | "migrate" | "status" } | { print: string } | { resetPassword: string } | { verify: { file: string; jwks: string } };
 
 const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
 
@@ -16,6 +16,9 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   migrate   bring the database up to date, then exit
   status    what is stuck and why, in a service that runs: outbox, deliveries,
             installs, database and Temporal; exits 1 when something is
+  reset-password EMAIL
+            print a link with which that person sets a new password, once;
+            for a lost first password, or a person without a mailbox
   verify-audit FILE --jwks FILE|URL
             prove an exported audit log (NDJSON or JSON) without the service;
             exits 0 when it is valid, 1 when not
@@ -39,12 +42,18 @@ export function readArguments(argv: readonly string[]): Command {
     if (values.help === true) return { print: HELP };
     if (values.version === true) return { print: `${version()}\n` };
     const [role = "all", ...rest] = positionals;
+    if (role === "reset-password") return rescue(rest);
     if (role === "verify-audit") return verification(rest, values.jwks);
     if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(`${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status and verify-audit, see --help.`);
+    throw new StartError(`${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status, reset-password and verify-audit, see --help.`);
   }
+}
+
+function rescue([email, ...more]: string[]): Command {
+  if (email === undefined || more.length > 0) throw new Error("reset-password takes one EMAIL");
+  return { resetPassword: email };
 }
 
 function verification([file, ...more]: string[], jwks: string | undefined): Command {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { firstSecrets } from "./infrastructure.ts";
 import type { Config } from "../platform/config.ts";
 import { embeddedUrl } from "../platform/embedded/postgres.ts";
 import { StartError } from "../platform/embedded/start-error.ts";
@@ -14,11 +15,16 @@ function read(config: Config, ...path: string[]): string {
   }
 }
 
+/** Where the database of a running service is. */
+function findDatabase(config: Config): string {
+  return config.database.url ?? embeddedUrl(Number(read(config, "postgres.port")), read(config, "secrets", "postgres-password"));
+}
+
 /** Where the servers of a running service are, without starting any. Throws StartError where there never was one. */
 function findServers(config: Config): { databaseUrl: string; temporal: TemporalTarget } {
   const { address, namespace, tls, apiKey } = config.temporal;
   return {
-    databaseUrl: config.database.url ?? embeddedUrl(Number(read(config, "postgres.port")), read(config, "secrets", "postgres-password")),
+    databaseUrl: findDatabase(config),
     temporal: address === undefined ? { address: `127.0.0.1:${read(config, "temporal.port")}`, namespace } : { address, namespace, tls, apiKey },
   };
 }
@@ -30,4 +36,13 @@ export async function printStatus(config: Config, log: Log, print: (text: string
   const { lines, healthy } = await readStatus(servers, log);
   print(`${lines.join("\n")}\n`);
   return healthy ? 0 : 1;
+}
+
+/** Prints a link with which somebody sets a new password. @throws StartError when nobody has the address */
+export async function printResetLink(config: Config, email: string, log: Log, print: (text: string) => void): Promise<void> {
+  const databaseUrl = findDatabase(config);
+  const { resetPassword } = await import("../compose/reset-password.ts");
+  const { instanceKey } = firstSecrets(config);
+  const { link, expiresAt } = await resetPassword({ databaseUrl, instanceKey, config, log }, email);
+  print(`${link}\nWorks once, until ${expiresAt.toISOString()}; opens a page that asks ${email} for a new password.\n`);
 }

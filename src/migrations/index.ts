@@ -10,8 +10,8 @@ import { devicesAndCodes } from "./0008-devices.ts";
 import { credentialTables } from "./0009-credentials.ts";
 import { auditChain } from "./0010-audit-chain.ts";
 import { trace } from "./0011-trace.ts";
-import { webhookEnds } from "./0013-webhook-ends.ts";
 import { liveness } from "./0012-liveness.ts";
+import { webhookEnds } from "./0013-webhook-ends.ts";
 import { auditLists } from "./0014-audit-lists.ts";
 import { searchWords } from "./0015-search-words.ts";
 import { expiryIndexes } from "./0016-expiries.ts";
@@ -19,6 +19,17 @@ import { catalogueSize } from "./0017-catalogue-size.ts";
 import { refreshedRows } from "./0018-refreshed-rows.ts";
 import { waitingForWorkflows } from "./0019-waiting-for-workflows.ts";
 import { webhookLeases } from "./0020-webhook-leases.ts";
+import { standing } from "./0021-standing.ts";
+import { mailboxes } from "./0022-mailboxes.ts";
+import { derivedCredentials } from "./0023-derived-credentials.ts";
+import { keyCheckTable } from "./0024-key-checks.ts";
+import { webhookShares } from "./0025-webhook-shares.ts";
+import { outboxTopics } from "./0026-outbox-topics.ts";
+import { appLiveness } from "./0027-app-liveness.ts";
+import { ordersOfLists } from "./0028-orders-of-lists.ts";
+import { signingKeyUses } from "./0029-signed-until.ts";
+import { invitationSenders } from "./0031-invitation-senders.ts";
+import { endsOfRows } from "./0040-ends.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -42,4 +53,15 @@ export const migrations: readonly MigrationObject[] = [
   refreshedRows,
   waitingForWorkflows,
   webhookLeases,
+  standing,
+  mailboxes,
+  derivedCredentials,
+  keyCheckTable,
+  webhookShares,
+  outboxTopics,
+  appLiveness,
+  ordersOfLists,
+  signingKeyUses,
+  invitationSenders,
+  endsOfRows,
 ];

@@ -1,6 +1,6 @@
 import { createContextKey } from "@connectrpc/connect";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { Effect } from "./db/types.ts";
+import type { Effect, Judge } from "./db/types.ts";
 import { errors } from "./errors.ts";
 
 /** Who acts: a person, or a credential that belongs to an organization. */
@@ -26,6 +26,8 @@ export interface RequestInfo {
 /** A caller whose credential has been verified for this very request. */
 export interface Caller {
   principal: Principal;
+  /** Whose rate limits the caller uses up, as `type:id`; the principal's own when absent. Keys use those of their maker. */
+  countsAs?: string;
   /** The person; null for credentials of an organization. */
   userUuid: string | null;
   email: string | null;
@@ -58,6 +60,8 @@ export interface Caller {
   claims: Readonly<Record<string, unknown>> | null;
   /** Token expiry, seconds since the epoch; null for credentials without. */
   expiresAt: number | null;
+  /** Judges the caller again in the transactions that write for them. */
+  readonly judge: Judge;
   /** Set on a copy of the caller by the server when the request carries an Idempotency-Key. */
   readonly effect?: Effect | undefined;
   /** Set on a copy of the caller by the server when the request carries a deadline, and aborted when that passes. */

@@ -1,10 +1,10 @@
 import { parseEmail } from "./email.ts";
 import { logLevels } from "./log.ts";
-import { Reader } from "./config/reader.ts";
+import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
 import type { Config, Lifetimes, Patience, Profile, Provider } from "./config/types.ts";
 
-export { parseDuration } from "./config/reader.ts";
+export { parseDuration };
 export type { Environment } from "./config/reader.ts";
 export type * from "./config/types.ts";
 
@@ -59,8 +59,11 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
       tls: readTemporalTls(read),
     },
     mail: {
+      off: !read.flag("SERVICE_MAIL", true),
       smtpUrl: read.url("SERVICE_SMTP_URL", ["smtp", "smtps"], { secret: true }),
-      from: read.parsed("SERVICE_MAIL_FROM", mailFrom, "an address such as Atrium <no-reply@example.com>", `Atrium <no-reply@${new URL(base).hostname}>`),
+      from: read.parsed(
+        "SERVICE_MAIL_FROM", mailFrom, "an address such as Atrium <no-reply@example.com>", `Atrium <no-reply@${new URL(base).hostname}>`,
+      ),
     },
     cors: { origins: origins ?? [], anyLoopback: development && origins === undefined },
     logLevel: read.choice("SERVICE_LOG_LEVEL", logLevels, "info"),
@@ -73,11 +76,14 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     rateLimits: read.flag("SERVICE_RATE_LIMITS", !development),
     masterKey: read.key("SERVICE_MASTER_KEY"),
     instanceKey: read.key("SERVICE_INSTANCE_KEY"),
+    previousMasterKey: read.key("SERVICE_MASTER_KEY_PREVIOUS"),
+    previousInstanceKey: read.key("SERVICE_INSTANCE_KEY_PREVIOUS"),
     tls,
     reflection: read.flag("SERVICE_REFLECTION", development),
     mtlsPort: read.port("SERVICE_MTLS_PORT", undefined),
     metricsPort: read.port("SERVICE_METRICS_PORT", undefined),
     trustDomain: read.parsed("SERVICE_TRUST_DOMAIN", trustDomain, "a SPIFFE trust domain: lower case letters, digits, dots, dashes", "atrium.local"),
+    console: { on: read.flag("SERVICE_CONSOLE", true), idleMs: read.parsed("SERVICE_CONSOLE_IDLE", consoleIdle, "a duration from 5m to 12h", 3_600_000) },
     stripe: readProvider(read, "SERVICE_STRIPE_SECRET_KEY", "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_STRIPE_API_BASE"),
     paddle: readProvider(read, "SERVICE_PADDLE_API_KEY", "SERVICE_PADDLE_WEBHOOK_SECRET", "SERVICE_PADDLE_API_BASE"),
     ttl: readLifetimes(read),
@@ -89,7 +95,7 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
   return deepFreeze(config);
 }
 
-/** What only the whole can be judged by. */
+/** Cross-field validation. */
 function judge(read: Reader, config: Config, databaseOnly: boolean): void {
   const ports = [["PORT", config.port], ["SERVICE_METRICS_PORT", config.metricsPort], ["SERVICE_MTLS_PORT", config.mtlsPort]] as const;
   for (const [at, [name, port]] of ports.entries()) {
@@ -98,6 +104,9 @@ function judge(read: Reader, config: Config, databaseOnly: boolean): void {
   }
   if (config.development) return;
   if (config.magicLinkDevEcho) read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
+  if (!databaseOnly && !config.mail.off && read.text("SERVICE_SMTP_URL") === undefined) {
+    read.problem("SERVICE_SMTP_URL is required in production; SERVICE_MAIL=off runs the service without mail");
+  }
   const demanded = databaseOnly
     ? ["DATABASE_URL"]
     : ["SERVICE_BASE_URL", "DATABASE_URL", "TEMPORAL_ADDRESS", "SERVICE_INSTANCE_KEY"];
@@ -110,10 +119,13 @@ function judge(read: Reader, config: Config, databaseOnly: boolean): void {
 function readBaseUrl(read: Reader): string | undefined {
   const parse = (text: string): string | undefined => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") return undefined;
-    return url.pathname === "/" ? url.origin : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+    if (url.username !== "" || url.password !== "" || /[?#]/.test(text)) return undefined;
+    if (url.pathname === "/") return url.origin;
+    return /\/$|\/\//.test(url.pathname) ? undefined : `${url.origin}${url.pathname}`;
   };
-  return read.parsed("SERVICE_BASE_URL", parse, "a public URL without path, such as https://id.example.com", undefined);
+  const expected = "a public URL such as https://id.example.com or https://example.com/id, without a slash at its end";
+  return read.parsed("SERVICE_BASE_URL", parse, expected, undefined);
 }
 
 function readTls(read: Reader): Config["tls"] {
@@ -163,7 +175,7 @@ function readLifetimes(read: Reader): Lifetimes {
     invitationMs: ttl("INVITATION", "7d"), refreshMs: ttl("REFRESH", "30d"), refreshIdleMs: ttl("REFRESH_IDLE", "7d"),
     passwordResetMs: ttl("PASSWORD_RESET", "30m"), keyOverlapMs: ttl("KEY_OVERLAP", "24h"), secretOverlapMs: ttl("SECRET_OVERLAP", "24h"),
     quoteMs: ttl("QUOTE", "15m"), oidcStateMs: ttl("OIDC_STATE", "10m"), oidcSessionMs: ttl("OIDC_SESSION", "60s"),
-    secretRestoreMs: ttl("SECRET_RESTORE", "30d"), svidHourMs: ttl("SVID_HOUR", "1h"),
+    secretRestoreMs: ttl("SECRET_RESTORE", "30d"), cursorMs: ttl("CURSOR", "1h"), svidHourMs: ttl("SVID_HOUR", "1h"),
   };
 }
 
@@ -179,6 +191,10 @@ function readPatience(read: Reader): Patience {
 }
 
 const mailFrom = (text: string): string | undefined => (/^[^<>\r\n]*<[^<>@\s]+@[^<>@\s]+>$|^[^<>@\s]+@[^<>@\s]+$/.test(text) ? text : undefined);
+const consoleIdle = (text: string): number | undefined => {
+  const ms = parseDuration(text) ?? 0;
+  return ms >= 300_000 && ms <= 43_200_000 ? ms : undefined;
+};
 const trustDomain = (text: string): string | undefined => (/^[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?$/.test(text) ? text : undefined);
 
 function deepFreeze<T extends object>(value: T): T {

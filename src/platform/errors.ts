@@ -24,6 +24,8 @@ export interface ErrorOptions {
   retryAfter?: number | undefined;
   /** Further response headers. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent over REST in place of the error object. */
+  document?: object | undefined;
   /** Private cause: logged, never sent. */
   cause?: unknown;
 }
@@ -37,6 +39,7 @@ export class ServiceError extends Error {
   readonly fields: FieldViolation[] | undefined;
   readonly retryAfter: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly document: object | undefined;
 
   constructor([status, code, message, kind]: ErrorRow, options: ErrorOptions = {}) {
     super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -47,6 +50,7 @@ export class ServiceError extends Error {
     this.fields = options.fields;
     this.retryAfter = options.retryAfter;
     this.headers = options.headers;
+    this.document = options.document;
   }
 }
 

@@ -42,6 +42,23 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+/**
+ * A read whose value is good for a while: who asks meanwhile, or while it is under way, gets the same. One that fails is made
+ * again by the next who asks. `now` counts milliseconds.
+ */
+export function remembered<T>(read: () => Promise<T>, forMs: number, now: () => number = () => performance.now()): () => Promise<T> {
+  let known: { value: Promise<T>; until: number } | undefined;
+  return () => {
+    if (known !== undefined && now() < known.until) return known.value;
+    const one = { value: read(), until: now() + forMs };
+    one.value.catch(() => {
+      if (known === one) known = undefined;
+    });
+    known = one;
+    return one.value;
+  };
+}
+
 /** Makes an empty set of metrics; `defaults` adds prom-client's own of the process and of Node. */
 export function createMetrics(options: { defaults: boolean } = { defaults: false }): Metrics {
   const registry = new Registry();

@@ -55,6 +55,12 @@ export function mustBePresent(field: DescField): boolean {
   return rulesOf(field)?.present === true;
 }
 
+/** Whether a list may be absent, but not empty where it is there: in a PATCH absence means something else (decisions 1.13). */
+export function mustBeFilled(field: DescField): boolean {
+  const rules = rulesOf(field);
+  return field.fieldKind === "list" && rules !== undefined && rules.minItems > 0 && !rules.required;
+}
+
 function checkOf(desc: DescMessage): MessageCheck | undefined {
   let entry = compiled.get(desc);
   if (entry === undefined) {

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { endInPieces, PIECE_BYTES, piecesOf } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 
@@ -38,11 +39,14 @@ function bodyOf(request: NodeRequest): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array> };
 }
 
-/** Aborted when the client goes away before the answer is complete. */
+/**
+ * Aborted when the client goes away before the answer is complete. Not told by `writableFinished`: node ends the writable
+ * side of a stream that the client resets, which then looks finished.
+ */
 function signalOf(request: NodeRequest, response: NodeResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) controller.abort(new ConnectError(resetReason(request), Code.Canceled));
+    if (!response.writableEnded) controller.abort(new ConnectError(resetReason(request), Code.Canceled));
   });
   return controller.signal;
 }
@@ -64,16 +68,16 @@ export async function writeResponse(from: UniversalServerResponse, to: NodeRespo
         writeHead(from, to, extra, value.byteLength);
         addTrailers(from, to);
         if ((to as ServerResponse).req.method === "HEAD") to.end();
-        else (to as ServerResponse).end(value);
+        else endInPieces(to, value);
         return;
       }
       writeHead(from, to, extra, undefined);
-      await write(to, value);
+      await writeAll(to, value);
     } else {
       // Headers go after the first read: the implementation may set some until then.
       writeHead(from, to, extra, chunk?.done === false ? undefined : 0);
     }
-    for (; chunk?.done === false; chunk = await body?.next()) await write(to, chunk.value);
+    for (; chunk?.done === false; chunk = await body?.next()) await writeAll(to, chunk.value);
     addTrailers(from, to);
     to.end();
   } catch (error) {
@@ -95,7 +99,8 @@ function addTrailers(from: UniversalServerResponse, to: NodeResponse): void {
   if (from.trailer !== undefined) (to as ServerResponse).addTrailers(nodeHeaders(from.trailer));
 }
 
-function nodeHeaders(headers: Headers | undefined): Record<string, string | string[]> {
+/** Headers as node takes them. */
+export function nodeHeaders(headers: Headers | undefined): Record<string, string | string[]> {
   const out: Record<string, string | string[]> = {};
   headers?.forEach((value, name) => {
     const before = out[name]; // only set-cookie comes more than once
@@ -104,8 +109,16 @@ function nodeHeaders(headers: Headers | undefined): Record<string, string | stri
   return out;
 }
 
+function writeAll(to: NodeResponse, chunk: Uint8Array): Promise<void> | undefined {
+  return chunk.length <= PIECE_BYTES ? write(to, chunk) : writePieces(to, chunk);
+}
+
+async function writePieces(to: NodeResponse, chunk: Uint8Array): Promise<void> {
+  for (const piece of piecesOf(chunk)) await write(to, piece);
+}
+
 /** Writes a chunk and waits while the client is slower than we are; rejects when it is gone. */
-function write(to: NodeResponse, chunk: Uint8Array): Promise<void> | undefined {
+function write(to: NodeResponse, chunk: string | Uint8Array): Promise<void> | undefined {
   if (to.destroyed || to.writableEnded) throw new ConnectError("the client is gone", Code.Canceled);
   if ((to as ServerResponse).write(chunk)) return undefined;
   return new Promise((resolve, reject) => {

@@ -4,22 +4,25 @@ import { callerKey, requestInfoKey } from "../platform/caller.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
 import type { ServiceError } from "../platform/errors.ts";
 import type { OpenSpan } from "../platform/tracing.ts";
-import type { NodeRequest } from "../transcoding/index.ts";
+import type { RequestHead } from "../transcoding/index.ts";
 import { isUuid } from "../platform/value-rules.ts";
 import type { Policy } from "./policy.ts";
 
 /** How a request speaks. */
 export type Protocol = "rest" | "connect" | "grpc" | "grpc-web" | "plain";
 
+/** Characters of a user agent that are kept. */
+const mostUserAgent = 512;
+
 /** Finds the client's address (decisions 3.11). */
-export type AddressOf = (request: NodeRequest) => string;
+export type AddressOf = (request: RequestHead) => string;
 
 /**
  * One request on its way through the server. It is the call's ContextValues at
  * the same time, so that nothing has to be looked up or copied between the two.
  */
 export class Call implements ContextValues {
-  readonly request: NodeRequest;
+  readonly request: RequestHead;
   readonly info: RequestInfo;
   /** Milliseconds of `performance.now()`. */
   readonly started: number;
@@ -37,6 +40,8 @@ export class Call implements ContextValues {
   tenantPending = false;
   /** The caller is no administrator, but of some app, on an rpc that takes such callers too. */
   anyAppAdmin = false;
+  /** The caller names themselves in a call that is open to that person without being administrator. */
+  namesSelf = false;
   /** The request message has been read. */
   decoded = false;
   /** `X-Device-Uuid` was sent and is none. */
@@ -49,7 +54,7 @@ export class Call implements ContextValues {
   status = 200;
   #more: Map<symbol, unknown> | undefined;
 
-  constructor(request: NodeRequest, addressOf: AddressOf) {
+  constructor(request: RequestHead, addressOf: AddressOf) {
     const { headers } = request;
     const device = headers["x-device-uuid"];
     const deviceUuid = typeof device === "string" && isUuid(device) ? device.toLowerCase() : undefined;
@@ -59,7 +64,7 @@ export class Call implements ContextValues {
     this.info = {
       requestId: requestIdOf(headers["x-request-id"]),
       address: addressOf(request),
-      userAgent: headers["user-agent"] ?? "",
+      userAgent: (headers["user-agent"] ?? "").slice(0, mostUserAgent),
       deviceUuid,
       signal: undefined,
     };

@@ -33,6 +33,7 @@ const exists = new Set(["already_installed", "grant_exists", "variable_exists"])
 export function codeOf(error: ServiceError): Code {
   if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code) || error.duplicate)) return Code.AlreadyExists;
   if (error.code === "version_conflict") return Code.Aborted;
+  if (error.code === "unimplemented") return Code.Unimplemented;
   return byStatus[error.status] ?? Code.Unknown;
 }
 

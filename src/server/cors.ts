@@ -1,12 +1,13 @@
 import type { NodeRequest } from "../transcoding/index.ts";
 
 const allowHeaders = [
-  "authorization", "content-type", "connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding", "connect-content-encoding",
-  "grpc-timeout", "x-grpc-web", "x-user-agent", "idempotency-key", "x-device-uuid", "x-request-id", "if-match",
+  "authorization", "content-type", "connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding",
+  "connect-content-encoding", "grpc-timeout", "x-grpc-web", "x-user-agent", "idempotency-key", "x-device-uuid", "x-request-id",
+  "if-match", "if-none-match", "traceparent", "tracestate",
 ].join(", ");
 const exposeHeaders = [
-  "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-encoding", "grpc-accept-encoding", "www-authenticate", "retry-after", "etag",
-  "location", "x-request-id", "idempotent-replayed",
+  "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-encoding", "grpc-accept-encoding", "www-authenticate",
+  "retry-after", "etag", "location", "link", "content-disposition", "x-request-id", "idempotent-replayed",
 ].join(", ");
 
 /** Which origins browsers may call from: a list, or any loopback origin. */

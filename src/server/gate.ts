@@ -4,6 +4,7 @@ import type { Caller, RequestInfo } from "../platform/caller.ts";
 import { defineErrors, errors, ServiceError } from "../platform/errors.ts";
 import type { FieldViolation } from "../platform/errors.ts";
 import type { Demand } from "../platform/rpc.ts";
+import { badSignature, signatureHeaders } from "../platform/outgoing/signature.ts";
 import { isUuid } from "../platform/value-rules.ts";
 import type { Call } from "./call.ts";
 import type { Policy } from "./policy.ts";
@@ -13,12 +14,14 @@ import type { Rates } from "./rates.ts";
 export interface Authenticators {
   /** The caller behind an access token, an API key or an automation token. Throws `unauthorized`. */
   bearer(token: string, info: RequestInfo): Promise<Caller>;
+  /** Whether a bearer that was accepted before still holds; asked again and again for open streams. Throws `unauthorized`. */
+  holds(token: string): Promise<void>;
   /** The organization behind a SCIM token; `orgUuid` of the caller is the token's. Throws `unauthorized`. */
   scim(token: string, info: RequestInfo): Promise<Caller>;
-  /** Whether the caller administers the app; false reads as "no such app". */
-  appAdmin(caller: Caller, appId: string): Promise<boolean>;
+  /** What the caller is to the app: its administrator, else a member of its organization; undefined: there is no such app for them. */
+  appAdmin(caller: Caller, appId: string): Promise<"admin" | "own" | undefined>;
   /** Whether the caller administers any app at all. */
-  anyAppAdmin(caller: Caller): Promise<boolean>;
+  anyAppAdmin(caller: Caller): boolean;
 }
 
 const gateErrors = defineErrors({
@@ -55,6 +58,7 @@ const freshMs = 10;
 /** Builds the gate over the functions that verify credentials, and over what domains demand of callers beyond the contract. */
 export function createGate(authenticators: Authenticators, rates: Rates, demands: ReadonlyMap<DescMethod, Demand> = new Map()): Gate {
   function authenticate(policy: Policy, call: Call): void | Promise<void> {
+    if (policy.credential === Credential.PUBLISHER_SIGNATURE) demandSignature(call);
     if (takesCredential(policy)) return verify(policy, call);
     if (policy.bearerOptional && call.header("authorization") !== undefined) return verifyIfValid(policy, call);
     return rates.general(policy, call);
@@ -107,7 +111,7 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
   async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
     call.caller = await identify(policy, call);
     call.identifiedAt = performance.now();
-    if (policy.appAdminSuffices && !call.caller.isAdmin) call.anyAppAdmin = await authenticators.anyAppAdmin(call.caller);
+    if (policy.appAdminSuffices && !call.caller.isAdmin) call.anyAppAdmin = authenticators.anyAppAdmin(call.caller);
     const counted = rates.general(policy, call);
     if (counted !== undefined) await counted;
     if (params === undefined) return;
@@ -125,6 +129,7 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
     call.admitted = true;
     if (call.badDevice) throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
     if (policy.pathFields.length > 0) checkPath(policy, params);
+    if (policy.self !== undefined) call.namesSelf = namesCaller(call.caller, params[policy.self.name]);
     if (policy.tenant === undefined && policy.app === undefined) return checkRights(policy, call);
     call.tenantPending =
       (policy.tenant !== undefined && params[policy.tenant.name] === undefined) || (policy.app !== undefined && params[policy.app.name] === undefined);
@@ -143,8 +148,9 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
     if (policy.tenant !== undefined) checkTenant(policy, caller, params[policy.tenant.name]);
     const appId = policy.app === undefined ? undefined : params[policy.app.name];
     if (appId === undefined) return undefined;
-    return authenticators.appAdmin(caller, appId).then((allowed) => {
-      if (!allowed) throw gateErrors.appNotFound();
+    return authenticators.appAdmin(caller, appId).then((is) => {
+      if (is === undefined) throw gateErrors.appNotFound();
+      if (is === "own") throw errors.forbidden({ message: "This needs an administrator of the app." });
     });
   }
 
@@ -163,7 +169,8 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
       return identifyAgain(policy, call);
     },
     recheck: async (policy, call) => {
-      if (takesCredential(policy)) await identify(policy, call);
+      if (policy.credential === Credential.BEARER) await authenticators.holds(bearerToken(call.request.headers.authorization));
+      else if (takesCredential(policy)) await identify(policy, call);
     },
     refusal: (policy, call) => {
       try {
@@ -176,8 +183,14 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
   };
 }
 
-function takesCredential({ credential }: Policy): boolean {
+/** Whether callers of an rpc are always authenticated. */
+export function takesCredential({ credential }: Policy): boolean {
   return credential === Credential.BEARER || credential === Credential.SCIM;
+}
+
+/** A signature is judged with the body, but where there is none nothing else is. */
+function demandSignature(call: Call): void {
+  if (signatureHeaders.every((name) => call.header(name) === undefined)) throw new ServiceError(badSignature);
 }
 
 /** The credential of `Authorization: Bearer`; anything else is 401. What the token may look like is for those who verify it. */
@@ -200,6 +213,8 @@ function checkPath(policy: Policy, params: Params): void {
     uuid ||= field.uuid;
   }
   if (found === undefined) return;
+  // An id that names nothing has no secret a signature could be made with.
+  if (policy.credential === Credential.PUBLISHER_SIGNATURE) throw new ServiceError(badSignature);
   throw uuid ? errors.invalidUuid({ fields: found }) : errors.validation({ fields: found });
 }
 
@@ -215,8 +230,21 @@ function checkTenant(policy: Policy, caller: Caller, sent: string | undefined): 
   throw new ServiceError(policy.tenantRow);
 }
 
+/** What a caller is told who lacks a power. */
+const NEEDED: Readonly<Record<Power, string | undefined>> = {
+  [Power.UNSPECIFIED]: undefined,
+  [Power.ADMIN]: "This needs the power admin: ask an owner or admin of the organization.",
+  [Power.OWNER]: "This needs the power owner: ask an owner of the organization.",
+  [Power.APP_ADMIN]: "This needs the power app_admin of the app.",
+  [Power.PLATFORM_ADMIN]: "This needs the power platform_admin.",
+  [Power.SUPERUSER]: "This needs the power superuser.",
+  [Power.OPERATOR]: "This needs the power operator.",
+  [Power.VAULT_WRITE]: "This needs the power vault:write: a role with that permission.",
+  [Power.EMPLOYEE]: "This needs at least the role employee.",
+};
+
 /** 403s: kind of principal, organization, scopes, powers, then elevation. */
-function checkPowers(policy: Policy, { caller, anyAppAdmin }: Call): void {
+function checkPowers(policy: Policy, { caller, anyAppAdmin, namesSelf }: Call): void {
   if (caller === undefined || policy.credential === Credential.PUBLIC) return;
   if (policy.personOnly && caller.principal.type !== "user") throw errors.forbidden({ message: "This needs a person's own access token." });
   if (caller.orgUuid === null && !policy.withoutOrg) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
@@ -224,10 +252,15 @@ function checkPowers(policy: Policy, { caller, anyAppAdmin }: Call): void {
     throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
   }
   for (const power of policy.powers) {
-    if (holds(caller, power) || (anyAppAdmin && power === Power.ADMIN)) continue;
-    throw errors.forbidden(power === Power.EMPLOYEE ? { message: "This needs at least the role employee." } : undefined);
+    if (holds(caller, power) || ((anyAppAdmin || namesSelf) && power === Power.ADMIN)) continue;
+    throw errors.forbidden({ message: NEEDED[power] });
   }
   if (policy.elevated && !caller.elevated) throw errors.stepUpRequired();
+}
+
+/** Whether a person names themselves; a key is nobody, whoever made it. */
+function namesCaller(caller: Caller | undefined, userUuid: string | undefined): boolean {
+  return caller !== undefined && caller.userUuid !== null && userUuid?.toLowerCase() === caller.userUuid;
 }
 
 function inScope(policy: Policy, scopes: ReadonlySet<string>): boolean {

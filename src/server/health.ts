@@ -6,10 +6,17 @@ import type { ServiceRegistration } from "../platform/rpc.ts";
 /** How often a watched status is looked at, in milliseconds. */
 const watchMs = 1_000;
 
-/** gRPC health v1: the status of the whole server (`""`) and of each service is whether `ready` says so. */
-export function healthService(services: readonly string[], ready: () => boolean | Promise<boolean>): ServiceRegistration {
+/**
+ * gRPC health v1: the status of the whole server (`""`) and of each service is whether `ready` says so, and NOT_SERVING
+ * from the moment the server is draining.
+ */
+export function healthService(
+  services: readonly string[],
+  ready: () => boolean | Promise<boolean>,
+  draining: AbortSignal,
+): ServiceRegistration {
   const known = new Set(["", "grpc.health.v1.Health", ...services]);
-  const status = async (): Promise<Status> => ((await ready()) ? Status.SERVING : Status.NOT_SERVING);
+  const status = async (): Promise<Status> => (!draining.aborted && (await ready()) ? Status.SERVING : Status.NOT_SERVING);
   return registration(Health, {
     async check({ service }) {
       if (!known.has(service)) throw new ConnectError("unknown service", Code.NotFound);
@@ -25,7 +32,7 @@ export function healthService(services: readonly string[], ready: () => boolean 
         const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
         if (now !== last) yield { status: now };
         last = now;
-        await pause(watchMs, context.signal);
+        await pause(watchMs, draining.aborted ? context.signal : AbortSignal.any([context.signal, draining]));
       }
     },
   });

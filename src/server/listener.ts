@@ -1,15 +1,22 @@
 import { createServer as createHttp1 } from "node:http";
 import type { IncomingMessage, Server as Http1Server, ServerResponse } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
-import type { Http2Server, ServerHttp2Session } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse, Http2Session, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import { createServer as createNet } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import { answerClientError } from "./client-error.ts";
+import { MAX_BUFFERED_BYTES } from "./buffers.ts";
+import type { BodyBuffers } from "./buffers.ts";
+import { createAddresses, MAX_CONNECTIONS } from "./connections.ts";
+import type { Account } from "./connections.ts";
+import { continueWhenRead } from "./expectation.ts";
+import type { UnaryGrpc } from "./grpc-unary.ts";
+import { http2Server } from "./http2.ts";
+import { watchReaders } from "./readers.ts";
 import { watchHeaders } from "./slow-headers.ts";
-import type { HeaderWatch } from "./slow-headers.ts";
 
 /** Patience with slow clients, in milliseconds, and sizes in bytes (decisions 15.9). */
 export interface TransportLimits {
@@ -19,10 +26,17 @@ export interface TransportLimits {
   headerBytes: number;
   /** Streams of one HTTP/2 connection at a time. */
   streams: number;
+  /** Connections of one address at a time. */
+  connections: number;
+  /** Bytes held for one address: bodies being collected, and answers not yet taken. */
+  bufferedBytes: number;
 }
 
-/** What decisions 15.9 say. */
-export const defaultLimits: TransportLimits = { headersMs: 10_000, bodyMs: 30_000, idleMs: 60_000, headerBytes: 16 * 1024, streams: 128 };
+/** What decisions 13 and 15.9 say. */
+export const defaultLimits: TransportLimits = {
+  headersMs: 10_000, bodyMs: 30_000, idleMs: 60_000, headerBytes: 16 * 1024, streams: 128,
+  connections: MAX_CONNECTIONS, bufferedBytes: MAX_BUFFERED_BYTES,
+};
 
 /** Where to listen and how. */
 export interface ListenerOptions {
@@ -32,7 +46,12 @@ export interface ListenerOptions {
   /** PEM; TLS with ALPN instead of plain text. */
   tls: { cert: string | Buffer; key: string | Buffer } | undefined;
   limits: TransportLimits;
+  /** Whether an address is a trusted proxy's, whose connections are not counted. */
+  isTrusted: (address: string) => boolean;
   handler: (request: NodeRequest, response: NodeResponse) => void;
+  bodies: BodyBuffers;
+  /** Is shown every HTTP/2 stream first. */
+  unaryGrpc: UnaryGrpc;
 }
 
 /** One port with HTTP/1.1 and HTTP/2 on it. */
@@ -40,6 +59,11 @@ export interface Listener {
   /** Resolves when connections are taken; rejects with node's error, `EADDRINUSE` for a port in use. */
   listen(): Promise<void>;
   address(): AddressInfo;
+  /**
+   * Tells clients to go elsewhere: connections are closed after their next answer. New ones are still taken. Resolves when
+   * nothing is in flight that was so before; health watches, which never end, are not waited for.
+   */
+  drain(): Promise<void>;
   /** Stops taking connections, lets what runs finish for `graceMs`, then destroys what is left. */
   close(graceMs: number): Promise<void>;
 }
@@ -48,35 +72,87 @@ export interface Listener {
 export function createListener(options: ListenerOptions): Listener {
   const { limits } = options;
   const sockets = new Set<Socket>();
+  const silent = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
-  let closing = false;
+  const requests = countRequests();
+  let draining = false;
 
+  const addresses = createAddresses(options.isTrusted, limits.connections);
+  const accounts = new WeakMap<Socket | Http2Session, Account>();
   const http1 = http1Server(limits, (request, response) => {
-    if (closing) response.shouldKeepAlive = false;
-    limitBody(request, limits.bodyMs);
+    if (response.socket === null) readers.addQueued(request.socket, response);
+    const account = accounts.get(request.socket);
+    if (account !== undefined) options.bodies.count(request, response, account);
+    if (draining) response.shouldKeepAlive = false;
+    else requests.add(response);
+    limitBody(request, response, limits.bodyMs);
     options.handler(request, response);
   });
   const headers = watchHeaders(limits.headersMs);
+  const readers = watchReaders(limits);
   const http2 = http2Server(limits, sessions, headers);
-  http2.on("request", options.handler);
+  // Node makes request and response for the listeners of a server's `request`; streams that need none go past them.
+  const compatible = createHttp2();
+  const handle2 = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+    const { session } = request.stream;
+    const account = session === undefined ? undefined : accounts.get(session);
+    if (account !== undefined) options.bodies.count(request, response, account);
+    options.handler(request, response);
+  };
+  compatible.on("request", handle2);
+  compatible.on("checkContinue", (request, response) => handle2(continueWhenRead(request, response), response));
+  // Emitted while the connection is handed over.
+  let handedOver: Socket | undefined;
+  http2.on("session", (session) => {
+    if (handedOver === undefined) return;
+    const account = addresses.accountOf(handedOver);
+    if (account !== undefined) accounts.set(session, account);
+    readers.addSession(session, handedOver, account);
+  });
+  http2.on("stream", (stream, requestHeaders, flags, rawHeaders) => {
+    readers.addStream(stream);
+    if (draining) stream.session?.close();
+    else if (requestHeaders[":path"] !== HEALTH_WATCH) requests.add(stream);
+    const otherwise = (): void => void compatible.emit("stream", stream, requestHeaders, flags, rawHeaders);
+    if (draining) otherwise();
+    else options.unaryGrpc({ stream, headers: requestHeaders, rawHeaders }, otherwise);
+  });
 
   const hand = (socket: Socket, h2: boolean): boolean => {
+    silent.delete(socket);
     // Half an HTTP/2 connection is none: a client that says nothing more cannot even acknowledge.
-    if (h2) socket.once("end", () => socket.destroySoon());
-    return (h2 ? http2 : http1).emit("connection", socket);
+    if (h2) {
+      socket.once("end", () => socket.destroySoon());
+      handedOver = socket;
+      return http2.emit("connection", socket);
+    }
+    const account = addresses.accountOf(socket);
+    if (account !== undefined) accounts.set(socket, account);
+    readers.addSocket(socket, account);
+    return http1.emit("connection", socket);
   };
   const outer: Server =
     options.tls === undefined
-      ? createNet({ allowHalfOpen: true, noDelay: true }, (socket) => sniff(track(socket), limits, hand))
+      ? createNet({ allowHalfOpen: true, noDelay: true }, (socket) => {
+          if (!socket.destroyed) sniff(track(socket), limits, hand);
+        })
       : createTls(
           { ...options.tls, allowHalfOpen: true, noDelay: true, ALPNProtocols: ["h2", "http/1.1"], minVersion: "TLSv1.2", handshakeTimeout: limits.headersMs },
           (socket: TLSSocket) => hand(track(socket), socket.alpnProtocol === "h2"),
         );
+  // Before anything else is done for the connection, a TLS handshake included.
+  outer.prependListener("connection", (socket: Socket) => {
+    if (!addresses.admit(socket)) socket.resetAndDestroy();
+  });
   outer.on("tlsClientError", (_error, socket: TLSSocket) => socket.destroy());
 
   function track(socket: Socket): Socket {
     sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+    silent.add(socket);
+    socket.on("close", () => {
+      sockets.delete(socket);
+      silent.delete(socket);
+    });
     socket.on("error", () => socket.destroy());
     return socket;
   }
@@ -92,8 +168,15 @@ export function createListener(options: ListenerOptions): Listener {
         });
       }),
     address: () => outer.address() as AddressInfo,
+    drain() {
+      draining = true;
+      for (const session of sessions) session.close();
+      http1.closeIdleConnections();
+      return requests.none();
+    },
     async close(graceMs) {
-      closing = true;
+      draining = true;
+      for (const socket of silent) socket.destroy();
       const closed = new Promise<void>((resolve) => outer.close(() => resolve()));
       for (const session of sessions) session.close();
       const idle = setInterval(() => http1.closeIdleConnections(), 25);
@@ -107,7 +190,27 @@ export function createListener(options: ListenerOptions): Listener {
       http1.close();
       http2.close();
       headers.stop();
+      readers.stop();
     },
+  };
+}
+
+/** Streams of this path are open for as long as their clients run. */
+const HEALTH_WATCH = "/grpc.health.v1.Health/Watch";
+
+/** Counts what is in flight. */
+function countRequests(): { add(request: ServerResponse | ServerHttp2Stream): void; none(): Promise<void> } {
+  let count = 0;
+  let settle: (() => void) | undefined;
+  const done = (): void => {
+    if (--count === 0) settle?.();
+  };
+  return {
+    add(request) {
+      count++;
+      request.once("close", done);
+    },
+    none: () => (count === 0 ? Promise.resolve() : new Promise((resolve) => (settle = resolve))),
   };
 }
 
@@ -163,7 +266,8 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
   );
   server.keepAliveTimeoutBuffer = 0;
   server.on("clientError", answerClientError);
-  // `Expect: 100-continue` is answered when the body is about to be read; of any other expectation nothing is made (RFC 9110, 10.1.1 allows it).
+  server.on("checkContinue", (request, response) => handler(continueWhenRead(request, response), response));
+  // Of any other expectation nothing is made (RFC 9110, 10.1.1 allows it).
   server.on("checkExpectation", handler);
   // Nobody listens to "upgrade": a client that offers another protocol (Java's offers h2c) is answered in this one.
   server.on("connect", (_request, socket) => socket.destroy());
@@ -172,41 +276,13 @@ function http1Server(limits: TransportLimits, handler: (request: IncomingMessage
   return server;
 }
 
-function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>, headers: HeaderWatch): Http2Server {
-  const server = createHttp2({
-    // Twice the limit, so that a block between the two can be answered with 431; beyond it the stream is reset.
-    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: 2 * limits.headerBytes, enablePush: false, initialWindowSize: 256 * 1024 },
-    maxHeaderListPairs: 200,
-    maxSessionInvalidFrames: 50,
-    maxSessionRejectedStreams: 100,
-    streamResetBurst: 400,
-    streamResetRate: 50,
-    maxSettings: 32,
-  });
-  server.on("session", (session) => {
-    sessions.add(session);
-    headers.add(session);
-    let open = 0;
-    session.on("stream", (stream) => {
-      open++;
-      stream.on("close", () => open--);
-    });
-    session.on("close", () => sessions.delete(session));
-    session.on("error", () => session.destroy());
-    session.setTimeout(limits.idleMs, () => {
-      if (open === 0) session.close();
-    });
-  });
-  server.on("sessionError", () => undefined);
-  return server;
-}
-
 /** A body has to be there in time; what does not come is answered as node answers slow headers. */
-function limitBody(request: IncomingMessage, bodyMs: number): void {
+function limitBody(request: IncomingMessage, response: ServerResponse, bodyMs: number): void {
   const { headers, socket } = request;
   if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
   const timer = setTimeout(() => {
-    if (!request.complete) answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    if (response.writableEnded) socket.destroy();
+    else if (!request.complete) answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
   }, bodyMs);
   const stop = (): void => clearTimeout(timer);
   request.once("end", stop);

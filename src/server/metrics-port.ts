@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Metrics } from "../platform/metrics.ts";
+import { NOSNIFF } from "./print.ts";
 
 /** Metrics on a port of their own (`SERVICE_METRICS_PORT`), so that the public one need not show them. */
 export interface MetricsPort {
@@ -14,12 +15,12 @@ export interface MetricsPort {
 export function createMetricsPort(options: { host: string; port: number; metrics: Metrics }): MetricsPort {
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 60_000 }, (request, response) => {
     if (request.url !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD")) {
-      response.writeHead(404).end();
+      response.writeHead(404, NOSNIFF).end();
       return;
     }
     options.metrics.text().then(
-      (text) => response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text),
-      () => response.writeHead(503).end(),
+      (text) => response.writeHead(200, { ...NOSNIFF, "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text),
+      () => response.writeHead(503, NOSNIFF).end(),
     );
   });
   return {

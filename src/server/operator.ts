@@ -1,19 +1,20 @@
-import type { ServerResponse } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { HttpBodySchema } from "../../gen/google/api/httpbody_pb.ts";
 import type { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { errors } from "../platform/errors.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { PlainHandler } from "./routes.ts";
 
 /** How things stand; each member `ok` or what is wrong (decisions 14). */
 export interface ReadinessReport {
+  /** `ok`, `unavailable`, or `draining` while the process finishes what is in flight before it ends. */
   status: string;
   database: string;
   migrations: string;
   temporal: string;
   vault: string;
+  /** Present in a process that runs workers; one that is down does not make the service unready. */
+  worker?: string;
 }
 
 /** What health and metrics are answered from. */
@@ -28,33 +29,24 @@ export function isReady(report: ReadinessReport): boolean {
   return report.status === "ok";
 }
 
+/** What keeps the service from being ready, for a person. */
+function missing({ status, database, migrations }: ReadinessReport): string {
+  const wrong = Object.entries({ database, migrations }).filter(([, state]) => state !== "ok");
+  return wrong.length === 0 ? status : wrong.map(([name, state]) => `${name}: ${state}`).join("; ");
+}
+
 /** Liveness, readiness and metrics. */
 export function operatorRpc({ readiness, metrics }: OperatorDeps): Partial<ServiceImpl<typeof OperatorService>> {
   return {
     getHealth: () => ({ status: "ok" }),
     getReadiness: async () => {
       const report = await readiness();
-      if (!isReady(report)) throw errors.unavailable({ message: JSON.stringify(report), retryAfter: 1 });
+      if (!isReady(report)) throw errors.unavailable({ message: `Not ready: ${missing(report)}.`, document: report, retryAfter: 1 });
       return create(HttpBodySchema, { contentType: "application/json", data: Buffer.from(JSON.stringify(report)) });
     },
     getMetrics: async () => {
       if (metrics === undefined) throw errors.noRoute();
       return create(HttpBodySchema, { contentType: "text/plain; version=0.0.4; charset=utf-8", data: Buffer.from(await metrics.text()) });
     },
-  };
-}
-
-/** `GET /readyz` over plain HTTP, where a 503 carries the report as well. */
-export function readyzPage(readiness: OperatorDeps["readiness"]): PlainHandler {
-  return (request, rawResponse) => {
-    // HTTP/2's response has the same two methods.
-    const response = rawResponse as ServerResponse;
-    if (request.url?.split("?")[0] !== "/readyz" || (request.method !== "GET" && request.method !== "HEAD")) return false;
-    void readiness().then((report) => {
-      const ready = isReady(report);
-      response.writeHead(ready ? 200 : 503, { "content-type": "application/json", "cache-control": "no-store", ...(ready ? {} : { "retry-after": "1" }) });
-      response.end(request.method === "HEAD" ? undefined : JSON.stringify(report));
-    });
-    return true;
   };
 }

@@ -48,6 +48,8 @@ export interface Policy {
   readonly foreignTenant: Power | undefined;
   /** Administrators of some app do for POWER_ADMIN; which resources are theirs is the use case's to judge. */
   readonly appAdminSuffices: boolean;
+  /** Field with a person; a person who names themselves needs no POWER_ADMIN. */
+  readonly self: DescField | undefined;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
   readonly rate: RateClass;
@@ -106,6 +108,7 @@ function compilePolicy(method: DescMethod): Policy {
     tenant: access.tenant === "" ? undefined : fieldOf(method, access.tenant),
     tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
     appAdminSuffices: access.appAdminSuffices,
+    self: access.selfSuffices === "" ? undefined : fieldOf(method, access.selfSuffices),
     foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,

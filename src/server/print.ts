@@ -2,6 +2,9 @@ import type { ServiceError } from "../platform/errors.ts";
 import type { PrintedError } from "../transcoding/index.ts";
 import { headersOf } from "./codes.ts";
 
+/** Of every answer of every kind (decisions 1.11). */
+export const NOSNIFF = { "x-content-type-options": "nosniff" };
+
 /** What the body of an error says of its request. */
 export interface ErrorAbout {
   requestId: string;
@@ -21,10 +24,14 @@ const titles: Readonly<Record<number, string>> = {
 
 /** An error as REST sends it (decisions 1.3, 1.5). */
 export function printError(error: ServiceError, about: ErrorAbout): PrintedError {
-  const headers: Record<string, string> = { ...headersOf(error), "x-request-id": about.requestId, "cache-control": "no-store" };
+  const headers: Record<string, string> = { ...headersOf(error), ...NOSNIFF, "x-request-id": about.requestId, "cache-control": "no-store" };
   if (about.scim) {
     headers["content-type"] = "application/scim+json";
     return { status: error.status, headers, body: JSON.stringify(scimBody(error)) };
+  }
+  if (error.document !== undefined) {
+    headers["content-type"] = "application/json";
+    return { status: error.status, headers, body: JSON.stringify(error.document) };
   }
   headers["content-type"] = prefersProblem(about.accept) ? "application/problem+json" : "application/json";
   return { status: error.status, headers, body: JSON.stringify(restBody(error, about)) };

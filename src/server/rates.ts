@@ -1,12 +1,13 @@
 import { limitKey } from "../platform/outgoing/address.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { parseEmail } from "../platform/email.ts";
-import { errors, ServiceError } from "../platform/errors.ts";
-import type { DelayRule, Delays } from "../platform/limits/index.ts";
+import { errors } from "../platform/errors.ts";
+import { MAILS_PER_EMAIL } from "../platform/limits/index.ts";
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
+import type { Tried, Tries } from "./tries.ts";
 
 /** One budget: `limit` calls in `windowMs`; `sliding` counts the calls of any window, else it is a token bucket. */
 export interface Budget {
@@ -20,8 +21,6 @@ export interface Budget {
 export interface RateLimiter {
   /** Takes one from the budget of `subject`: 0, or the milliseconds until the next is free. */
   take(budget: Budget, subject: string): number | Promise<number>;
-  /** Delays that grow with consecutive failures; without them there are none. */
-  delays?: Delays | undefined;
 }
 
 /** Rate limits of decisions 13, by the class an rpc declares. */
@@ -40,6 +39,7 @@ const bucket = (name: string, limit: number, windowMs: number, sliding = false):
 const general = bucket("general", 600, minute);
 const byPrincipal: Partial<Record<RateClass, Budget>> = {
   [RateClass.UNSPECIFIED]: general,
+  [RateClass.CODE]: general,
   [RateClass.ORG_CHECK]: bucket("org_check", 30, minute),
   [RateClass.SCIM]: bucket("scim", 600, minute),
   [RateClass.VAULT_READ]: bucket("vault_read", 600, minute),
@@ -47,22 +47,23 @@ const byPrincipal: Partial<Record<RateClass, Budget>> = {
   [RateClass.AUDIT]: bucket("audit", 60, minute, true),
 };
 const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>> = {
-  [RateClass.LOGIN]: [[bucket("login", 10, minute), (address, email) => `${address} ${email}`]],
-  [RateClass.MAIL]: [
+  [RateClass.LOGIN]: [
     // The sender's first: one who has used it up must not go on to use up those of others.
+    [bucket("login_address", 60, minute), (address) => address],
+    [bucket("login", 10, minute), (address, email) => `${address} ${email}`],
+  ],
+  [RateClass.MAIL]: [
     [bucket("mail_address", 20, 60 * minute), (address) => address],
-    [bucket("mail_email", 3, 10 * minute), (_address, email) => email],
+    [MAILS_PER_EMAIL, (_address, email) => email],
   ],
   [RateClass.SIGNUP]: [[bucket("signup", 10, 60 * minute), (address) => address]],
   [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
 };
 
-/** Decisions 13: after 10 failures a delay of 1 minute, doubling to 15. */
-const loginDelay: DelayRule = { name: "login", tolerated: 10, firstMs: minute, mostMs: 15 * minute, forgetMs: 24 * 60 * minute };
-
-/** Builds the limits; with `on` false only the one that interface.md states is kept. */
-export function createRates(limiter: RateLimiter, on: boolean): Rates {
-  const delaysOf = (policy: Policy): Delays | undefined => (on && policy.rate === RateClass.LOGIN ? limiter.delays : undefined);
+/** Builds the limits; with `on` false only the one that interface.md states is kept. Without `tries` failures have no consequence. */
+export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): Rates {
+  const triesOf = (policy: Policy): Tries | undefined =>
+    on && (policy.rate === RateClass.LOGIN || policy.rate === RateClass.CODE) ? tries : undefined;
   return {
     general(policy, call) {
       const budget = byPrincipal[policy.rate];
@@ -72,37 +73,25 @@ export function createRates(limiter: RateLimiter, on: boolean): Rates {
     async valid(policy, call, message) {
       const budgets = on ? byMessage[policy.rate] : undefined;
       if (budgets === undefined) return;
-      const [address, email] = triedBy(call, message);
+      const who = triedBy(policy, call, message);
       for (const [budget, key] of budgets) {
-        const wait = await limiter.take(budget, key(address, email));
-        // Whoever must wait for both is told of the longer wait.
-        if (wait > 0) refuse(Math.max(wait, (await delaysOf(policy)?.begin(loginDelay, `${address} ${email}`))?.waitMs ?? 0));
+        const wait = await limiter.take(budget, key(who.address, who.email));
+        // Whoever must wait for several is told of the longest wait.
+        if (wait > 0) refuse(Math.max(wait, (await triesOf(policy)?.waitMs(who)) ?? 0));
       }
     },
     attempt(policy, call, message, work) {
-      const delays = delaysOf(policy);
-      return delays === undefined ? work() : delayed(delays, triedBy(call, message).join(" "), work);
+      const counted = triesOf(policy);
+      return counted === undefined ? work() : counted.make(triedBy(policy, call, message), refuse, work);
     },
   };
 }
 
-async function delayed<T>(delays: Delays, subject: string, work: () => Promise<T> | T): Promise<T> {
-  const attempt = await delays.begin(loginDelay, subject);
-  refuse(attempt.waitMs);
-  try {
-    const answer = await work();
-    await attempt.passed();
-    return answer;
-  } catch (error) {
-    if (error instanceof ServiceError && error.status === 401) await attempt.failed();
-    throw error;
-  }
-}
-
 /** Whose try it is: address and email, the latter as mailboxes are compared, however it is written. */
-function triedBy(call: Call, message: Message): [address: string, email: string] {
+function triedBy({ rate }: Policy, call: Call, message: Message): Tried {
   const email = textOf(message, "email");
-  return [limitKey(call.info.address), parseEmail(email)?.key ?? email.trim().toLowerCase()];
+  const delayed = rate === RateClass.LOGIN;
+  return { address: limitKey(call.info.address), email: parseEmail(email)?.key ?? email.trim().toLowerCase(), delayed };
 }
 
 function judge(wait: number | Promise<number>): void | Promise<void> {
@@ -116,5 +105,5 @@ function refuse(waitMs: number): void {
 
 function subjectOf(policy: Policy, call: Call): string {
   if (call.caller === undefined || policy.rate === RateClass.ORG_CHECK) return limitKey(call.info.address);
-  return `${call.caller.principal.type}:${call.caller.principal.id}`;
+  return call.caller.countsAs ?? `${call.caller.principal.type}:${call.caller.principal.id}`;
 }

@@ -3,6 +3,7 @@ import type { DescExtension, DescFile, DescService } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import type { ServerReflectionRequest } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -68,6 +69,8 @@ function unknown(name: string) {
 function buildIndex(services: readonly DescService[]): Index {
   const index: Index = { services: services.map((service) => service.typeName), files: new Map(), symbols: new Map(), extensions: new Map() };
   for (const service of services) addFile(index, service.file);
+  // No rpc names the details of errors: a client asks for them when it meets one.
+  addFile(index, file_google_rpc_error_details);
   return index;
 }
 

@@ -1,7 +1,7 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { nullable, omit_empty as omitEmpty } from "../../gen/atrium/options/v1/options_pb.ts";
-import { mustBePresent } from "../platform/validation.ts";
+import { mustBeFilled, mustBePresent } from "../platform/validation.ts";
 import { createTranscoder } from "../transcoding/index.ts";
 import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts";
 import { callOf } from "./call.ts";
@@ -10,8 +10,10 @@ import type { CompiledRpc } from "./connect.ts";
 import type { Gate } from "./gate.ts";
 import { idempotencyScope } from "./idempotency.ts";
 import type { Policy } from "./policy.ts";
-import { printError } from "./print.ts";
+import { NOSNIFF, printError } from "./print.ts";
 import type { Fail } from "./reporter.ts";
+
+const nosniff = Object.entries(NOSNIFF).flat();
 
 /** What REST needs besides the rpcs. */
 export interface RestOptions {
@@ -34,11 +36,12 @@ export function restTranscoder(options: RestOptions): Transcoder {
     rest: (method) => policies.get(method)?.rest,
     nullable: (field) => hasOption(field, nullable) && getOption(field, nullable),
     present: mustBePresent,
+    filled: mustBeFilled,
     omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
     encoders: options.encoders,
     shutdownSignal: options.shutdownSignal,
     contextValues: options.currentCall,
-    answerHeaders: (values) => ["x-request-id", callOf(values).info.requestId],
+    answerHeaders: (values) => ["x-request-id", callOf(values).info.requestId, ...nosniff],
     gate(context, params, route) {
       const call = callOf(context.values);
       const policy = (call.policy = policies.get(route.method) as Policy);

@@ -3,14 +3,17 @@ import type { Http2ServerRequest } from "node:http2";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors, ServiceError } from "../platform/errors.ts";
 import { continueTrace, tracing } from "../platform/tracing.ts";
+import { bodyArrived, releaseBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse, Transcoder } from "../transcoding/index.ts";
 import { universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf, Protocol } from "./call.ts";
 import type { Cors } from "./cors.ts";
 import type { Policy } from "./policy.ts";
-import { printError } from "./print.ts";
+import { NOSNIFF, printError } from "./print.ts";
 import type { Fail } from "./reporter.ts";
+import { answerUnknown, callsProcedure, unknownProcedure } from "./procedure-refusals.ts";
+import type { RefuseUnread } from "./procedure-refusals.ts";
 
 /** Answers a request of its own, such as the development mailbox; false leaves it to the others. */
 export type PlainHandler = (request: NodeRequest, response: NodeResponse) => boolean;
@@ -25,9 +28,14 @@ export interface RouteTable {
   cors: Cors;
   addressOf: AddressOf;
   fail: Fail;
+  refuseUnread: RefuseUnread;
   /** Bytes of a header block, and milliseconds for a body of HTTP/2; HTTP/1.1 has these from node. */
   headerBytes: number;
   bodyMs: number;
+  /** Whether the service finishes what is in flight and takes nothing new. */
+  draining: () => boolean;
+  /** Whether the body that a request announces is more than its address may have collected. */
+  refusesBody: (request: NodeRequest) => boolean;
   /** Told of every answer that is not the transcoder's. */
   done: (call: Call, status: number) => void;
 }
@@ -41,6 +49,7 @@ export interface Handover {
 export function createRoutes(table: RouteTable, handover: Handover): (request: NodeRequest, response: NodeResponse) => void {
   return (request, response) => {
     const call = new Call(request, table.addressOf);
+    releaseBody(request, response);
     if (!tracing()) return dispatch(call, request, response);
     continueTrace(request.method ?? "", "server", call.header("traceparent"), (span) => {
       call.span = span;
@@ -53,15 +62,39 @@ export function createRoutes(table: RouteTable, handover: Handover): (request: N
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);
     const url = pathOf(request);
+    if (table.draining() && !ANSWERED_WHILE_DRAINING.test(url)) return refuseUnheard(shuttingDown(), url, call, response, table);
+    if (table.refusesBody(request)) return refuseUnheard(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
     if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
     if (request.headers.origin !== undefined && answersCors(url, request, response, table)) return;
     handover.call = call;
     const taken = table.rest.handle(request, response);
     handover.call = undefined;
     if (taken) return;
-    response.setHeader("x-request-id", call.info.requestId);
-    if (table.extra?.(request, response) !== true) refuse(errors.noRoute(), call, response, table);
+    for (const [name, value] of Object.entries(onEveryAnswer(call))) response.setHeader(name, value);
+    if (table.extra?.(request, response) === true) return;
+    call.protocol = protocolOf(call.header("content-type") ?? "");
+    if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
+    else refuse(errors.noRoute(), call, response, table);
   };
+}
+
+/** What says how the service is goes on saying it. */
+const ANSWERED_WHILE_DRAINING = /^\/(?:readyz|healthz|grpc\.health\.v1\.Health\/\w+)$/u;
+
+function shuttingDown(): ServiceError {
+  return errors.unavailable({ message: "The service is shutting down; try again." });
+}
+
+/** Refuses a request of any protocol before anything else is done for it. */
+function refuseUnheard(error: ServiceError, url: string, call: Call, response: NodeResponse, table: RouteTable): void {
+  const headers = { ...onEveryAnswer(call), ...table.cors.headers(call.request as NodeRequest) };
+  call.protocol = protocolOf(call.header("content-type") ?? "");
+  if (callsProcedure(url, call)) {
+    table.fail(error, call);
+    return table.done(call, answerUnknown(error, call, response, headers));
+  }
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  refuse(error, call, response, table);
 }
 
 /** True for a preflight request, which is answered; otherwise the answer that follows gets its CORS headers. */
@@ -69,7 +102,7 @@ function answersCors(url: string, request: NodeRequest, response: NodeResponse, 
   if (request.method === "OPTIONS") {
     const preflight = table.cors.preflight(request, table.rest.allowed(url)?.join(", ") ?? "GET, POST, PUT, PATCH, DELETE");
     if (preflight !== undefined) {
-      (response as ServerResponse).writeHead(204, preflight).end();
+      (response as ServerResponse).writeHead(204, { ...NOSNIFF, ...preflight }).end();
       return true;
     }
   }
@@ -81,35 +114,35 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const handler = table.procedures.get(path);
   const type = call.header("content-type") ?? "";
   call.protocol = protocolOf(type);
-  const extra: Record<string, string> = { "x-request-id": call.info.requestId };
+  const extra = onEveryAnswer(call);
   const allowed = handler === undefined ? "" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
     const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
-    if (preflight !== undefined) return void (response as ServerResponse).writeHead(204, preflight).end();
+    if (preflight !== undefined) return void (response as ServerResponse).writeHead(204, { ...extra, ...preflight }).end();
     Object.assign(extra, table.cors.headers(request));
   }
   if (handler === undefined) {
-    if (!type.startsWith("application/grpc")) {
-      for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
-      return refuse(errors.noRoute(), call, response, table);
-    }
-    const headers = { ...extra, "content-type": type, "grpc-status": "12", "grpc-message": "no such procedure" };
-    return void (response as ServerResponse).writeHead(200, headers).end();
+    if (callsProcedure(path, call)) return refuseProcedure(call, response, table, extra);
+    for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
+    return refuse(errors.noRoute(), call, response, table);
   }
   if (request.method === "OPTIONS") return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
   handler(universalRequest(request, response, call))
-    .then((answer) => {
-      // 405 and 415 of connect come without an error.
-      if (answer.status >= 400 && call.errorCode === "") Object.assign(call, { errorCode: "protocol", status: answer.status });
+    .then(async (answer) => {
+      if (methodKind === "unary") await bodyArrived(request);
+      if (answer.status < 400 || call.errorCode !== "") return writeResponse(answer, response, methodKind === "unary", extra);
       if (answer.status === 405) extra["allow"] = allowed;
+      // 405 and 415 of connect come without an error; gRPC has none for them.
+      if (call.protocol === "connect") return table.refuseUnread(answer.status, call).then((refusal) => writeResponse(refusal, response, true, extra));
+      Object.assign(call, { errorCode: "protocol", status: answer.status });
       return writeResponse(answer, response, methodKind === "unary", extra);
     })
     .catch((reason: unknown) => {
       // Too late for an answer in the client's protocol: the connection says it.
       table.fail(reason, call);
-      if (!response.headersSent) (response as ServerResponse).writeHead(500).end();
+      if (!response.headersSent) (response as ServerResponse).writeHead(500, extra).end();
       else response.destroy();
     })
     .finally(() => table.done(call, call.status));
@@ -123,6 +156,18 @@ function methodsOf({ allowedMethods }: UniversalHandler): string {
 function protocolOf(type: string): Protocol {
   if (!type.startsWith("application/grpc")) return "connect";
   return type.startsWith("application/grpc-web") ? "grpc-web" : "grpc";
+}
+
+/** Headers of every answer, whoever writes it. */
+function onEveryAnswer(call: Call): Record<string, string> {
+  return { "x-request-id": call.info.requestId, ...NOSNIFF };
+}
+
+/** Answers the call of a procedure there is not, in the form of its protocol. */
+function refuseProcedure(call: Call, response: NodeResponse, table: RouteTable, extra: Readonly<Record<string, string>>): void {
+  const error = unknownProcedure();
+  table.fail(error, call);
+  table.done(call, answerUnknown(error, call, response, extra));
 }
 
 /** Answers without any handler, in the form of REST. */
@@ -167,22 +212,11 @@ function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | u
   return undefined;
 }
 
-/** How long a client goes on sending to nobody after its answer, milliseconds. */
-const ANSWERED_MS = 500;
-
 /** A body over HTTP/2 has to arrive in time, unless both sides talk at once. */
-function limitBody(request: Http2ServerRequest, bodyMs: number): void {
-  const { stream } = request;
-  if (stream.endAfterHeaders) return;
-  if (request.url.startsWith("/grpc.reflection.")) return;
-  let timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);
+function limitBody({ stream, url }: Http2ServerRequest, bodyMs: number): void {
+  if (stream.endAfterHeaders || url.startsWith("/grpc.reflection.")) return;
+  const timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);
   const stop = (): void => clearTimeout(timer);
   stream.once("end", stop);
   stream.once("close", stop);
-  // An answer that did not wait for the whole body (413, 401) lets go of the rest, as RFC 9113 8.1 says; trailers go first.
-  stream.once("finish", () => {
-    if (stream.readableEnded) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => stream.close(0 /* NO_ERROR */), ANSWERED_MS);
-  });
 }

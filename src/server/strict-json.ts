@@ -1,7 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import { mustBeFilled } from "../platform/validation.ts";
 import { readMessage } from "../transcoding/index.ts";
 
-const limits = { depth: 32, violations: 20 };
 
 /**
  * A text decoder for connect's JSON options: connect decodes each message with
@@ -9,6 +9,7 @@ const limits = { depth: 32, violations: 20 };
  * It refuses what REST refuses (decisions 1.8, 15.2) with the same violations.
  */
 export function strictDecoder(input: DescMessage): { textDecoder: { decode(bytes: Uint8Array): string } } {
+  const limits = { depth: 32, violations: 20, filled: input.fields.filter(mustBeFilled) };
   return {
     textDecoder: {
       decode(bytes) {

@@ -20,6 +20,14 @@ function tooLarge(limit: number): Refusal {
   return new Refusal("payload_too_large", `the body is larger than ${limit} bytes`);
 }
 
+function takesAnything(taken: readonly string[]): boolean {
+  return taken.includes("*/*");
+}
+
+function mediaType(taken: readonly string[]): Refusal {
+  return new Refusal("unsupported_media_type", `the body must be ${taken.join(" or ")}`, { headers: { accept: taken.join(", ") } });
+}
+
 /**
  * Judges the headers of a body that is about to be read.
  * @throws Refusal 415 for a content type or coding that is not taken, 413 for a length beyond the limit
@@ -27,9 +35,9 @@ function tooLarge(limit: number): Refusal {
 export function checkBodyHeaders(request: NodeRequest, taken: readonly string[], limit: number): void {
   const { headers } = request;
   const type = headers["content-type"];
-  if (type !== undefined && type !== taken[0] && !isTaken(type, taken)) {
-    throw new Refusal("unsupported_media_type", `the body must be ${taken.join(" or ")}`, { headers: { accept: taken.join(", ") } });
-  }
+  // Without a length only the bytes say whether there is a body that would need a type.
+  const untyped = type === undefined && headers["content-length"] !== undefined;
+  if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isTaken(type, taken)) throw mediaType(taken);
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "" && !/^(?:x-)?gzip$|^identity$/i.test(coding)) {
     throw new Refusal("unsupported_media_type", "the body may be coded with gzip only", { headers: { "accept-encoding": "gzip" } });
@@ -39,13 +47,19 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
 
 /**
  * Reads a body, inflated where it came with gzip.
- * @throws Refusal 413 beyond the limit, 400 for broken gzip, 499 when the client goes away
+ * @throws Refusal 413 beyond the limit, 415 for bytes without a content type, 400 for broken gzip, 499 when the client goes away
  */
-export function readBody(request: NodeRequest, limit: number): Promise<Buffer> {
-  const bytes = collect(request, limit);
+export function readBody(request: NodeRequest, taken: readonly string[], limit: number): Promise<Buffer> {
+  const bytes = request.headers["content-type"] === undefined ? untyped(collect(request, limit), taken) : collect(request, limit);
   const coding = request.headers["content-encoding"];
   if (coding === undefined || coding === "" || coding.toLowerCase() === "identity") return bytes;
   return inflated(bytes, limit);
+}
+
+async function untyped(read: Promise<Buffer>, taken: readonly string[]): Promise<Buffer> {
+  const bytes = await read;
+  if (bytes.length > 0 && !takesAnything(taken)) throw mediaType(taken);
+  return bytes;
 }
 
 async function inflated(coded: Promise<Buffer>, limit: number): Promise<Buffer> {

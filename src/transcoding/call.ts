@@ -97,7 +97,7 @@ export class Call {
     if (input.body === "none") return input.make(path, query, undefined, "");
     if (!hasBody(request)) return input.make(path, query, undefined, request.headers["content-type"] ?? "");
     checkBodyHeaders(request, target.taken, limits.bodyBytes);
-    return readBody(request, limits.bodyBytes).then((bytes) => input.make(path, query, bytes, request.headers["content-type"] ?? ""));
+    return readBody(request, target.taken, limits.bodyBytes).then((bytes) => input.make(path, query, bytes, request.headers["content-type"] ?? ""));
   }
 
   /** Prints and sends the answer of a unary call; a promise only where it takes time. */
@@ -154,7 +154,7 @@ export class Call {
   private send(answer: Answer): void {
     this.addHeaders(answer.headers);
     try {
-      send(this.request, this.response, answer, this.limits.drainBytes);
+      send(this.request, this.response, answer);
     } catch {
       this.response.destroy();
     }

@@ -3,7 +3,7 @@ import { createContextKey } from "@connectrpc/connect";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
 import { RequestHeaders } from "./headers.ts";
 import { Refusal } from "./refusal.ts";
-import type { NodeRequest } from "./types.ts";
+import type { RequestHead } from "./types.ts";
 
 /** Media type the answer will have, where the route has several; set before the handler runs. */
 export const mediaTypeKey = createContextKey<string>("application/json", { description: "negotiated media type" });
@@ -15,13 +15,13 @@ export const mediaTypeKey = createContextKey<string>("application/json", { descr
 export class RestContext implements HandlerContext {
   readonly method: DescMethod;
   readonly service: DescService;
-  readonly protocolName = "rest";
+  readonly protocolName: string;
   readonly requestMethod: string;
   readonly requestHeader: Headers;
   readonly values: ContextValues;
   /** Milliseconds left, or undefined without a deadline. */
   readonly timeoutMs: () => number | undefined;
-  private readonly request: NodeRequest;
+  private readonly request: RequestHead;
   private readonly shutdown: AbortSignal | undefined;
   private controller: AbortController | undefined;
   /** What the handler said about the answer's headers; undefined while it has not. */
@@ -30,8 +30,16 @@ export class RestContext implements HandlerContext {
   private over: { readonly reason: unknown } | undefined;
   private onShutdown: (() => void) | undefined;
 
-  constructor(method: DescMethod, request: NodeRequest, values: ContextValues, shutdown: AbortSignal | undefined, timeoutMs: number | undefined) {
+  constructor(
+    method: DescMethod,
+    request: RequestHead,
+    values: ContextValues,
+    shutdown: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    protocolName = "rest",
+  ) {
     this.method = method;
+    this.protocolName = protocolName;
     this.service = method.parent;
     this.requestMethod = request.method ?? "";
     this.requestHeader = new RequestHeaders(request);

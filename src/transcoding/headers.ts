@@ -1,4 +1,4 @@
-import type { NodeRequest } from "./types.ts";
+import type { RequestHead } from "./types.ts";
 
 /** `Headers` that are made when something needs all of them. */
 abstract class LazyHeaders implements Headers {
@@ -53,10 +53,10 @@ abstract class LazyHeaders implements Headers {
  * and `has` is asked: making them costs more than a small call.
  */
 export class RequestHeaders extends LazyHeaders {
-  private readonly request: NodeRequest;
+  private readonly request: RequestHead;
   private full: Headers | undefined;
 
-  constructor(request: NodeRequest) {
+  constructor(request: RequestHead) {
     super();
     this.request = request;
   }

@@ -3,6 +3,7 @@ export type {
   ErrorRequest,
   Limits,
   NodeRequest,
+  RequestHead,
   NodeResponse,
   Outcome,
   PrintedError,
@@ -21,5 +22,8 @@ export { checkJson, parseJson } from "./json/plain.ts";
 export { readMessage } from "./json/message.ts";
 export type { MessageLimits } from "./json/message.ts";
 export type { JsonLimits, PlainJson } from "./json/plain.ts";
-export { mediaTypeKey } from "./context.ts";
+export { mediaTypeKey, RestContext } from "./context.ts";
+export { hasBody } from "./body.ts";
 export { createTranscoder } from "./transcoder.ts";
+export { bodyArrived, isAnsweredEarly, releaseBody } from "./unread.ts";
+export { endInPieces, heldBackBytes, PIECE_BYTES, piecesOf } from "./pieces.ts";

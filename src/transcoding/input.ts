@@ -27,10 +27,12 @@ export interface Input {
   make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message;
 }
 
+/** What reading a request depends on. */
+type InputOptions = Pick<TranscoderOptions, "registry" | "present" | "filled">;
 type FillBody = (bytes: Buffer | undefined, contentType: string) => Message;
 
 /** Compiles the request mapping of a binding. */
-export function inputOf(binding: Binding, limits: Limits, options: Pick<TranscoderOptions, "registry" | "present">): Input {
+export function inputOf(binding: Binding, limits: Limits, options: InputOptions): Input {
   const { input } = binding.route.method;
   const variables = binding.pathFields.map((fields, i) => {
     const path = binding.template.variables[i]?.path ?? "";
@@ -88,7 +90,7 @@ function bodyKind(binding: Binding): Input["body"] {
   return isHttpBody(desc) ? "raw" : "json";
 }
 
-function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, options: Pick<TranscoderOptions, "registry" | "present">): FillBody {
+function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, options: InputOptions): FillBody {
   const { bodyField: field, route } = binding;
   const { input } = route.method;
   if (kind === "raw") {
@@ -103,7 +105,13 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, optio
     };
   }
   const optional = route.rule.optionalBody === true;
-  const bounds: MessageLimits = { depth: limits.jsonDepth, violations: limits.violations, registry: options.registry, present: input.fields.filter((one) => options.present?.(one) === true) };
+  const bounds: MessageLimits = {
+    depth: limits.jsonDepth,
+    violations: limits.violations,
+    registry: options.registry,
+    present: input.fields.filter((one) => options.present?.(one) === true),
+    filled: input.fields.filter((one) => options.filled?.(one) === true),
+  };
   const read = field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
   return (bytes) => {
     if (bytes !== undefined && bytes.length > 0) return read(bytes);

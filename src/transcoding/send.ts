@@ -1,19 +1,14 @@
 import type { ServerResponse } from "node:http";
-import { constants as h2 } from "node:http2";
-import type { Http2ServerResponse } from "node:http2";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { hasBody } from "./body.ts";
 import { negotiateCoding } from "./media.ts";
+import { endInPieces } from "./pieces.ts";
 import type { NodeRequest, NodeResponse } from "./types.ts";
 
 const brotli = promisify(brotliCompress);
 const deflate = promisify(gzip);
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 const compressible = /^(?:text\/|application\/(?:.*\+)?(?:json|xml|javascript|x-ndjson|x-pem-file)|image\/svg)/;
-/** How long, and for how many bytes, a client that is refused may go on sending. */
-const lingerMs = 1000;
-const lingerBytes = 4 * 1024 * 1024;
 
 /** An answer as it goes to node. */
 export interface Answer {
@@ -51,12 +46,8 @@ export async function compressed(
   return { status: answer.status, headers, body: bytes };
 }
 
-/**
- * Writes an answer. A request body nobody read is thrown away when it is
- * small; otherwise the connection is closed, a little later, so that the
- * client can read the answer before it notices.
- */
-export function send(request: NodeRequest, response: NodeResponse, answer: Answer, drainBytes: number): void {
+/** Writes an answer, whole. */
+export function send(request: NodeRequest, response: NodeResponse, answer: Answer): void {
   const { headers, body } = answer;
   let encoding: BufferEncoding = "utf8";
   if (typeof body === "string") {
@@ -65,51 +56,12 @@ export function send(request: NodeRequest, response: NodeResponse, answer: Answe
     // Nothing but ASCII: the cheaper encoding gives the same bytes.
     if (length === body.length) encoding = "latin1";
   } else if (body !== undefined) headers.push("content-length", `${body.length}`);
-  const payload = request.method === "HEAD" ? undefined : body;
-  const unread = !request.readableEnded && hasBody(request);
-  if (unread && !(Number(request.headers["content-length"] ?? Infinity) <= drainBytes)) {
-    sendAndClose(request, response, answer, payload);
-    return;
-  }
   writeHead(response, answer);
-  if (payload === undefined) response.end();
-  else (response as ServerResponse).end(payload, encoding);
-  if (unread) request.resume();
+  if (body === undefined || request.method === "HEAD") response.end();
+  else endInPieces(response, body, encoding);
 }
 
 /** Writes status and headers on either version of HTTP. */
 export function writeHead(response: NodeResponse, answer: Answer): void {
   (response as ServerResponse).writeHead(answer.status, answer.headers);
-}
-
-function sendAndClose(request: NodeRequest, response: NodeResponse, answer: Answer, payload: string | Uint8Array | undefined): void {
-  if (request.httpVersionMajor >= 2) {
-    writeHead(response, answer);
-    (response as ServerResponse).end(payload);
-    const { stream } = response as Http2ServerResponse;
-    linger(request, () => stream.close(h2.NGHTTP2_NO_ERROR));
-    return;
-  }
-  answer.headers.push("connection", "close");
-  writeHead(response, answer);
-  if (payload === undefined) (response as ServerResponse).flushHeaders();
-  else (response as ServerResponse).write(payload);
-  linger(request, () => (response as ServerResponse).end());
-}
-
-/** Throws away what still comes, for a while and up to a size, and then calls back. */
-function linger(request: NodeRequest, done: () => void): void {
-  let left = lingerBytes;
-  const finish = (): void => {
-    clearTimeout(timer);
-    request.off("data", onData).off("end", finish).off("close", finish);
-    done();
-  };
-  const onData = (chunk: Buffer): void => {
-    left -= chunk.length;
-    if (left < 0) finish();
-  };
-  const timer = setTimeout(finish, lingerMs);
-  request.on("data", onData).on("end", finish).on("close", finish).on("error", () => undefined);
-  request.resume();
 }

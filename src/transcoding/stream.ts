@@ -4,6 +4,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import type { RestContext } from "./context.ts";
 import type { Target } from "./route.ts";
+import { piecesOf } from "./pieces.ts";
 import { vary, writeHead } from "./send.ts";
 import type { NodeResponse } from "./types.ts";
 
@@ -34,7 +35,12 @@ export async function streamAnswer(
     for (let next = first; next.done !== true; next = await abort.before(iterator.next())) {
       const raw = target.raw(next.value);
       const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
-      if (chunk.length > 0 && !(call.response as ServerResponse).write(chunk)) await abort.before(drained(call.response));
+      if (chunk.length > 0) {
+        for (const piece of piecesOf(chunk)) {
+          if (!(call.response as ServerResponse).write(piece)) await abort.before(drained(call.response));
+          if (call.over) break;
+        }
+      }
       if (call.over) break;
     }
     if (call.over) return await stop(iterator);

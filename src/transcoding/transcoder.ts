@@ -7,12 +7,13 @@ import { Refusal } from "./refusal.ts";
 import { targetOf } from "./route.ts";
 import type { Target } from "./route.ts";
 import type { Limits, Route, Transcoder, TranscoderOptions } from "./types.ts";
+import { DRAIN_BYTES, releaseBody } from "./unread.ts";
 
 const defaultLimits: Limits = {
   bodyBytes: 1024 * 1024,
   jsonDepth: 32,
   compressMinBytes: 1024,
-  drainBytes: 64 * 1024,
+  drainBytes: DRAIN_BYTES,
   violations: 20,
 };
 
@@ -54,6 +55,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       const mark = url.indexOf("?");
       const matches = matcher.find(mark < 0 ? url : url.slice(0, mark));
       if (matches.length === 0) return false;
+      releaseBody(request, response, limits.drainBytes);
       const method = request.method ?? "";
       const found = pick(matches, method);
       if (found !== undefined) {

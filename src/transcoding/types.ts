@@ -5,6 +5,10 @@ import type { ContextValues, HandlerContext, Interceptor, ServiceImpl } from "@c
 
 /** A request of node's HTTP/1.1 or HTTP/2 server. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
+/** What is known of a request before anything of its body is read. */
+export type RequestHead = Pick<NodeRequest, "headers" | "method" | "url"> & {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+};
 /** The response that belongs to a {@link NodeRequest}. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
@@ -122,6 +126,8 @@ export interface TranscoderOptions {
   nullable?(field: DescField): boolean;
   /** The list of a request must be in the JSON body, empty or not; only for fields of the whole message. */
   present?(field: DescField): boolean;
+  /** The list of a request may be absent from the JSON body, but not empty there; only for fields of the whole message. */
+  filled?(field: DescField): boolean;
   /** Leave the field out while it has its default value. */
   omitEmpty?(field: DescField): boolean;
   /**

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { bundleWorkflowCode } from "@temporalio/worker";
@@ -26,21 +26,37 @@ async function fingerprint(): Promise<string> {
 
 const quiet: Logger = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: (message) => process.stderr.write(`${message}\n`) };
 
+/** Workflow code as the SDK takes it: the path of a file, or the code itself where no file can be kept. */
+export type KeptBundle = { codePath: string } | { code: string };
+
 /**
- * The workflow code as one bundle, made ahead of time and kept beside the packages under a name that says which sources it
- * was made of. Answers the file's path; makes the file when it is missing (about a second).
+ * The workflow code as one bundle, made when the program is installed and kept beside the packages under a name that says
+ * which sources it was made of. Where it is missing it is made now (about a second); where it cannot be kept, because the file
+ * system is read-only, it stays in memory.
  */
-export async function workflowBundle(): Promise<string> {
-  const file = path.join(cacheFolder, `workflows-${await fingerprint()}.js`);
+export async function workflowBundle(folder: string = cacheFolder): Promise<KeptBundle> {
+  const name = `workflows-${await fingerprint()}.js`;
+  const codePath = path.join(folder, name);
   try {
-    await readFile(file);
-    return file;
+    await access(codePath);
+    return { codePath };
   } catch {
     const { code } = await bundleWorkflowCode({ workflowsPath: entry, workflowInterceptorModules: [trace], logger: quiet });
-    await mkdir(cacheFolder, { recursive: true });
-    const fresh = `${file}.${process.pid}`;
-    await writeFile(fresh, code);
-    await rename(fresh, file);
-    return file;
+    return (await keep(folder, name, code)) ? { codePath } : { code };
   }
+}
+
+/** Writes the bundle and removes those of other sources; false where that cannot be. */
+async function keep(folder: string, name: string, code: string): Promise<boolean> {
+  const fresh = path.join(folder, `${name}.${process.pid}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(fresh, code);
+    await rename(fresh, path.join(folder, name));
+  } catch {
+    return false;
+  }
+  const others = (await readdir(folder)).filter((file) => /^workflows-\w+\.js$/.test(file) && file !== name);
+  await Promise.all(others.map((file) => rm(path.join(folder, file), { force: true })));
+  return true;
 }

@@ -1,5 +1,5 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Outbox, OutboxRow } from "../platform/db/index.ts";
+import { MOST_EXPIRED } from "../platform/db/index.ts";
+import type { ExpiredRow, Outbox, OutboxRow } from "../platform/db/index.ts";
 import type { Log } from "../platform/log.ts";
 import { handleTraced, withoutTrace } from "../platform/tracing.ts";
 
@@ -20,7 +20,6 @@ export interface DispatcherOptions {
   outbox: Outbox;
   /** By topic. A topic nobody handles stays in the outbox. */
   topics: Readonly<Record<string, TopicHandler>>;
-  clock: Clock;
   log: Log;
   /** Wait between looks when nobody nudges; default 1,000 ms. */
   pollMs?: number;
@@ -39,6 +38,8 @@ export interface Dispatcher {
 
 /** How long a taken row stays hidden; a handler that takes longer has its row extended. */
 const LEASE_MS = 30_000;
+/** Wait before the next look, milliseconds, where nothing but failures comes back: they must not take what others need. */
+const PAUSE_MS = 50;
 /** Rows taken at once where one may do for many. */
 const SAME_AT_ONCE = 1_000;
 
@@ -50,6 +51,9 @@ class Lane {
   #again = false;
   #looking: Promise<void> | undefined;
   #stopped = false;
+  /** Failures since the last success. */
+  #failures = 0;
+  #pause: NodeJS.Timeout | undefined;
   readonly #topic: string;
   readonly #handler: TopicHandler;
   readonly #options: DispatcherOptions;
@@ -62,7 +66,7 @@ class Lane {
 
   /** Looks for due rows; a look asked for while one is under way happens after it. */
   look(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#pause !== undefined) return;
     this.#again = true;
     this.#looking ??= this.#lookWhileAsked().finally(() => {
       this.#looking = undefined;
@@ -77,7 +81,7 @@ class Lane {
       if (free <= 0 || this.#beginWaiting(free)) return;
       try {
         const most = this.#handler.same === undefined ? free : SAME_AT_ONCE;
-        const rows = await outbox.claimDue(most, LEASE_MS, [this.#topic]);
+        const rows = await outbox.claimDue(most, LEASE_MS, this.#topic);
         this.#waiting = this.#group(rows);
         this.#beginWaiting(free);
         if (rows.length === most) this.#again = true;
@@ -111,24 +115,34 @@ class Lane {
     const [{ id }] = rows;
     const work = this.#work(rows).finally(() => {
       this.#running.delete(id);
-      this.look();
+      if (this.#failures < this.#handler.concurrency) this.look();
+      else this.#rest();
     });
     this.#running.set(id, { ids: rows.map((row) => row.id), work });
   }
 
+  #rest(): void {
+    this.#pause ??= setTimeout(() => {
+      this.#pause = undefined;
+      this.look();
+    }, PAUSE_MS);
+  }
+
   async #work(rows: readonly [OutboxRow, ...OutboxRow[]]): Promise<void> {
-    const { outbox, clock, log } = this.#options;
+    const { outbox, log } = this.#options;
     const [row] = rows;
     const ids = rows.map(({ id }) => id);
     try {
       await handleTraced(`outbox ${this.#topic}`, row.traceparent, () => this.#handler.handle(row.payload, row));
       await outbox.complete(ids);
+      this.#failures = 0;
     } catch (error) {
+      this.#failures++;
       const { retry } = this.#handler;
       const wait = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
       log.debug({ err: error, topic: this.#topic, id: row.id, attempts: row.attempts }, "a message could not be handled and is tried again");
       const message = error instanceof Error ? error.message : String(error);
-      await outbox.fail(ids, message, new Date(clock.now() + wait)).catch((failure: unknown) => {
+      await outbox.fail(ids, message, wait).catch((failure: unknown) => {
         log.debug({ err: failure, id: row.id }, "the row stays hidden until its lease is over");
       });
     }
@@ -150,6 +164,7 @@ class Lane {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#pause);
     await this.#looking;
     await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
@@ -160,12 +175,25 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, log, pollMs = 1_000 } = options;
   const lanes = Object.entries(options.topics).map(([topic, handler]) => new Lane(topic, handler, options));
   const timers: NodeJS.Timeout[] = [];
+  let stopped = false;
   const nudge = () => withoutTrace(() => lanes.forEach((lane) => lane.look()));
+
+  /** One line for each topic, however many messages that were. */
+  function complain(dropped: readonly ExpiredRow[]): void {
+    for (const [topic, rows] of Map.groupBy(dropped, (row) => row.topic)) {
+      const { id, attempts, lastError } = rows[0] ?? {};
+      log.warn({ topic, count: rows.length, id, attempts, lastError }, "messages were given up: their time was over");
+    }
+  }
 
   async function tidy(): Promise<void> {
     try {
       for (const lane of lanes) await lane.extend();
-      for (const row of await outbox.dropExpired()) log.warn({ topic: row.topic, id: row.id, attempts: row.attempts, lastError: row.lastError }, "a message was given up: its time was over");
+      for (let dropped: ExpiredRow[] = [], first = true; first || dropped.length === MOST_EXPIRED; first = false) {
+        if (stopped) return;
+        dropped = await outbox.dropExpired();
+        complain(dropped);
+      }
     } catch (error) {
       log.debug({ err: error }, "the outbox could not be tidied");
     }
@@ -179,6 +207,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     nudge,
     running: () => Object.fromEntries(lanes.map((lane) => [lane.topic, lane.running])),
     async stop(graceMs) {
+      stopped = true;
       timers.forEach(clearInterval);
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {

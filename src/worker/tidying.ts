@@ -17,23 +17,35 @@ export interface Tidying {
   stop(): void;
 }
 
-/** Batches a task may take in one round, so that a backlog is worked off without holding up the others. */
-const batches = 20;
+/** Fewer rows are left for the next round: a task that always finds a few that have just ended would otherwise never be done. */
+const WORTH_A_BATCH = 20;
 
-/** Runs the tasks one after another, now and again. */
+/** Runs the tasks now and again, a batch of each in turn, until none has much left. */
 export function createTidying({ tasks, log, everyMs = 600_000 }: TidyingOptions): Tidying {
   let timer: NodeJS.Timeout | undefined;
+  let working: Promise<void> | undefined;
   let stopped = false;
 
-  async function round(): Promise<void> {
-    for (const [name, task] of Object.entries(tasks)) {
-      try {
-        for (let batch = 0; batch < batches && !stopped && (await task()) > 0; batch++);
-      } catch (err) {
-        log.debug({ err, task: name }, "tidying failed, the next round tries again");
-      }
+  /** Whether the task may have much more to do. */
+  async function batch(name: string, task: () => Promise<number>): Promise<boolean> {
+    try {
+      return (await task()) >= WORTH_A_BATCH;
+    } catch (err) {
+      log.debug({ err, task: name }, "tidying failed, the next round tries again");
+      return false;
     }
   }
+
+  async function work(): Promise<void> {
+    for (let left = Object.entries(tasks); left.length > 0; ) {
+      const more: typeof left = [];
+      for (const [name, task] of left) if (!stopped && (await batch(name, task))) more.push([name, task]);
+      left = more;
+    }
+  }
+
+  /** A round that is asked for while one is under way is the same one. */
+  const round = (): Promise<void> => (working ??= work().finally(() => (working = undefined)));
 
   return {
     start() {

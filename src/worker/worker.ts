@@ -16,13 +16,15 @@ export interface TemporalWorkerOptions {
   log: Log;
   /** Longest wait for running activities at shutdown, milliseconds. */
   graceMs: number;
+  /** Where the workflow bundle is kept; default: beside the packages. */
+  bundleFolder?: string;
 }
 
 /** A worker that outlives its server: it connects when it can and again when it has lost it. */
 export interface TemporalWorker {
   start(): void;
   stop(): Promise<void>;
-  /** `ok`, or what is wrong. */
+  /** `ok` while it takes work, else what is wrong. */
   health(): string;
   /** How often the server was lost or could not be reached, and when that was last (milliseconds since the epoch, 0: never). */
   failures(): { count: number; lastAt: number };
@@ -78,20 +80,23 @@ const aroundActivity: ActivityInterceptorsFactory = (context) => ({
 export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { log } = options;
   let stopping = false;
-  let health = "not connected";
+  let health = "starting";
+  let told = "";
   const failures = { count: 0, lastAt: 0 };
   let worker: Worker | undefined;
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
 
   async function runOnce(): Promise<void> {
+    // First, so that code that cannot be bundled is told of even while Temporal is away.
+    const bundle = await workflowBundle(options.bundleFolder);
     const connection = await NativeConnection.connect(options.connection);
     try {
       worker = await Worker.create({
         connection,
         namespace: options.namespace,
         taskQueue: options.taskQueue,
-        workflowBundle: { codePath: await workflowBundle() },
+        workflowBundle: bundle,
         activities: options.activities,
         maxConcurrentActivityTaskExecutions: ACTIVITIES_AT_ONCE,
         interceptors: { activity: [aroundActivity] },
@@ -100,6 +105,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       });
       if (stopping) return;
       health = "ok";
+      told = "";
       await worker.run();
     } finally {
       health = "not connected";
@@ -108,15 +114,22 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
     }
   }
 
+  /** Remembers why it cannot work; a reason that stays is logged once. */
+  function failed(error: unknown): void {
+    health = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
+    failures.count++;
+    failures.lastAt = options.clock.now();
+    if (health === told) return;
+    told = health;
+    log.warn({ err: error }, "the Temporal worker cannot work and tries again");
+  }
+
   async function run(): Promise<void> {
     while (!stopping) {
       try {
         await runOnce();
       } catch (error) {
-        health = error instanceof Error ? error.message : "failed";
-        failures.count++;
-        failures.lastAt = options.clock.now();
-        log.warn({ err: error }, "the Temporal worker lost its server and tries again");
+        failed(error);
       }
       if (!stopping) {
         await new Promise<void>((resolve) => {

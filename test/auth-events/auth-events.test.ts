@@ -116,8 +116,10 @@ describe("the table", () => {
     const before = (await list(admin, { outcome: "failure" })).total;
     const work = identity.database.transaction(async (tx) => {
       await identity.audit.record(tx, { type: "login.password", outcome: "success", userUuid: null, orgUuid: null, info });
-      await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
       throw new Error("refused");
+    }).catch(async (error: unknown) => {
+      await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
+      throw error;
     });
     await expect(work).rejects.toThrow("refused");
     expect((await list(admin, { outcome: "failure" })).total).toBe(before + 1);

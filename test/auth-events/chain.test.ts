@@ -139,7 +139,7 @@ describe("the background", () => {
     await seedEvents(app.databaseUrl, { orgUuid: null, events: 1_500, from: new Date() });
     const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
     chain.linker.start();
-    await expect.poll(() => sql("select 1 from audit_pending where org_key = any($1)", [[...somebody.map(({ org }) => org), "00000000-0000-0000-0000-000000000000"]]), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => sql("select 1 from audit_pending where org_key = any($1)", [[...somebody.map(({ org }) => org), "00000000-0000-0000-0000-000000000000"]])).toEqual([]);
     await chain.linker.stop();
     await close();
     expect(await links(somebody[1])).toHaveLength(1);

@@ -7,6 +7,10 @@ import { fileURLToPath } from "node:url";
 /** Where things run: the measured servers on one core; load, and the database, on the other. */
 export const serverCore = 0;
 export const loadCore = 1;
+/** Both of them, for rows that let servers and load compete. */
+export const bothCores = "0,1";
+/** Where a process runs. */
+export type Cores = number | typeof bothCores;
 
 /** True where processes can be tied to cores and there are two of them. */
 export const canPin = process.platform === "linux" && availableParallelism() > 1 && has("taskset");
@@ -21,9 +25,9 @@ export function has(program: string): boolean {
   }
 }
 
-/** A command tied to a core; as it is where that cannot be. */
-export function pinned(core: number, command: string, args: readonly string[]): [string, string[]] {
-  return canPin ? ["taskset", ["-c", String(core), command, ...args]] : [command, [...args]];
+/** A command tied to its cores; as it is where that cannot be. */
+export function pinned(cores: Cores, command: string, args: readonly string[]): [string, string[]] {
+  return canPin ? ["taskset", ["-c", String(cores), command, ...args]] : [command, [...args]];
 }
 
 /** A script of the bench in a process of its own. */
@@ -42,9 +46,9 @@ process.on("exit", () => {
 });
 
 /** Starts a script of this folder, which sends `{ready}` over IPC when it serves. */
-export async function startHelper<Ready extends object>(core: number, script: string, env: Record<string, string> = {}): Promise<Helper<Ready>> {
+export async function startHelper<Ready extends object>(cores: Cores, script: string, env: Record<string, string> = {}): Promise<Helper<Ready>> {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const [command, args] = pinned(core, process.execPath, [path]);
+  const [command, args] = pinned(cores, process.execPath, [path]);
   const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production", ...env } });
   started.add(child);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));

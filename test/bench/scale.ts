@@ -1,3 +1,4 @@
+import { seedDeliveries } from "./deliveries.ts";
 import { crowd, host, organizationOf, seedCrowd, seedSessions } from "./crowd.ts";
 import { seedLog } from "./audit-log.ts";
 import type { Log } from "./audit-log.ts";
@@ -28,6 +29,12 @@ export interface Crowded {
   readers: readonly string[];
 }
 
+/** A webhook with many deliveries. */
+export interface Backlogged {
+  webhookId: string;
+}
+
+const backlogs = new WeakMap<Stage, Promise<Sizes<Backlogged>>>();
 const logs = new WeakMap<Stage, Promise<Sizes<ReadLog>>>();
 const crowds = new WeakMap<Stage, Promise<Sizes<Crowded>>>();
 const few = { people: 2, sessions: 2 };
@@ -61,6 +68,18 @@ export function organizations(stage: Stage): Promise<Sizes<Crowded>> {
       return { ...service, readers: tokens };
     };
     return { small: await make("people_small", 10_000), large: await make("people_large", 1_000_000) };
+  });
+}
+
+/** Webhooks of ten thousand and of three million deliveries; seeded when they are first asked for. */
+export function webhookLists(stage: Stage): Promise<Sizes<Backlogged>> {
+  return remembered(backlogs, stage, async () => {
+    const make = async (name: string, count: number): Promise<Service & Backlogged> => {
+      const service = await stage.keptService(name, { crowd: few });
+      stage.log(`seeding ${count.toLocaleString("en")} deliveries`);
+      return { ...service, webhookId: await seedDeliveries(service, count, stage.log) };
+    };
+    return { small: await make("webhooks_small", 10_000), large: await make("webhooks_large", 3_000_000) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { freePort } from "../support/postgres.ts";
 import { freshTokens } from "./fresh-tokens.ts";
 import type { SeededSession } from "./fresh-tokens.ts";
 import { pinned, serverCore } from "./processes.ts";
+import type { Cores } from "./processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -52,16 +53,19 @@ export interface ServiceSettings {
   env?: Readonly<Record<string, string>>;
   /** People with an organization each, and their sessions. */
   crowd?: { people: number; sessions: number };
+  /** Default the server's core. */
+  cores?: Cores;
 }
 
 /**
  * Starts the service as in production (profile, log level warn, a database beside it), on its core, rate limits off;
  * makes people and signs them in.
  */
-export async function startService({ databaseUrl, folder, role = "serve", env: more = {}, crowd = { people: 16, sessions: 64 } }: ServiceSettings): Promise<Service> {
+export async function startService({ databaseUrl, folder, role = "serve", env: more = {}, crowd = { people: 16, sessions: 64 }, cores = serverCore }: ServiceSettings): Promise<Service> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
-  const instanceKey = randomBytes(32);
+  // One key per database: a service started on it again must have the key it was first used with.
+  const instanceKey = createHash("sha256").update(databaseUrl).digest();
   const people = Array.from({ length: crowd.people }, (_, i) => personOf(i));
   const first = personOf(0);
   const env = {
@@ -89,7 +93,7 @@ export async function startService({ databaseUrl, folder, role = "serve", env: m
     ...more,
   };
   const logFile = join(folder, "service.log");
-  const [command, args] = pinned(serverCore, process.execPath, [join(root, "src/main.ts"), role]);
+  const [command, args] = pinned(cores, process.execPath, [join(root, "src/main.ts"), role]);
   const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });

@@ -5,8 +5,8 @@ import { writeRequests } from "./load/requests.ts";
 import type { RequestSpec } from "./load/requests.ts";
 import { startLoad } from "./load/load.ts";
 import type { Load } from "./load/load.ts";
-import { cpuSeconds, loadCore, serverCore, startHelper } from "./processes.ts";
-import type { Helper } from "./processes.ts";
+import { bothCores, cpuSeconds, loadCore, serverCore, startHelper } from "./processes.ts";
+import type { Cores, Helper } from "./processes.ts";
 import type { LoadJob } from "./load/job.ts";
 import type { Sample } from "./rows/row.ts";
 import { startService } from "./service.ts";
@@ -31,8 +31,10 @@ export interface Stage {
   server<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
   /** The same on the load's core: somebody the service talks to. */
   peer<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
-  /** A second generator beside the first, for a load in the background. */
-  background(): Promise<Load>;
+  /** A service and a database of its own that compete with their load for the same two cores; they end with the row. */
+  serviceAmongLoad(): Promise<Service>;
+  /** A second generator beside the first, for a load in the background; on the load's core unless told otherwise. */
+  background(cores?: Cores): Promise<Load>;
   /** Writes requests for the generators. */
   requests(specs: readonly RequestSpec[]): string;
   /** A free folder for a row. */
@@ -112,8 +114,17 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     temporal: async () => (await (temporal ??= startHelper(loadCore, "temporal-process.ts", { FOLDER: join(root, "temporal") }))).ready,
     server: (script, env) => helper(serverCore, script, env),
     peer: (script, env) => helper(loadCore, script, env),
-    async background() {
-      const second = await startLoad({ tools: false });
+    async serviceAmongLoad() {
+      const folder = join(root, `database-${++files}`);
+      mkdirSync(folder);
+      const own = await startHelper<Postgres>(bothCores, "postgres-process.ts", { FOLDER: folder });
+      ofRow.push(own);
+      const started = await startService({ databaseUrl: own.ready.url, folder: join(root, `service-${files}`), cores: bothCores });
+      ofRow.push(started);
+      return started;
+    },
+    async background(cores = loadCore) {
+      const second = await startLoad({ tools: false, cores });
       ofRow.push(second);
       return second;
     },

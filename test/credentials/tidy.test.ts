@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { forgetRevoked } from "../../src/domains/credentials/store.ts";
+import { forgetEnded } from "../../src/domains/credentials/tidy-store.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test("revoked keys and tokens are forgotten once no list shows them, others never", async () => {
+test("keys and tokens that were revoked or expired are forgotten, others are not", async () => {
   const token = await app.login();
   const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token })).body;
   const base = `/api/admin/organizations/${org}`;
@@ -24,9 +24,16 @@ test("revoked keys and tokens are forgotten once no list shows them, others neve
   for (const path of [`api-keys/${ended}`, `scim-tokens/${scim}`]) expect((await app.call("DELETE", `${base}/${path}`, { token })).status).toBe(204);
 
   const database = await openDatabase({ url: app.databaseUrl, entities: [], migrations, clock: app.clock, log: silentLog });
-  expect(await forgetRevoked(database, revokedAt)).toBe(0);
+  expect(await forgetEnded(database, revokedAt)).toBe(0);
   expect((await app.call("GET", `${base}/api-keys`, { token })).body.total).toBe(2);
-  expect(await forgetRevoked(database, new Date(revokedAt.getTime() + 1))).toBe(2);
+  expect(await forgetEnded(database, new Date(revokedAt.getTime() + 1))).toBe(2);
+  const left = () => runSql(app.databaseUrl, "select key_id from api_keys union all select token_id from scim_tokens");
+  expect(await left()).toEqual([{ key_id: kept }]);
+
+  const other = (await app.call("POST", `${base}/scim-tokens`, { token, body: { expires_in_days: 2 } })).body.token_id as string;
+  const expiry = revokedAt.getTime() + 86_400_000;
+  expect(await forgetEnded(database, new Date(expiry))).toBe(0);
+  expect(await forgetEnded(database, new Date(expiry + 1_000))).toBe(1);
+  expect(await left()).toEqual([{ key_id: other }]);
   await database.close();
-  expect(await runSql(app.databaseUrl, "select key_id from api_keys union select token_id from scim_tokens")).toEqual([{ key_id: kept }]);
 });

@@ -5,13 +5,13 @@ const HELP = `Plays the main job of Atrium against a running service of the deve
 
 Usage: npm run demo -- [--url URL] [--owner EMAIL]
 
-  --url URL      address of the service   (default http://localhost:8080)
+  --url URL      address of the service   (default http://localhost:PORT, PORT being 8080 when unset)
   --owner EMAIL  the first login          (default owner@acme.test)
   --help         this text
 `;
 
 const { values } = parseArgs({
-  options: { url: { type: "string", default: "http://localhost:8080" }, owner: { type: "string", default: "owner@acme.test" }, help: { type: "boolean", default: false } },
+  options: { url: { type: "string", default: `http://localhost:${process.env["PORT"] ?? 8080}` }, owner: { type: "string", default: "owner@acme.test" }, help: { type: "boolean", default: false } },
 });
 
 if (values.help) {
@@ -21,7 +21,8 @@ if (values.help) {
     await runStory({ baseUrl: values.url.replace(/\/$/, ""), ownerEmail: values.owner, say: (line) => process.stdout.write(`${line}\n`) });
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: npm start\n`);
+    const { port } = new URL(values.url);
+    process.stderr.write(`The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: ${port === "8080" ? "" : `PORT=${port} `}npm start\n`);
     process.exitCode = 1;
   }
 }

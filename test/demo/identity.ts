@@ -30,7 +30,7 @@ const PASSWORD = "correct horse battery staple";
 /** A colleague is invited, adds a second factor, signs in with it; the owner steps up, ends every other session, and proves the log. */
 export async function tourIdentity({ baseUrl, orgUuid, orgName, ownerEmail, ownerToken, mark, connect, mailedToken, say }: IdentityTour): Promise<void> {
   const started = Date.now();
-  const email = `bo+${mark}@acme.test`;
+  const email = `bo+${mark}@orbit.test`;
   await createClient(UsersService, connect(ownerToken)).createInvitation({ orgUuid, email, roleId: 3 });
   say(`12. ${ownerEmail} invites ${email} as employee; the invitation is in the mailbox`);
   const { data } = await createClient(LoginService, connect()).acceptInvite({ token: await mailedToken(email, started), firstName: "Bo", lastName: "Larsen", username: `bo-${mark}`, password: PASSWORD });

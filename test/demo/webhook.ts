@@ -18,7 +18,7 @@ export interface FailingReceiver {
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 /** Registers a webhook for an event whose receiver answers 500 until it is told to recover. */
 export async function startFailingReceiver(transport: Transport, event: string, say: (line: string) => void): Promise<FailingReceiver> {

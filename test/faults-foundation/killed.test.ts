@@ -70,8 +70,8 @@ it("an install that was committed when the service was killed is provisioned aft
   await start("all");
   expect(await market.until(body.install_id, "active")).toMatchObject({ endpoint_url: "https://orbit.example/" });
   expect(offer.server.calls.map(({ data }) => data.install_id)).toEqual([body.install_id]);
-  await expect.poll(outbox, { timeout: 5_000 }).toBe(0);
-}, 60_000);
+  await expect.poll(outbox).toBe(0);
+});
 
 it("a service killed while the publisher thinks asks again, with the same install_id and the same id", async () => {
   let answered: () => void = () => undefined;
@@ -87,10 +87,10 @@ it("a service killed while the publisher thinks asks again, with the same instal
   await asked;
   await kill(present());
   await start("all");
-  const until = Date.now() + 40_000;
+  const until = Date.now() + 120_000;
   while ((await market.read(body.install_id)).status !== "active" && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
   expect((await market.read(body.install_id)).status).toBe("active");
   expect(offer.server.calls.length).toBeGreaterThan(1);
   expect(new Set(offer.server.calls.map(({ id }) => id)).size).toBe(1);
   expect(new Set(offer.server.calls.map(({ data }) => data.install_id))).toEqual(new Set([body.install_id]));
-}, 90_000);
+});

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "../support/app.ts";
 import { stubbornClient } from "./client.ts";
 import type { StubbornClient } from "./client.ts";
 import { manners, startPeer } from "./peers.ts";
@@ -77,12 +76,7 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
   }
 
   async function install({ token }: Buyer, { slug, outcome }: Shop): Promise<Acknowledged["installs"][number]> {
-    const made = async (): Promise<Answer | undefined> => {
-      const answer = await client.call("GET", "/api/installs?limit=200", token);
-      const found = (must(answer).data as { app: { slug: string } }[]).find(({ app }) => app.slug === slug);
-      return found === undefined ? undefined : { ...answer, body: found };
-    };
-    const { install_id: installId } = must(await client.call("POST", `/api/marketplace/${slug}/install`, token, {}, made)) as { install_id: string };
+    const { install_id: installId } = must(await client.call("POST", `/api/marketplace/${slug}/install`, token, {})) as { install_id: string };
     if (outcome === "given back") {
       // Half of them while they are still being provisioned.
       await sleep(Math.random() < 0.5 ? 0 : 1_000);

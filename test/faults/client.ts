@@ -17,17 +17,14 @@ export interface Trouble {
   longestMs: number;
 }
 
-/**
- * A client that repeats what was not answered until it is. A key of a request that died keeps its lease for a minute, so it
- * looks for what the request made, where it can, and else asks anew: an event nobody was answered for may then be there twice.
- */
+/** A client that repeats what was not answered until it is; what creates something, under one Idempotency-Key. */
 export function stubbornClient(urls: readonly string[]) {
   let turn = 0;
   /** Every attempt goes to the next instance. */
   const url = (): string => urls[turn++ % urls.length] ?? "";
   const trouble: Trouble = { unavailable: 0, withoutRetryAfter: 0, lost: 0, faults: [], longestMs: 0 };
 
-  async function insist(attempt: () => Promise<Answer>, recover: () => Promise<Answer | undefined> = () => Promise.resolve(undefined)): Promise<Answer> {
+  async function insist(attempt: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
       const since = Date.now();
       try {
@@ -44,17 +41,14 @@ export function stubbornClient(urls: readonly string[]) {
         trouble.lost++;
       }
       await sleep(200);
-      const made = await recover();
-      if (made !== undefined) return made;
     }
   }
 
   return {
     trouble,
-    /** `recover` finds what an attempt without an answer has made all the same. */
-    call(method: string, path: string, token?: string, body?: unknown, recover?: () => Promise<Answer | undefined>): Promise<Answer> {
-      const headers = (): Record<string, string> => (method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {});
-      return insist(() => callRest(url(), method, path, { token, headers: headers(), ...(body === undefined ? {} : { body }) }), recover);
+    call(method: string, path: string, token?: string, body?: unknown): Promise<Answer> {
+      const headers: Record<string, string> = method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {};
+      return insist(() => callRest(url(), method, path, { token, headers, ...(body === undefined ? {} : { body }) }));
     },
     /** A publisher's report, signed anew for each attempt. */
     report(callback: string, secret: string, body: unknown): Promise<Answer> {

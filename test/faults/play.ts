@@ -22,8 +22,10 @@ export interface PlayOptions {
   temporalAwayMs: number;
   /** Pause between two faults; they go round while the load lasts, each at least once. */
   pauseMs: number;
-  /** Longest time for the load, however many faults there are. */
-  limitMs: number;
+  /** Most times each fault happens; unlimited when absent. */
+  rounds?: number;
+  /** Longest time for the load, however many faults there are; unlimited when absent. */
+  limitMs?: number;
   /** Longest wait for everything to settle after the last fault. */
   patienceMs: number;
   say(line: string): void;
@@ -69,13 +71,16 @@ export async function play(options: PlayOptions): Promise<Played> {
     ];
     const since = Date.now();
     const limit = new AbortController();
-    const late = sleep(options.limitMs, undefined, { signal: limit.signal }).then(() => Promise.reject(new Error(`the load took longer than ${options.limitMs} ms`)));
-    const loaded = Promise.race([campaign.load(options.installs, options.events, options.lanes, options.spreadMs), late]).finally(() => {
+    const { limitMs, rounds = Infinity } = options;
+    const late = (ms: number) =>
+      sleep(ms, undefined, { signal: limit.signal }).then(() => Promise.reject(new Error(`the load took longer than ${ms} ms`)));
+    const load = campaign.load(options.installs, options.events, options.lanes, options.spreadMs);
+    const loaded = (limitMs === undefined ? load : Promise.race([load, late(limitMs)])).finally(() => {
       loading = false;
       limit.abort();
     });
     loaded.catch(() => undefined);
-    for (let nth = 0; nth < round.length || loading; nth++) {
+    for (let nth = 0; nth < round.length || (loading && nth < round.length * rounds); nth++) {
       await sleep(options.pauseMs);
       const line = (await round[nth % round.length]?.()) ?? "";
       faults.push(line);

@@ -34,4 +34,4 @@ test("a run ends with one plain line that counts, and with the status that goes 
     "c.test.ts": 'throw new Error("is no test file");',
   });
   expect([failed.status, failed.lines.at(-1)]).toEqual([1, "1 passed, 3 failed, 2 skipped"]);
-}, 60_000);
+});

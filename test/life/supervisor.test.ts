@@ -8,7 +8,7 @@ import { supervise } from "../../src/platform/embedded/supervisor.ts";
 function mortal(): ServerProcess & { die(): void } {
   let die: () => void = () => {};
   const exited = new Promise<string>((resolve) => { die = () => resolve("killed"); });
-  return { pid: 1, exited, ended: () => undefined, stop: async () => die(), abandon: () => die(), die: () => die() };
+  return { pid: 1, exited, ended: () => undefined, lastWords: () => "", stop: async () => die(), abandon: () => die(), die: () => die() };
 }
 
 function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {

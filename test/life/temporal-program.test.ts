@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,10 +24,10 @@ function pathWith(name: string, script: string): string {
   return path;
 }
 
-function search(path: string, downloadOrigin = NOWHERE) {
+function search(path: string, downloadOrigin = NOWHERE, checksums?: Record<string, string>) {
   const lines: string[] = [];
   const cacheHome = join(folder.path, "cache");
-  return { lines, kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION), run: () => temporalProgram({ path, cacheHome, log: (line) => lines.push(line), downloadOrigin }) };
+  return { lines, kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION), run: () => temporalProgram({ path, cacheHome, log: (line) => lines.push(line), downloadOrigin, ...(checksums && { checksums }) }) };
 }
 
 /** Stands for Go: counts its runs and puts a program in GOBIN, slowly. */
@@ -48,7 +49,8 @@ test("without the internet it is built with Go, once, however many ask", async (
   expect(readdirSync(kept).sort()).toEqual(["lock.db", "temporal"]);
 });
 
-test("with the internet the archive is downloaded and unpacked", async () => {
+/** A place that archives are downloaded from, with a program in them that says a version. */
+async function archives(): Promise<{ origin: string; sum: string; asked: string[]; close(): Promise<void> }> {
   const source = pathWith("temporal", "echo temporal version 1");
   const archive = execFileSync("tar", ["-czf", "-", "-C", source, "temporal"]);
   const asked: string[] = [];
@@ -57,11 +59,34 @@ test("with the internet the archive is downloaded and unpacked", async () => {
     response.end(archive);
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
-  const { run, kept } = search("/usr/bin:/bin", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sum: createHash("sha256").update(archive).digest("hex"),
+    asked,
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
+
+test("with the internet the archive is downloaded, compared with its checksum and unpacked", async () => {
+  const from = await archives();
+  const { run, kept } = search("/usr/bin:/bin", from.origin, { [platform]: from.sum });
   expect(await run()).toBe(join(kept, "temporal"));
-  expect(asked).toEqual([expect.stringMatching(new RegExp(`^/cli/archive/v${TEMPORAL_CLI_VERSION}\\?platform=\\w+&arch=\\w+$`))]);
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+  const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${platform}.tar.gz`;
+  expect(from.asked).toEqual([`/temporalio/cli/releases/download/v${TEMPORAL_CLI_VERSION}/${name}`]);
+  await from.close();
+});
+
+test("an archive with another checksum is never unpacked or run", async () => {
+  const from = await archives();
+  const { run, kept } = search(pathWith("go", "echo no module proxy >&2; exit 1"), from.origin);
+  await expect(run()).rejects.toThrow(`the downloaded archive is not the one that is known (SHA-256 ${from.sum}, expected `);
+  expect(readdirSync(kept)).toEqual(["lock.db"]);
+  await from.close();
 });
 
 test("when no way works it says what was tried and what to do, and leaves nothing half done", async () => {

@@ -15,7 +15,7 @@ let read: PythonReader;
 beforeAll(async () => {
   [app, read] = await Promise.all([startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } }), pythonReader()]);
   owner = await founder(app, "Binär ✓");
-}, 120_000);
+});
 afterAll(() => app.close());
 
 /** Accepts by an `Accept` header; the body as bytes. */

@@ -79,8 +79,8 @@ describe("magic link", () => {
     await identity.signin.signUp.signUp(undefined, { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" }, info);
     const token = /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "";
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
-    await expect(identity.signin.signUp.confirmEmail(token)).resolves.toBeUndefined();
-    await expect(identity.signin.signUp.confirmEmail(token)).rejects.toMatchObject(unauthorized);
+    await expect(identity.signin.signUp.confirmEmail(token, info)).resolves.toBeUndefined();
+    await expect(identity.signin.signUp.confirmEmail(token, info)).rejects.toMatchObject(unauthorized);
   });
 });
 
@@ -128,7 +128,7 @@ describe("a mailbox proven for the first time", () => {
   it("leaves a confirmed account as it is", async () => {
     const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
     const { accessToken } = await identity.signin.signUp.signUp(undefined, person, info);
-    await identity.signin.signUp.confirmEmail(/token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "");
+    await identity.signin.signUp.confirmEmail(/token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "", info);
     await verify(await link({ email: person.email }));
     await expect(identity.me(accessToken)).resolves.toBeDefined();
     await expect(identity.signin.password.login({ ...person, orgName: person.name }, info)).resolves.toBeDefined();

@@ -60,6 +60,12 @@ describe("sign-up", () => {
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
+  it.each([["Straße 7", "STRASSE 7"], ["Straße 8", "STRAẞE 8"], ["ΟΔΟΣ", "οδος"], ["ﬁne ①", " FINE 1 "], ["Ｗide", "wide"]])("takes %s and %s for one name", async (first, second) => {
+    await signUp({ name: first, email: `${Buffer.from(first).toString("hex")}@fold.test`, password, firstName: "Ann" });
+    expect(await identity.orgs.isNameAvailable(second)).toBe(false);
+    await expect(signUp({ name: second, email: "second@fold.test", password, firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "conflict" });
+  });
+
   it("makes a further organization for a signed-in person, who is asked for no password", async () => {
     const first = await signUp({ name: "First", email: "two@orgs.test", password, firstName: "Ann" });
     const second = await signUp({ name: "Second" }, await identity.me(first.accessToken));
@@ -102,8 +108,8 @@ describe("people", () => {
 
   it("change their profile", async () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
-    await identity.users.people.updateProfile(caller, { firstName: "Olga", phone: "+4915112345678" });
+    await identity.users.people.updateProfile(caller, { firstName: "Olga", phone: "+4915112345678" }, info);
     expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
-    await expect(identity.users.people.updateProfile(caller, { phone: "0151" })).rejects.toMatchObject({ status: 400, code: "invalid_phone" });
+    await expect(identity.users.people.updateProfile(caller, { phone: "0151" }, info)).rejects.toMatchObject({ status: 400, code: "invalid_phone" });
   });
 });

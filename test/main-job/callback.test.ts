@@ -25,7 +25,7 @@ async function accepted(): Promise<{ offer: Offer; installId: string }> {
   const offer = await market.offer(() => ({ status: 202 }));
   const { body } = await offer.install();
   const installId = body.install_id as string;
-  await expect.poll(async () => events(await market.read(installId)), { timeout: 15_000 }).toContain("accepted");
+  await expect.poll(async () => events(await market.read(installId))).toContain("accepted");
   return { offer, installId };
 }
 
@@ -130,7 +130,8 @@ describe("a signature", () => {
     for (const [body, code] of [["{", "bad_request"], ["[]", "bad_request"], ["", "bad_request"], ['{"status":"active","status":"failed"}', "bad_request"], ['{"status":"done"}', "validation_error"], ["{}", "validation_error"], ['{"status":7}', "validation_error"]]) {
       expect((await offer.report(installId, body)).body, body).toMatchObject({ status: 400, code });
     }
-    expect((await offer.report("nope", { status: "active" })).body).toMatchObject({ status: 400, code: "invalid_uuid" });
+    // An id that is none names an unknown install.
+    expect((await offer.report("nope", { status: "active" })).body).toMatchObject({ status: 401, code: "unauthorized" });
     expect((await market.read(installId)).status).toBe("provisioning");
   });
 });

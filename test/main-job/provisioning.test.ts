@@ -100,7 +100,7 @@ describe("a publisher in trouble", () => {
   it("hears of the end when the buyer gives up meanwhile; nothing is the reason", async () => {
     const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 500 : 204 }));
     const { body } = await offer.install();
-    await expect.poll(() => offer.server.calls.length, { timeout: 15_000 }).toBeGreaterThan(1);
+    await expect.poll(() => offer.server.calls.length).toBeGreaterThan(1);
     expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({ status: 202, body: { status: "deprovisioning" } });
     const install = await market.until(body.install_id, "deprovisioned");
     expect(install.failure_reason).toBeNull();
@@ -116,7 +116,7 @@ describe("giving an app back", () => {
     await market.until(body.install_id, "active");
     expect((await offer.install()).body).toMatchObject({ status: 409, code: "already_installed" });
     for (let time = 0; time < 2; time++) expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({ status: 202, body: { status: "deprovisioning" } });
-    await expect.poll(async () => events(await market.read(body.install_id)), { timeout: 15_000 }).toContain("accepted");
+    await expect.poll(async () => events(await market.read(body.install_id))).toContain("accepted");
     expect((await offer.install()).body).toMatchObject({ status: 409, code: "already_installed" });
     for (const status of ["active", "failed"]) expect((await offer.report(body.install_id, { status })).body).toMatchObject({ status: 409, code: "invalid_transition" });
     expect((await offer.report(body.install_id, { status: "deprovisioned" })).status).toBe(200);

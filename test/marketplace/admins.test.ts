@@ -27,7 +27,7 @@ describe("app admin", () => {
     expect(status).toBe(201);
     expect(body).toEqual({ grant_id: body.grant_id, app_id: appId, user_uuid: someone.userUuid, granted_by: owner.userUuid, created_at: expect.any(String) });
     expect(outcome(await grant(appId, someone.userUuid))).toMatch(/^409 /u);
-    expect(await tries(appId, someone.token)).toBe("404 app_not_found");
+    expect(await tries(appId, someone.token)).toBe("403 forbidden");
     const empowered = await refreshed(app, someone);
     expect(await claimed(empowered)).toContain(appId);
     expect(await tries(appId, empowered)).toBe("200");
@@ -40,7 +40,7 @@ describe("app admin", () => {
 
     expect((await revoke(appId, someone.userUuid)).status).toBe(204);
     expect(await tries(appId, empowered)).toBe("200");
-    expect(await tries(appId, await refreshed(app, someone))).toBe("404 app_not_found");
+    expect(await tries(appId, await refreshed(app, someone))).toBe("403 forbidden");
     expect(outcome(await revoke(appId, someone.userUuid))).toBe("404 user_not_found");
   });
 
@@ -100,11 +100,46 @@ describe("app admin", () => {
     const maker = await member(app, owner);
     const { appId } = await publish(app, maker.token);
     expect(await tries(appId, maker.token)).toBe("200");
+    expect(await claimed(maker.token)).toEqual([appId]);
     app.clock.advance(10);
     must(await app.call("POST", appPath(appId, "/signing-key/rotate"), { token: owner.token, body: {} }));
-    expect(await tries(appId, maker.token)).toBe("404 app_not_found");
+    expect(await tries(appId, maker.token)).toBe("403 forbidden");
+    expect(await claimed(maker.token)).toEqual([]);
     app.clock.advance(10);
     expect(await tries(appId, await refreshed(app, maker))).toBe("200");
+  });
+});
+
+describe("/me with the token one has", () => {
+  const grants = async (token: string, feature: string, orgUuid: string): Promise<{ granted: boolean; reason: string }> =>
+    must(await app.call("POST", "/api/entitlements/check", { token, body: { feature, org_uuid: orgUuid } }));
+
+  it("shows the maker a new app, which entitlement checks and app access grant too, and no colleague", async () => {
+    const [maker, colleague] = [await member(app, owner), await member(app, owner)];
+    expect([await claimed(maker.token), await claimed(colleague.token)]).toEqual([[], []]);
+    app.clock.advance(1_000);
+    const { appId, slug } = await publish(app, maker.token);
+    expect(await claimed(maker.token)).toEqual([appId]);
+    expect(await claimed(owner.token)).toContain(appId);
+    expect(await claimed(colleague.token)).toEqual([]);
+    expect(await grants(maker.token, `app:${slug}`, owner.org)).toMatchObject({ granted: true, reason: "role:app_admin" });
+    expect(await grants(colleague.token, `app:${slug}`, owner.org)).toMatchObject({ granted: false, reason: "denied" });
+    const access = async (token: string) => must(await app.call("GET", appPath(appId, "/access"), { token })).is_app_admin;
+    expect([await access(maker.token), await access(colleague.token)]).toEqual([true, false]);
+  });
+
+  it("shows an owner apps that others made since, on another instance too", async () => {
+    const boss = await founder(app);
+    const maker = await member(app, boss);
+    const other = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
+    const elsewhere = async (): Promise<string[]> => must(await other.call("GET", "/api/auth/me", { token: boss.token })).app_admin;
+    try {
+      expect([await claimed(boss.token), await elsewhere()]).toEqual([[], []]);
+      const { appId } = await publish(app, maker.token);
+      expect([await claimed(boss.token), await elsewhere()]).toEqual([[appId], [appId]]);
+    } finally {
+      await other.close();
+    }
   });
 });
 
@@ -118,16 +153,21 @@ it("rotating an app's signing key voids claims of that app at once, in /me too; 
 
   const rotated = await app.call("POST", appPath(first.appId, "/signing-key/rotate"), { token, body: {} });
   expect(rotated).toMatchObject({ status: 200, body: { app_id: first.appId, key_id: expect.any(String), rotated_at: expect.any(String) } });
-  expect(await tries(first.appId, token)).toBe("404 app_not_found");
+  expect(await tries(first.appId, token)).toBe("403 forbidden");
   expect(await tries(second.appId, token)).toBe("200");
   expect(await claimed(token)).toEqual([second.appId]);
   expect(await tries(first.appId, owner.token)).toBe("200");
+  expect(await claimed(owner.token)).toEqual(expect.arrayContaining([first.appId, second.appId]));
+  const ownerWithClaims = await refreshed(app, owner);
+  app.clock.advance(10);
+  must(await app.call("POST", appPath(first.appId, "/signing-key/rotate"), { token: ownerWithClaims, body: {} }));
+  expect(await claimed(ownerWithClaims)).toEqual(expect.arrayContaining([first.appId, second.appId]));
 
   app.clock.advance(10);
   const again = await refreshed(app, someone);
   expect(await tries(first.appId, again)).toBe("200");
   expect((await claimed(again)).sort()).toEqual([first.appId, second.appId].sort());
-  expect(await tries(first.appId, token)).toBe("404 app_not_found");
+  expect(await tries(first.appId, token)).toBe("403 forbidden");
 });
 
 it("listings are kept in order and paged", async () => {

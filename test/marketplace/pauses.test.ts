@@ -36,9 +36,9 @@ describe("suspending and resuming", () => {
     expect(outcome(await turn(offer, installId, "resume"))).toBe("409 invalid_transition");
     expect(await turn(offer, installId, "suspend")).toMatchObject({ status: 200, body: { install_id: installId, status: "suspended" } });
     expect(outcome(await turn(offer, installId, "suspend"))).toBe("409 invalid_transition");
-    await expect.poll(() => types(offer), { timeout: 15_000 }).toEqual(["provisioning", "suspended"]);
+    await expect.poll(() => types(offer)).toEqual(["provisioning", "suspended"]);
     expect(must(await turn(offer, installId, "resume", market.buyer)).status).toBe("active");
-    await expect.poll(() => types(offer), { timeout: 15_000 }).toEqual(["provisioning", "suspended", "resumed"]);
+    await expect.poll(() => types(offer)).toEqual(["provisioning", "suspended", "resumed"]);
     expect(events(await market.read(installId))).toEqual(["requested", "active", "suspended", "resumed"]);
     expect(new Set(offer.server.calls.map(({ id }) => id)).size).toBe(3);
     expect(offer.server.forged).toBe(0);
@@ -47,7 +47,7 @@ describe("suspending and resuming", () => {
   it("tries a notice again under one id, and says so when it never arrives; the install stays suspended", async () => {
     const { offer, installId } = await active(({ type }) => ({ status: type === "install.provisioning" ? 200 : 500 }));
     must(await turn(offer, installId, "suspend"));
-    await expect.poll(async () => events(await market.read(installId)).at(-1), { timeout: 15_000 }).toBe("notice_failed");
+    await expect.poll(async () => events(await market.read(installId)).at(-1)).toBe("notice_failed");
     expect(types(offer)).toEqual(["provisioning", "suspended", "suspended", "suspended"]);
     expect(new Set(offer.server.calls.slice(1).map(({ id }) => id)).size).toBe(1);
     expect((await market.read(installId)).status).toBe("suspended");
@@ -59,10 +59,10 @@ describe("suspending and resuming", () => {
     must(await turn(offer, installId, "suspend"));
     must(await turn(offer, installId, "resume"));
     must(await turn(offer, installId, "suspend"));
-    await expect.poll(() => types(offer).includes("suspended"), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => types(offer).includes("suspended")).toBe(true);
     up = true;
     must(await turn(offer, installId, "resume"));
-    await expect.poll(() => types(offer).at(-1), { timeout: 15_000 }).toBe("resumed");
+    await expect.poll(() => types(offer).at(-1)).toBe("resumed");
     expect(events(await market.read(installId))).not.toContain("notice_failed");
   });
 
@@ -79,7 +79,7 @@ describe("suspending and resuming", () => {
 it("a rotated provision secret signs from now on, and the old one ends at once", async () => {
   const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 202 : 200 }));
   const installId = must(await offer.install()).install_id as string;
-  await expect.poll(async () => events(await market.read(installId)), { timeout: 15_000 }).toContain("accepted");
+  await expect.poll(async () => events(await market.read(installId))).toContain("accepted");
   const rotated = await app.call("POST", appPath(offer.appId, "/webhook/rotate"), { token: market.publisher, body: {} });
   expect(rotated).toMatchObject({ status: 200, body: { app_id: offer.appId, webhook_secret: expect.stringMatching(/^whsec_/u) } });
   expect(rotated.headers.get("cache-control")).toBe("no-store");

@@ -84,10 +84,11 @@ const actions: Action[] = [
   { name: "revoke a cloud target", row: "platform", status: 200, run: (token, { target }) => post(`/api/admin/cloud-targets/${target}/revoke`, token) },
 ];
 
-/** What the matrix owes; what it does not name is refused as an app or a power the caller does not have. */
+/** What the matrix owes; others are refused: members of the publishing organization as such, anybody else as for an unknown app. */
 function owed(action: Action, actor: Actor): string | number {
   if (action.row === "platform") return actor === "platform admin" ? action.status : no;
-  return actor === "app admin" || actor === "organization owner" || actor === "platform admin" ? action.status : app404;
+  if (actor === "app admin" || actor === "organization owner" || actor === "platform admin") return action.status;
+  return actor === "colleague" || actor === "admin of the organization" ? no : app404;
 }
 
 /** An active install of the offered app with a cloud target. */
@@ -108,7 +109,20 @@ it.each(actions)("$name", async (action) => {
     if (is !== owed(action, actor)) wrong.push(`${actor}: ${is} instead of ${owed(action, actor)}`);
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+});
+
+it.each([
+  ["GET", ""], ["POST", "/archive"], ["POST", "/signing-key/rotate"],
+] as const)("%s of an app%s is 403 for a member who does not administer it, and 404 for an unknown or a foreign app", async (method, rest) => {
+  const path = rest === "" ? "/installs" : rest;
+  const tries = async (token: string, appId: string): Promise<string> =>
+    outcome(await app.call(method, appPath(appId, path), { token, ...(method === "POST" ? { body: "{" } : {}) }));
+  expect(await tries(tokens["colleague"] ?? "", offered.appId.toUpperCase())).toBe(no);
+  expect(await tries(tokens["outsider"] ?? "", offered.appId)).toBe(app404);
+  expect(await tries(tokens["colleague"] ?? "", randomUUID())).toBe(app404);
+  const { api_key: key } = must(await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: tokens["admin of the organization"], body: { name: "apps", scopes: ["write:apps", "read:apps"] } }));
+  expect([await tries(key, offered.appId), await tries(key, randomUUID())]).toEqual([no, app404]);
+});
 
 it("an install of another app is not the administrator's of this one", async () => {
   const other = await publish(app, owner.token);

@@ -3,6 +3,7 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { listenToStatements } from "../lists/statements.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { holding } from "../support/holding.ts";
@@ -12,6 +13,7 @@ import { outcome } from "../support/people.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { must } from "./stage.ts";
 
+const statements = listenToStatements();
 let app: TestApp;
 let market: Market;
 beforeAll(async () => {
@@ -91,6 +93,29 @@ it("twenty watchers of one install see the same end", async () => {
   expect(new Set(ends.map((end) => JSON.stringify(end))).size).toBe(1);
 });
 
+it("sixty watchers of one install cost one read for a change", async () => {
+  const offer = await accepting();
+  const installId = must(await offer.install()).install_id as string;
+  await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event).toBe("accepted");
+  let present = 0;
+  let over = 0;
+  const stop = new AbortController();
+  const watching = Array.from({ length: 60 }, async () => {
+    for await (const { status } of watchRest(installId, stop.signal)) {
+      if (status === "provisioning") present++;
+      else over++;
+    }
+  });
+  await expect.poll(() => present).toBe(60);
+  statements.take();
+  must(await offer.report(installId, { status: "active" }));
+  await expect.poll(() => over).toBe(60);
+  const reads = statements.take().filter(({ text }) => /from installs/u.test(text) && /json_agg/u.test(text));
+  expect(reads).toHaveLength(1);
+  stop.abort();
+  await Promise.allSettled(watching);
+});
+
 it("is refused to others before anything is streamed", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
@@ -103,7 +128,7 @@ it("is refused to others before anything is streamed", async () => {
 it("a record is of one moment: its status is where its timeline ends", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
-  await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event, { timeout: 15_000 }).toBe("accepted");
+  await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event).toBe("accepted");
   const held = await holding(app.databaseUrl);
   await held.run("lock table install_timeline");
   const reading = market.read(installId);

@@ -18,7 +18,7 @@ import type { Guarded } from "./rules.ts";
 import { forAll, sendRest, told } from "./send.ts";
 import { apiKey, done, signIn, startMatrixApp } from "./world.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
 let cast: Cast;
@@ -62,7 +62,10 @@ function messageOf({ route, binding }: Guarded, org = cast.here["org_uuid"]): Re
   }));
 }
 
-/** Deleting an organization, rotating root signing keys, bulk revocation of sessions, issuing SVIDs, rotating KMS keys (interface, Step-up). */
+/**
+ * Deleting an organization, rotating root signing keys, bulk revocation of sessions, issuing SVIDs, rotating KMS keys
+ * (interface, Step-up), removing a member's factors (decisions 4.1).
+ */
 const PROTECTED = [
   "DELETE /api/organizations/{org_uuid}",
   "POST /api/admin/organizations/{org_uuid}/signing-keys/rotate",
@@ -70,6 +73,7 @@ const PROTECTED = [
   "POST /api/organizations/{org_uuid}/revoke-all-sessions",
   "POST /api/auth/spiffe/svid",
   "POST /api/admin/organizations/{org_uuid}/kms-keys/rotate",
+  "DELETE /api/users/{user_uuid}/mfa-factors",
 ];
 const guarded = guardedRoutes();
 const named = (one: Guarded): string => `${one.route.method} ${one.route.path}`;
@@ -99,7 +103,7 @@ describe("a protected operation", () => {
 
   it.each(operations.map((one) => [named(one), one] as const))("%s demands an elevated token over every protocol", async (_name, one) => {
     const owner = cast.people["owner"]?.token;
-    const path = one.route.path.replace("{org_uuid}", cast.here["org_uuid"] ?? "");
+    const path = one.route.path.replaceAll(/\{(\w+)\}/gu, (_, name: string) => cast.here[name] ?? nothingFor(one.binding.rpc, one.route.path, name));
     const rest = await sendRest(app.url, one.route.method, path, owner);
     expect([told(rest), rest.challenge]).toEqual(["403 step_up_required", expect.stringMatching(/^Bearer .*error="insufficient_user_authentication".*max_age=900/u)]);
     for (const [protocol, transport] of Object.entries(transports)) {

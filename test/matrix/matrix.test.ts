@@ -9,7 +9,7 @@ import { BROKEN, forAll, sendConnect, sendRest, told } from "./send.ts";
 import type { Seen } from "./send.ts";
 import { startMatrixApp } from "./world.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 600_000 });
 const routes = guardedRoutes();
 const CHALLENGE = /^Bearer .*error="insufficient_user_authentication".*max_age=900/u;
 
@@ -68,7 +68,8 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
     const value = parameters(guarded);
     const message = Object.fromEntries(parametersOf(guarded.route.path).map((name) => [name, syntaxOf(rpc, name) === "number" ? Number(value(name)) : value(name)]));
     // Whose organization or app it is, only a message that can be read tells.
-    const messages = expected === "passes" || expected.startsWith("404") ? [message] : expected.startsWith("401") ? [BROKEN] : [message, BROKEN];
+    const told = expected.startsWith("404") || (guarded.words.has("app-admin") && !role.appAdmin);
+    const messages = expected.startsWith("401") ? [BROKEN] : expected === "passes" || told ? [message] : [message, BROKEN];
     const wrong: string[] = [];
     for (const one of messages) {
       const what = complaint(expected, await sendConnect(app.url, rpc, role.token, one));
@@ -80,9 +81,14 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
 }
 
 /** What is wrong, by whom it happened to. Whoever is not everywhere tries a third of the routes, others other thirds. */
-async function tellAll(roles: Record<string, Role>, send: typeof overRest): Promise<Record<string, string[]>> {
+async function tellAll(
+  roles: Record<string, Role>,
+  send: typeof overRest,
+  beforeEach = (): void => undefined,
+): Promise<Record<string, string[]>> {
   const wrong: Record<string, string[]> = {};
   for (const [nth, [name, role]] of Object.entries(roles).entries()) {
+    beforeEach();
     const found = await send(role, cases(role).filter((_, at) => everywhere.has(name) || at % 3 === nth % 3));
     if (found.length > 0) wrong[name] = found;
   }
@@ -93,20 +99,6 @@ it("knows every route of the table that wants a bearer, and everybody who tries 
   expect([...everywhere].filter((name) => !(name in cast.nobodies || name in cast.people || name in cast.keys))).toEqual([]);
   expect(routes.length).toBeGreaterThan(150);
   expect(new Set(routes.map(({ binding }) => binding.rpc)).size).toBeGreaterThan(150);
-});
-
-describe.each([["REST", overRest], ["Connect", overConnect]] as const)("over %s", (_protocol, send) => {
-  it("every bearer that is none is refused alike", async () => {
-    expect(await tellAll(cast.nobodies, send)).toEqual({});
-  });
-
-  it("everybody else gets what they are owed", async () => {
-    expect(await tellAll(cast.people, send)).toEqual({});
-  });
-
-  it("keys open what their scopes say", async () => {
-    expect(await tellAll(cast.keys, send)).toEqual({});
-  });
 });
 
 describe("over REST", () => {
@@ -124,5 +116,22 @@ describe("over REST", () => {
       return anonymous === "401 unauthorized" && known === "400 invalid_uuid" ? [] : [`${guarded.route.method} ${guarded.route.path}: ${anonymous}, ${known}`];
     });
     expect(wrong.flat()).toEqual([]);
+  });
+});
+
+describe.each([["REST", overRest], ["Connect", overConnect]] as const)("over %s", (protocol, send) => {
+  it("every bearer that is none is refused alike", async () => {
+    expect(await tellAll(cast.nobodies, send)).toEqual({});
+  });
+
+  it("everybody else gets what they are owed", async () => {
+    expect(await tellAll(cast.people, send)).toEqual({});
+  });
+
+  it("keys open what their scopes say", async () => {
+    // Keys count under their maker, who may ask the audit log sixty times a minute; over Connect each asks twice. Nobody
+    // after these needs a token that lasts longer.
+    const nextMinute = (): void => (protocol === "Connect" ? app.clock.advance(61_000) : undefined);
+    expect(await tellAll(cast.keys, send, nextMinute)).toEqual({});
   });
 });

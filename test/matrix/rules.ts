@@ -111,7 +111,7 @@ export function owed(guarded: Guarded, bearer: Bearer): string {
   // The plan of any organization is theirs to set; what else they send is refused once it is read.
   if (bearer.platform && `${guarded.route.method} ${guarded.route.path}` === "PATCH /api/organizations/{org_uuid}") return "passes";
   if (guarded.tenant && !bearer.here) return `404 ${guarded.tenantCode}`;
-  if (words.has("app-admin") && !bearer.appAdmin) return "404 app_not_found";
+  if (words.has("app-admin") && !bearer.appAdmin) return bearer.here ? "403 forbidden" : "404 app_not_found";
   if (bearer.kind === "scim") return "passes";
   if (guarded.personOnly && bearer.kind === "key") return "403 forbidden";
   if (!bearer.organization && !guarded.orgless) return "403 forbidden";

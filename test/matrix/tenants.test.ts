@@ -11,7 +11,7 @@ import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./w
 import type { Ids, Side } from "./world.ts";
 import { founder } from "../support/people.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
 let a: Side;

@@ -46,18 +46,23 @@ describe("a door", () => {
     expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
   });
 
-  it("for magic links ends the factor of whoever signed up with somebody else's address", async () => {
+  it("for magic links asks for the factor of an unconfirmed account, whose password and sessions end all the same", async () => {
     const squatter = await enrolled(identity);
     await identity.sql("update people set email_confirmed_at = null where uuid = $1", [squatter.caller.userUuid]);
-    await identity.mfa.recoveryCodes.regenerate(squatter.caller);
+    await identity.mfa.recoveryCodes.regenerate(squatter.caller, info);
     const waiting = await squatter.pass();
     const { devToken = "" } = await identity.signin.magicLink.send({ email: squatter.email });
-    const mine = await identity.me(opened(await identity.signin.magicLink.verify(devToken, info)).accessToken);
-    expect(await identity.mfa.factors.list(mine)).toEqual([]);
-    expect(await identity.mfa.recoveryCodes.list(mine)).toEqual([]);
+    const asked = await identity.signin.magicLink.verify(devToken, info);
+    if (!("mfaRequired" in asked)) throw new Error("the factor is not asked for");
     expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
-    expect(await eventsOf(identity, mine.userUuid, "mfa.disabled")).toEqual(["mfa.disabled success"]);
-    const told = "select distinct org_uuid from auth_events where user_uuid = $1 and type in ('mfa.disabled', 'session.bulk_revoked')";
+    const confirmed = async () => (await identity.sql<{ at: Date | null }>("select email_confirmed_at as at from people where uuid = $1", [squatter.caller.userUuid]))[0]?.at;
+    expect(await confirmed()).toBeNull();
+    const mine = await identity.me((await identity.mfa.challenge({ mfaToken: asked.mfaToken, code: squatter.fresh() }, info)).accessToken);
+    expect(await confirmed()).not.toBeNull();
+    expect(await identity.mfa.factors.list(mine)).toMatchObject([{ id: squatter.factorId, status: "active" }]);
+    expect(await identity.mfa.recoveryCodes.list(mine)).toHaveLength(10);
+    expect(await ending(identity.signin.password.login(squatter, info))).toBe("401 unauthorized");
+    const told = "select distinct org_uuid from auth_events where user_uuid = $1 and type = 'session.bulk_revoked'";
     expect(await identity.sql(told, [mine.userUuid])).toEqual([{ org_uuid: squatter.caller.orgUuid }]);
   });
 

@@ -12,13 +12,14 @@ afterAll(() => identity.close());
 describe("a factor", () => {
   it("is pending until its first code, with a secret authenticator apps read", async () => {
     const { caller, email } = await somebody(identity);
+    const issuer = caller.orgName ?? "";
     const made = await identity.mfa.factors.create(caller, " my phone ");
     expect(made.secret).toMatch(/^[A-Z2-7]{32}$/u);
     const uri = new URL(made.otpauthUri);
     expect(uri.protocol + uri.host).toBe("otpauth:totp");
-    expect(decodeURIComponent(uri.pathname)).toBe(`/Atrium:${email} (my phone)`);
+    expect(decodeURIComponent(uri.pathname)).toBe(`/${issuer}:${email} (my phone)`);
     expect(uri.searchParams.get("secret")).toBe(made.secret);
-    expect(uri.searchParams.get("issuer")).toBe("Atrium");
+    expect(uri.searchParams.get("issuer")).toBe(issuer);
     expect(await identity.mfa.factors.list(caller)).toEqual([{ id: made.id, factor_type: "totp", label: "my phone", status: "pending" }]);
     expect(await identity.mfa.factors.status(caller)).toEqual({ hasActiveTotp: false, hasRecoveryCodes: false });
     expect(await ending(identity.mfa.factors.verify(caller, made.id, wrongCode(made.secret, identity.clock.now()), info))).toBe("401 unauthorized");
@@ -93,7 +94,7 @@ describe("changing factors", () => {
     () => identity.mfa.factors.create(who.caller, undefined),
     () => identity.mfa.factors.verify(who.caller, pending, "123456", info),
     () => identity.mfa.factors.remove(who.caller, who.factorId, info),
-    () => identity.mfa.recoveryCodes.regenerate(who.caller),
+    () => identity.mfa.recoveryCodes.regenerate(who.caller, info),
   ];
 
   it("needs a proof in this very session, not a password and not another session's", async () => {
@@ -125,25 +126,25 @@ describe("changing factors", () => {
     expect(await ending(identity.mfa.factors.create(caller, undefined))).toBe("403 step_up_required");
   });
 
-  it("goes on undisturbed for somebody who has just enrolled, and without a factor", async () => {
+  it("goes on undisturbed for somebody who has just enrolled, and without a factor needs a recent sign-in", async () => {
     const person = await enrolled(identity);
-    expect(await identity.mfa.recoveryCodes.regenerate(person.caller)).toHaveLength(10);
+    expect(await identity.mfa.recoveryCodes.regenerate(person.caller, info)).toHaveLength(10);
     await identity.mfa.factors.remove(person.caller, person.factorId, info);
     identity.clock.advance(86_400_000);
-    expect(await ending(identity.mfa.factors.create(person.caller, undefined))).toBe("ok");
+    expect(await ending(identity.mfa.factors.create(person.caller, undefined))).toBe("403 step_up_required");
   });
 });
 
 describe("recovery codes", () => {
   it("need an active factor", async () => {
     const { caller } = await somebody(identity);
-    expect(await ending(identity.mfa.recoveryCodes.regenerate(caller))).toBe("409 conflict");
+    expect(await ending(identity.mfa.recoveryCodes.regenerate(caller, info))).toBe("409 conflict");
     expect(await identity.mfa.recoveryCodes.list(caller)).toEqual([]);
   });
 
   it("are ten of 100 bits, stored hashed, and listed without the codes", async () => {
     const { caller } = await enrolled(identity);
-    const codes = await identity.mfa.recoveryCodes.regenerate(caller);
+    const codes = await identity.mfa.recoveryCodes.regenerate(caller, info);
     expect(new Set(codes).size).toBe(10);
     for (const code of codes) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){4}$/u);
     const stored = await identity.sql<{ row: string; size: number }>("select c::text as row, length(hash) as size from mfa_recovery_codes c");
@@ -156,7 +157,7 @@ describe("recovery codes", () => {
 
   it("sign in once each, however they are typed", async () => {
     const person = await enrolled(identity);
-    const [first = "", second = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller);
+    const [first = "", second = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     const use = async (code: string, recovery = true) => ending(identity.mfa.challenge({ mfaToken: await person.pass(), code, recovery }, info));
     expect(await use(first, false)).toBe("401 unauthorized");
     expect(await use(first)).toBe("ok");
@@ -169,7 +170,7 @@ describe("recovery codes", () => {
 
   it("let one of fifty parallel uses through, each with a token of its own", async () => {
     const person = await enrolled(identity);
-    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller);
+    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     const tokens = await Promise.all(Array.from({ length: 50 }, () => person.pass()));
     const other = identity.another();
     const all = await endings(tokens.map((mfaToken, at) => (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken, code, recovery: true }, info)));
@@ -179,15 +180,15 @@ describe("recovery codes", () => {
 
   it("are void after a new generation, of which there is one however many ask", async () => {
     const person = await enrolled(identity);
-    const [old = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller);
-    await Promise.all(Array.from({ length: 5 }, () => identity.mfa.recoveryCodes.regenerate(person.caller)));
+    const [old = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
+    await Promise.all(Array.from({ length: 5 }, () => identity.mfa.recoveryCodes.regenerate(person.caller, info)));
     expect(await identity.mfa.recoveryCodes.list(person.caller)).toHaveLength(10);
     expect(await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: old, recovery: true }, info))).toBe("401 unauthorized");
   });
 
   it("are void with the last factor", async () => {
     const person = await enrolled(identity);
-    await identity.mfa.recoveryCodes.regenerate(person.caller);
+    await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     await identity.mfa.factors.remove(person.caller, person.factorId, info);
     expect(await identity.mfa.recoveryCodes.list(person.caller)).toEqual([]);
     expect(await identity.mfa.factors.status(person.caller)).toEqual({ hasActiveTotp: false, hasRecoveryCodes: false });

@@ -38,3 +38,15 @@ it("forgets tokens and challenges of whomever, once they are over, and nothing t
   expect(await identity.mfa.tidy()).toBe(1);
   expect(await identity.mfa.tidy()).toBe(0);
 });
+
+it("forgets factors 90 days after they were disabled, and no others", async () => {
+  const [leaving, staying] = [await enrolled(identity), await enrolled(identity)];
+  await identity.sql("update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where user_uuid = $1", [leaving.caller.userUuid, new Date(identity.clock.now())]);
+  const factors = () => identity.sql("select user_uuid from mfa_factors where user_uuid = any($1)", [[leaving.caller.userUuid, staying.caller.userUuid]]);
+  identity.clock.advance(90 * 24 * hour);
+  await identity.mfa.tidy();
+  expect(await factors()).toHaveLength(2);
+  identity.clock.advance(1);
+  await identity.mfa.tidy();
+  expect(await factors()).toEqual([{ user_uuid: staying.caller.userUuid }]);
+});

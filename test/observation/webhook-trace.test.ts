@@ -29,7 +29,7 @@ test("the attempts to deliver belong to the trace of the request that caused the
   // Whoever owns the URL learns nothing of our requests.
   expect(hook.got.map(({ headers }) => headers["traceparent"])).toEqual([undefined, undefined]);
   const deliveries = () => app.call("GET", `/api/v2/webhooks/${body.webhook_id}/deliveries`, { token });
-  for (const end = Date.now() + 10_000; (await deliveries()).body.data[0].status !== "delivered" && Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 25)));
+  for (const end = Date.now() + 120_000; (await deliveries()).body.data[0].status !== "delivered" && Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 25)));
   await hook.close();
   await app.close();
 

@@ -15,7 +15,7 @@ let rsa: NewKeyPair;
 let other: NewKeyPair;
 beforeAll(async () => {
   [ed, rsa, other] = await Promise.all([generateSigningKey("ed25519"), generateSigningKey("rsa4096"), generateSigningKey("ed25519")]);
-}, 60_000);
+});
 
 const resolve = (kid: string): NewKeyPair | undefined => [ed, rsa].find((key) => key.kid === kid);
 const check = (token: string, over: Partial<typeof expected> = {}) => verifyJwt(token, resolve, { ...expected, ...over });

@@ -42,13 +42,53 @@ describe("hashing", () => {
   });
 
   test("what exceeds the queue is 503 with Retry-After, the rest is served", async () => {
-    const small = createPasswordHasher({ concurrency: 1, queue: 2 });
+    const small = createPasswordHasher({ concurrency: 1, mostWaiting: 2 });
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => small.verify(null, "x")));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected", "rejected"]);
     const refused = results.find((result) => result.status === "rejected")?.reason as ServiceError;
     expect(refused).toMatchObject({ status: 503, code: "unavailable", retryAfter: 1 });
     expect((await small.verify(null, "x")).ok).toBe(false);
     await small.close();
+  });
+
+  test("who sends one is served after few of those who send many, and many wait for themselves", async () => {
+    const fair = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
+    const order: string[] = [];
+    const send = (from: string): Promise<void> => fair.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(() => void order.push(from));
+    await send("first");
+    const flood = Array.from({ length: 100 }, () => send("flood"));
+    const late = [send("one"), send("other"), send("one")];
+    await Promise.all([...flood, ...late]);
+    expect(order.slice(1, 7)).toEqual(["flood", "flood", "one", "other", "flood", "one"]);
+    await fair.close();
+  });
+
+  test("a full queue takes its places from whoever has most of them", async () => {
+    const full = createHashPool({ concurrency: 1, queueMs: 10_000, mostWaiting: 10, niceness: 0 });
+    const send = (from: string): Promise<string> =>
+      full.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(() => from, (error: ServiceError) => `${from} ${error.status} ${error.retryAfter === undefined ? "" : "later"}`);
+    const flood = Array.from({ length: 14 }, () => send("flood"));
+    const others = [send("one"), send("two")];
+    const answers = await Promise.all(flood);
+    expect(answers.filter((answer) => answer === "flood 503 later")).toHaveLength(5);
+    expect(answers.slice(0, 9)).toEqual(Array<string>(9).fill("flood"));
+    expect(await Promise.all(others)).toEqual(["one", "two"]);
+    await full.close();
+  });
+
+  test("fewer may wait the longer a hash was measured to take", async () => {
+    const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
+    const slow = { memoryCost: 65_536, timeCost: 4, parallelism: 1 };
+    const quick = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+    const admitted = async (): Promise<number> => {
+      const answers = await Promise.allSettled(Array.from({ length: 1_000 }, () => pool.run({ password: "x", cost: quick }, "")));
+      return answers.filter(({ status }) => status === "fulfilled").length;
+    };
+    for (let at = 0; at < 50; at++) await pool.run({ password: "x", cost: quick }, "");
+    const before = await admitted();
+    for (let at = 0; at < 12; at++) await pool.run({ password: "x", cost: slow }, "");
+    expect(await admitted()).toBeLessThan(before);
+    await pool.close();
   });
 
   test("closing finishes what runs, refuses what waits and what comes", async () => {
@@ -63,14 +103,14 @@ describe("hashing", () => {
   });
 
   test("a helper that dies is replaced; its jobs are 503", async () => {
-    const pool = createHashPool({ concurrency: 1, queue: 8, niceness: 0 });
+    const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const cost = { memoryCost: 1_048_576, timeCost: 4, parallelism: 1 };
-    const lost = pool.run({ password: "x", cost }).catch((error: unknown) => error);
+    const lost = pool.run({ password: "x", cost }, "").catch((error: unknown) => error);
     const pid = pool.helperPid();
     if (pid === undefined) throw new Error("no helper runs");
     process.kill(pid, "SIGKILL");
     expect(await lost).toMatchObject({ code: "unavailable" });
-    expect(await pool.run({ password: "x", cost: { ...cost, memoryCost: 64, timeCost: 1 } })).toHaveProperty("digest");
+    expect(await pool.run({ password: "x", cost: { ...cost, memoryCost: 64, timeCost: 1 } }, "")).toHaveProperty("digest");
     await pool.close();
   });
 });

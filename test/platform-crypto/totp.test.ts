@@ -40,5 +40,7 @@ test("the URI is one that apps read, whatever the names hold", () => {
   expect(decodeURIComponent(uri.pathname)).toBe("/Acme Größe & Söhne:a+b@acme.test (my phone?)");
   expect(uri.searchParams.get("secret")).toBe("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
   expect(uri.searchParams.get("issuer")).toBe("Acme Größe & Söhne");
+  const nameless = new URL(otpauthUri({ issuer: "::", account: "a@acme.test", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" }));
+  expect(nameless.searchParams.get("issuer")).toBe("Atrium");
   expect(uri.searchParams.get("digits") ?? "6").toBe("6");
 });

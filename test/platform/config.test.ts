@@ -9,6 +9,7 @@ const production: Environment = {
   DATABASE_URL: "postgres://app:p%40ss@db/atrium",
   TEMPORAL_ADDRESS: "temporal:7233",
   SERVICE_INSTANCE_KEY: randomBytes(32).toString("base64"),
+  SERVICE_SMTP_URL: "smtp://mail.example.com",
 };
 const problems = (env: Environment): readonly string[] => {
   try {
@@ -89,7 +90,32 @@ describe("readConfig", () => {
   test("a migrating program needs a database alone", () => {
     const env = { SERVICE_PROFILE: "production", DATABASE_MIGRATION_URL: "postgres://owner@db/atrium" };
     expect(readConfig(env, { databaseOnly: true }).database.migrationUrl).toBe("postgres://owner@db/atrium");
-    expect(problems(env)).toHaveLength(4);
+    expect(problems(env)).toHaveLength(5);
+  });
+
+  test("production without SMTP starts only with SERVICE_MAIL=off", () => {
+    const { SERVICE_SMTP_URL: _, ...without } = production;
+    expect(problems(without)).toEqual([expect.stringContaining("SERVICE_SMTP_URL is required in production")]);
+    expect(readConfig({ ...without, SERVICE_MAIL: "off" }).mail).toMatchObject({ off: true, smtpUrl: undefined });
+    expect(readConfig(production).mail.off).toBe(false);
+    expect(readConfig({}).mail.off).toBe(false);
+  });
+
+  test("a base URL may have a path, but no slash at its end", () => {
+    const base = (url: string) => readConfig({ SERVICE_BASE_URL: url }).baseUrl;
+    expect(base("https://example.com/id/atrium")).toBe("https://example.com/id/atrium");
+    for (const bad of ["https://example.com/id/", "https://example.com//id", "https://example.com/id?x", "https://example.com/#", "ftp://example.com", "https://a:b@example.com"]) {
+      expect(problems({ SERVICE_BASE_URL: bad }), bad).toHaveLength(1);
+    }
+  });
+
+  test("settings of features to come are known, and judged", () => {
+    const key = randomBytes(32).toString("base64");
+    const config = readConfig({ SERVICE_TTL_CURSOR: "2h", SERVICE_CONSOLE: "off", SERVICE_CONSOLE_IDLE: "5m", SERVICE_INSTANCE_KEY_PREVIOUS: key, SERVICE_MASTER_KEY_PREVIOUS: key });
+    expect(config).toMatchObject({ ttl: { cursorMs: 7_200_000 }, console: { on: false, idleMs: 300_000 } });
+    expect(config.previousInstanceKey).toHaveLength(32);
+    expect(config.previousMasterKey).toHaveLength(32);
+    expect(problems({ SERVICE_CONSOLE_IDLE: "4m" })).toHaveLength(1);
   });
 
   test("durations", () => {

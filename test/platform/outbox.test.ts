@@ -25,7 +25,7 @@ const later = (ms: number) => new Date(clock.now() + ms);
 
 test("rows are claimed once, by several dispatchers at once", async () => {
   await emit(...Array.from({ length: 100 }, (_, n) => ({ payload: { n } })));
-  const claimed = await Promise.all(Array.from({ length: 8 }, () => outbox.claimDue(30, 60_000, [topic])));
+  const claimed = await Promise.all(Array.from({ length: 8 }, () => outbox.claimDue(30, 60_000, topic)));
   expect(claimed.flat().map((row) => row.payload["n"]).toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 100 }, (_, n) => n));
   await outbox.complete(claimed.flat().map((row) => row.id));
   expect(await outbox.counts()).toEqual([]);
@@ -33,35 +33,35 @@ test("rows are claimed once, by several dispatchers at once", async () => {
 
 test("only asked topics, oldest first, when due", async () => {
   await emit({ payload: { n: 2 }, availableAt: later(-500) }, { payload: { n: 1 }, availableAt: later(-1_000) }, { availableAt: later(5_000) }, { topic: "other" });
-  expect((await outbox.claimDue(1, 60_000, [topic])).map((row) => row.payload)).toEqual([{ n: 1 }]);
-  expect((await outbox.claimDue(9, 60_000, [topic])).map((row) => row.payload)).toEqual([{ n: 2 }]);
-  expect(await outbox.claimDue(9, 60_000, [topic])).toEqual([]);
+  expect((await outbox.claimDue(1, 60_000, topic)).map((row) => row.payload)).toEqual([{ n: 1 }]);
+  expect((await outbox.claimDue(9, 60_000, topic)).map((row) => row.payload)).toEqual([{ n: 2 }]);
+  expect(await outbox.claimDue(9, 60_000, topic)).toEqual([]);
   clock.advance(5_000);
-  expect(await outbox.claimDue(9, 60_000, [topic])).toHaveLength(1);
+  expect(await outbox.claimDue(9, 60_000, topic)).toHaveLength(1);
 });
 
 test("a claimed row comes back when its dispatcher dies, unless the lease is extended", async () => {
   await emit({}, {});
-  const [first, second] = await outbox.claimDue(2, 60_000, [topic]);
+  const [first, second] = await outbox.claimDue(2, 60_000, topic);
   clock.advance(59_000);
   await outbox.extend([second!.id], 60_000);
   clock.advance(2_000);
-  const again = await outbox.claimDue(2, 60_000, [topic]);
+  const again = await outbox.claimDue(2, 60_000, topic);
   expect(again).toEqual([{ ...first!, attempts: 2 }]);
 });
 
 test("failing rows are tried again until they expire", async () => {
   await emit({ expiresAt: later(10_000) });
-  const [row] = await outbox.claimDue(1, 60_000, [topic]);
+  const [row] = await outbox.claimDue(1, 60_000, topic);
   expect(row).toMatchObject({ topic, attempts: 1, createdAt: new Date(clock.now()), expiresAt: later(10_000) });
-  expect(await outbox.fail([row!.id], "no luck", later(1_000))).toBe(0);
+  expect(await outbox.fail([row!.id], "no luck", 1_000)).toBe(0);
   expect(await outbox.counts()).toEqual([{ topic, rows: 1, failing: 1 }]);
   expect(await outbox.nextDue()).toEqual(later(1_000));
   clock.advance(1_500);
   expect(await outbox.oldestAge()).toBe(500);
-  const [again] = await outbox.claimDue(1, 60_000, [topic]);
+  const [again] = await outbox.claimDue(1, 60_000, topic);
   expect(again!.attempts).toBe(2);
-  expect(await outbox.fail([again!.id], "no luck", later(60_000))).toBe(1);
+  expect(await outbox.fail([again!.id], "no luck", 60_000)).toBe(1);
   expect(await outbox.counts()).toEqual([]);
   expect([await outbox.oldestAge(), await outbox.nextDue()]).toEqual([0, null]);
 });
@@ -71,5 +71,5 @@ test("what nobody took in time is dropped and told", async () => {
   clock.advance(10_001);
   const dropped = await outbox.dropExpired();
   expect(dropped).toMatchObject([{ topic, attempts: 0, lastError: null }]);
-  expect(await outbox.claimDue(9, 60_000, [topic])).toHaveLength(1);
+  expect(await outbox.claimDue(9, 60_000, topic)).toHaveLength(1);
 });

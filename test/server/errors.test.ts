@@ -109,7 +109,7 @@ describe.each(protocols)("%s", (protocol) => {
     const began = Date.now();
     const error = await failure(server.client(protocol).fail!({ how: "slow" }, { timeoutMs: 100 }));
     expect(error.code).toBe(Code.DeadlineExceeded);
-    expect(Date.now() - began).toBeLessThan(1_000);
+    expect(Date.now() - began).toBeLessThan(10_000);
   });
 
   test("an error in the middle of a stream", async () => {

@@ -47,10 +47,24 @@ describe("the order of refusals over REST", () => {
     ["idempotency key before the body", "/api/things", { token: "admin", ...broken, headers: { ...broken.headers, "idempotency-key": "a b" } }, "400 bad_request"],
     ["without_org", "/api/me", { token: "orgless" }, "200"],
     ["app administrators", `/api/apps/${app}`, { token: "admin" }, "200"],
+    ["an app of one's own organization", `/api/apps/${app}`, { token: "plain" }, "403 forbidden"],
     ["other apps do not exist", `/api/apps/${thing}`, { token: "admin" }, "404 app_not_found"],
     ["scope of app routes", `/api/apps/${app}`, { token: "reader" }, "403 forbidden"],
   ])("%s", async (_name, path, init, expected) => {
     expect(await refusal(path, init)).toBe(expected);
+  });
+
+  test("the general rate limit after the credential and before the path, on every protocol", async () => {
+    const limited = await start({ rateLimits: true });
+    const path = "/atrium.echo.v1.EchoService/Org";
+    const asked = async (token: string, where: string) => (await limited.fetch(orgPath(where), { token, ...broken })).status;
+    for (let at = 0; at < 600; at++) await limited.fetch("/api/me", { token: "admin" });
+    expect([await asked("admin", "nonsense"), await asked("admin", otherOrg), await asked("admin", org)]).toEqual([429, 429, 429]);
+    expect((await limited.fetch(path, { token: "admin", ...broken })).status).toBe(429);
+    expect((await limited.fetch("/api/none", { token: "admin" })).status).toBe(404);
+    expect((await limited.fetch("/api/me", { method: "DELETE", token: "admin" })).status).toBe(405);
+    expect(await asked("forged", "nonsense")).toBe(401);
+    await limited.close();
   });
 
   test("SCIM: token of the organization in the path, errors of RFC 7644", async () => {
@@ -92,6 +106,22 @@ test("a message that cannot be read does not hide that the caller may not call",
     server.fetch("/atrium.echo.v1.EchoService/Create", { method: "POST", token, body: "{", headers: { "content-type": "application/json" } });
   expect((await send("plain")).status).toBe(403);
   expect((await send("admin")).status).toBe(400);
+});
+
+test("a procedure is refused in the same order: method, caller, content type", async () => {
+  const send = async (procedure: string, init: Parameters<Running["fetch"]>[1]): Promise<string> => {
+    const answer = await server.fetch(`/atrium.echo.v1.EchoService/${procedure}`, init);
+    const { code, details } = (await answer.json()) as { code: string; details: { debug: { reason: string } }[] };
+    return `${answer.status} ${code} ${details[0]?.debug.reason}`;
+  };
+  const text = { method: "POST", body: "x", headers: { "content-type": "text/plain" } };
+  expect(await send("Create", { method: "PUT" })).toBe("405 invalid_argument METHOD_NOT_ALLOWED");
+  expect(await send("Create", text)).toBe("401 unauthenticated UNAUTHORIZED");
+  expect(await send("Create", { ...text, token: "plain" })).toBe("403 permission_denied FORBIDDEN");
+  expect(await send("Create", { ...text, token: "admin" })).toBe("415 invalid_argument UNSUPPORTED_MEDIA_TYPE");
+  expect(await send("Me", { token: "admin" })).toBe("415 invalid_argument UNSUPPORTED_MEDIA_TYPE");
+  const refused = await server.fetch("/atrium.echo.v1.EchoService/Create", { method: "PUT" });
+  expect([refused.headers.get("allow"), refused.headers.get("content-type")]).toEqual(["POST, OPTIONS", "application/json"]);
 });
 
 test("an rpc without access stops the start, by name", async () => {

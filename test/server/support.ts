@@ -22,6 +22,7 @@ const base: Caller = {
   principal: { type: "user", id: "u1" }, userUuid: "u1", email: "u@x.test", orgUuid: org, orgName: "Acme", sessionId: "s1", roles: [],
   isOwner: false, isAdmin: true, isPlatformAdmin: false, isSuperuser: false, isOperator: false, canWriteVault: false, entitlements: [],
   appAdmin: [], sandbox: false, scopes: null, elevated: false, claims: null, expiresAt: null,
+  judge: () => Promise.resolve(),
 };
 
 /** Callers by their token. */
@@ -63,6 +64,8 @@ const failures: Record<string, () => Error> = {
 
 const implementation = {
   hello: (request: Names) => ({ greetingText: `hello ${request.name}` }),
+  /** An answer of so many bytes. */
+  large: (request: Names) => ({ greetingText: "x".repeat(request.to) }),
   me,
   create: (request: Names) => ({ number: ++created, name: request.name }),
   org: me,
@@ -82,6 +85,11 @@ const implementation = {
     if (failure !== undefined) throw failure;
     await Promise.resolve();
   },
+  /** Has one thing to say and then waits for its client to go. */
+  async *watch(_request: Names, context: HandlerContext) {
+    yield { number: 1 };
+    await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
+  },
 };
 
 /** Keeps answers in memory, as the real store does in the database. */
@@ -97,7 +105,7 @@ export function memoryStore(): Pick<IdempotencyStore, "begin"> {
       const record: { print: string; answer: Buffer | undefined } = { print: fingerprint.toString("hex"), answer: undefined };
       kept.set(key, record);
       const claim = {
-        effect: { commit: () => Promise.resolve() },
+        effect: { hold: () => false },
         async finish(answer: Buffer) {
           record.answer = answer;
         },
@@ -127,7 +135,7 @@ export interface Running {
   port: number;
   url: string;
   metrics: ReturnType<typeof createMetrics>;
-  close: () => Promise<void>;
+  close: (graceMs?: number) => Promise<void>;
   fetch: (path: string, init?: RequestInit & { token?: string; json?: unknown }) => Promise<Response>;
   client: (protocol: "connect" | "connect-json" | "grpc" | "grpc-web", service?: DescService) => AnyClient;
 }
@@ -144,9 +152,10 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
     services: [registration(EchoService, implementation as never)],
     authenticators: {
       bearer: async (token) => callerOf(token),
+      holds: async (token) => void callerOf(token),
       scim: async (token) => callerOf(token),
-      appAdmin: async (_caller, id) => id === app,
-      anyAppAdmin: async () => false,
+      appAdmin: async (caller, id) => (id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own"),
+      anyAppAdmin: () => false,
     },
     idempotency: memoryStore(),
     limiter: countingLimiter(),
@@ -155,6 +164,7 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
     reflection: true,
     ready: () => true,
     addressOf: (request) => request.socket.remoteAddress ?? "",
+    isTrusted: () => false,
     metrics,
     log: silentLog,
     ...options,
@@ -166,7 +176,7 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
     port,
     url,
     metrics,
-    close: () => server.close(1_000),
+    close: (graceMs = 1_000) => server.close(graceMs),
     fetch: (path, { token, json, ...init } = {}) =>
       fetch(url + path, {
         ...init,

@@ -15,8 +15,8 @@ let server: Running;
 beforeAll(async () => void (server = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } })));
 afterAll(() => server.close());
 
-function open(port = server.port): Socket {
-  const socket = connect(port, "127.0.0.1");
+function open(port = server.port, localAddress = "127.0.0.1"): Socket {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
   socket.on("error", () => undefined);
   return socket;
 }
@@ -83,12 +83,12 @@ describe("HTTP/1.1", () => {
   });
 
   test("a body has its own time, whatever was left of that for the headers", async () => {
-    const other = await start({ limits: { headersMs: 5_000, bodyMs: 200 } });
+    const other = await start({ limits: { headersMs: 600_000, bodyMs: 200 } });
     const socket = open(other.port);
     const began = Date.now();
     socket.write('POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em');
     expect(await untilClosed(socket)).toContain("HTTP/1.1 408 ");
-    expect(Date.now() - began).toBeLessThan(2_000);
+    expect(Date.now() - began).toBeLessThan(60_000);
     await other.close();
   });
 
@@ -137,8 +137,8 @@ describe("HTTP/1.1", () => {
     await alive();
   });
 
-  test("1,000 idle connections", async () => {
-    const sockets = Array.from({ length: 1_000 }, () => open());
+  test("1,000 idle connections, which are as many as one address may have", async () => {
+    const sockets = Array.from({ length: 1_000 }, () => open(server.port, "127.0.0.2"));
     await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
     await alive();
     for (const socket of sockets) socket.destroy();
@@ -161,17 +161,29 @@ describe("HTTP/2", () => {
     await alive();
   });
 
-  test("a body that does not arrive", async () => {
-    await session(
-      (h2) =>
-        new Promise((resolve) => {
-          const stream = h2.request({ ":path": "/api/login", ":method": "POST", "content-type": "application/json" });
-          stream.on("error", () => undefined);
-          stream.on("close", () => resolve());
-          stream.write("{");
-        }),
-    );
-    await alive();
+  test.each([
+    ["REST", "/api/login", "application/json", "{"],
+    ["Connect", "/atrium.echo.v1.EchoService/Login", "application/json", "{"],
+    ["gRPC", "/atrium.echo.v1.EchoService/Login", "application/grpc", "\0\0"],
+    ["gRPC-Web", "/atrium.echo.v1.EchoService/Login", "application/grpc-web+proto", "\0\0"],
+    ["a stream of Connect", "/atrium.echo.v1.EchoService/Count", "application/connect+proto", "\0\0"],
+  ])("a late body of %s costs its stream, trickling or not, and no other", async (_name, path, type, begun) => {
+    // Patient with idle connections, so that only the limit of bodies can end the streams.
+    const patient = await start({ limits: { bodyMs: 400, idleMs: 600_000 } });
+    const h2 = connectH2(patient.url).on("error", () => undefined);
+    const watch = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).on("error", () => undefined);
+    const codes = await Promise.all([false, true].map((trickles) => new Promise((resolve) => {
+      const stream = h2.request({ ":path": path, ":method": "POST", "content-type": type, te: "trailers" });
+      stream.on("error", () => undefined).on("close", () => resolve(stream.rstCode));
+      stream.write(begun);
+      if (!trickles) return;
+      const more = setInterval(() => stream.write("\0"), 50);
+      stream.on("close", () => clearInterval(more));
+    })));
+    expect(codes).toEqual([8, 8]);
+    expect([watch.closed, await h2Status(h2, {})]).toEqual([false, 200]);
+    h2.destroy();
+    await patient.close();
   });
 
   test("broken frames and floods of resets close the connection", async () => {
@@ -225,9 +237,10 @@ describe("shutdown", () => {
     const idle = open(other.port);
     const began = Date.now();
     const closed = other.close();
-    await expect(fetch(`${other.url}/api/hello`)).rejects.toThrow();
+    expect((await fetch(`${other.url}/api/hello`)).status).toBe(503);
     await closed;
-    expect(Date.now() - began).toBeLessThan(1_400);
+    await expect(fetch(`${other.url}/api/hello`)).rejects.toThrow();
+    expect(Date.now() - began).toBeLessThan(30_000);
     expect(await Promise.allSettled(slow)).toHaveLength(2);
     idle.destroy();
   });
@@ -235,7 +248,7 @@ describe("shutdown", () => {
   test("calls that end in time are answered", async () => {
     const other = await start();
     const call = other.fetch("/api/fail/slow", { headers: { "connect-timeout-ms": "500" } });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 300));
     await other.close();
     expect((await call).status).toBe(504);
   });

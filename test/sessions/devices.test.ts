@@ -178,7 +178,7 @@ describe("switching", () => {
     const { body: switched } = await switchTo(added.id as string);
     await app.call("POST", "/api/auth/logout", { token: proof.token });
     expect(outcome(await switchTo(added.id as string))).toBe("401 unauthorized");
-    expect(await works(app, switched.access_token)).toBe(true);
+    expect(await works(app, switched.access_token)).toBe(false);
     expect((await app.call("GET", "/api/auth/me", { token: anns.token })).status).toBe(200);
   });
 

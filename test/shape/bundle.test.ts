@@ -23,5 +23,5 @@ it("the workflows bundle, and the bundle is kept ahead of the first worker", asy
   });
   expect(problems).toEqual([]);
   expect(code).toContain("driveInstall");
-  expect(await readFile(await workflowBundle(), "utf8")).toContain("driveInstall");
-}, 60_000);
+  expect(await readFile((await workflowBundle() as { codePath: string }).codePath, "utf8")).toContain("driveInstall");
+});

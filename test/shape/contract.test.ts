@@ -17,5 +17,5 @@ describe("the contract", () => {
     const [wanted, present] = [await generate(), readTree(join(root, "gen"))];
     const differing = [...new Set([...wanted.keys(), ...present.keys()])].filter((path) => wanted.get(path) !== present.get(path));
     expect(differing).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -32,6 +32,18 @@ describe("key sets", () => {
     await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 
+  it("keep a key for what it signed beyond its overlap, and forget that afterwards", async () => {
+    const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
+    const uses = () => identity.sql("select * from signing_key_uses");
+    const until = new Date(identity.clock.now() + 2 * 86_400_000);
+    for (const _ of [1, 2, 3]) await identity.database.transaction((tx) => identity.keys.signing.active(tx, orgUuid, until));
+    expect(await uses()).toHaveLength(1);
+    expect(await identity.keys.tidy()).toBe(0);
+    identity.clock.advance(3 * 86_400_000);
+    expect(await identity.keys.tidy()).toBe(1);
+    expect(await uses()).toEqual([]);
+  });
+
   it("lose a key when its overlap ends, and their ETag changes", async () => {
     const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
     const before = await identity.keys.jwks.ofOrganization(orgUuid ?? "");

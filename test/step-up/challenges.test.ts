@@ -52,7 +52,7 @@ describe("a challenge", () => {
     expect(mail?.to).toBe(email);
     const token = /[?&]token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
     expect(await ending(identity.signin.magicLink.verify(token, info))).toBe("401 unauthorized");
-    expect(await ending(identity.signin.signUp.confirmEmail(token))).toBe("401 unauthorized");
+    expect(await ending(identity.signin.signUp.confirmEmail(token, info))).toBe("401 unauthorized");
     const { devToken } = await identity.signin.magicLink.send({ email });
     expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, token: devToken }, info))).toBe("400 invalid_code");
     expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, code: token }, info))).toBe("ok");
@@ -62,12 +62,12 @@ describe("a challenge", () => {
 
   it("takes a recovery code in place of a code of the authenticator", async () => {
     const person = await enrolled(identity);
-    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller);
+    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     identity.clock.advance(900_001);
     const { challengeId } = await stepUp().challenge(person.caller, "totp", info);
     expect(await ending(stepUp().verify(person.caller, { challengeId, code }, info))).toBe("400 invalid_code");
     expect(await ending(stepUp().verify(person.caller, { challengeId, code, recovery: true }, info))).toBe("ok");
-    expect(await ending(identity.mfa.recoveryCodes.regenerate(person.caller))).toBe("ok");
+    expect(await ending(identity.mfa.recoveryCodes.regenerate(person.caller, info))).toBe("ok");
   });
 
   it("wants the input of its method", async () => {

@@ -105,7 +105,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
       return answer.body.access_token as string;
     },
     async mailTo(email) {
-      for (let attempt = 0; attempt < 200; attempt++) {
+      for (let attempt = 0; attempt < 4_800; attempt++) {
         const { body } = await call("GET", "/dev/mailbox.json");
         const mail = (body as { to: string; subject: string; text: string; html: string }[]).find(({ to }) => to === email);
         if (mail !== undefined) return mail;

@@ -31,7 +31,7 @@ export async function testDatabase(options: { empty?: boolean } = {}): Promise<T
 /** A fresh database, opened as the service opens it; close the result, and the database is gone too. */
 export async function openTestDatabase(options: Partial<DatabaseOptions> = {}): Promise<OpenDatabase & { url: string }> {
   const { url, close } = await testDatabase();
-  const database = await openDatabase({ url, entities: [], migrations, clock: testClock(), log: silentLog, ...options });
+  const database = await openDatabase({ url, entities: [], migrations, clock: testClock(), log: silentLog, guarded: true, ...options });
   return {
     ...database,
     url,

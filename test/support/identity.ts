@@ -1,11 +1,12 @@
-import { createAccess } from "../../src/domains/access/index.ts";
+import { createAccess, createAdministration } from "../../src/domains/access/index.ts";
 import { createAudit } from "../../src/domains/audit/index.ts";
+import { createCredentials } from "../../src/domains/credentials/index.ts";
 import { createKeys } from "../../src/domains/keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
 import type { Continuation, SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
-import { createSignin } from "../../src/domains/signin/index.ts";
+import { createSignin, JOIN_BY_MAIL } from "../../src/domains/signin/index.ts";
 import { createUsers, Person } from "../../src/domains/users/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
@@ -66,7 +67,7 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
   const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce: () => Promise.resolve() };
   const apps = { installed: [] as string[], granted: [] as string[], published: [] as string[], voided: new Set<string>() };
   const orgs = createOrgs(shared);
-  const users = createUsers(shared);
+  const users = createUsers({ ...shared, post: createPost(sealer), record: (tx, event) => audit.record(tx, event), config: { baseUrl, mailOff: false } });
   const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
   const access = createAccess({
     database,
@@ -80,13 +81,16 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
   });
   const keys = createKeys({ ...shared, orgs, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
-  const sessions = createSessions({ ...shared, audit, access, keys, voidedApps: async (ids) => new Set(ids.filter((id) => apps.voided.has(id))), config: { baseUrl, ttls } });
+  const sessions = createSessions({ ...shared, audit, access, keys, administeredApps: async ({ claimed }) => claimed.filter((id) => !apps.voided.has(id)), config: { baseUrl, ttls } });
   const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000, otpMs: 600_000, passwordResetMs: 1_800_000, invitationMs: 7 * 86_400_000 };
-  const post = createPost(sealer);
   const continuations: Record<string, Continuation> = {};
   const mfaConfig = { baseUrl, elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpMs: 300_000, magicLinkMs: 900_000, stepUpLockMs: 300_000 };
-  const mfa = createMfa({ ...shared, hasher, post, audit, users, access, sessions, continuations, config: mfaConfig });
-  const signin = createSignin({ ...shared, hasher, post, audit, orgs, users, access, keys, sessions, mfa, config });
+  const administration = createAdministration({ ...shared, audit, orgs, users, access, ending: sessions.ending, whenEnded: [], whenDeleted: [] });
+  const mfa = createMfa({ ...shared, members: administration.members, hasher, audit, users, access, sessions, continuations, config: mfaConfig });
+  const credentials = createCredentials({ ...shared, audit, access, environment: "dev" });
+  const endWebhooks = () => Promise.resolve();
+  const signin = createSignin({ ...shared, hasher, audit, orgs, users, access, keys, sessions, mfa, credentials, administration, endWebhooks, limiter: undefined, config });
+  continuations[JOIN_BY_MAIL] = signin.completeJoining;
   return {
     apps, orgs, users, audit, access, keys, sessions, mfa, continuations, signin,
     /** The caller behind a token. */

@@ -98,7 +98,7 @@ export async function openMarket(app: TestApp): Promise<Market> {
     read,
     async until(installId, status) {
       let seen: InstallBody | undefined;
-      for (const end = Date.now() + 15_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
         seen = await read(installId);
         if (seen.status === status) return seen;
       }

@@ -18,12 +18,16 @@ export interface ProgramRun {
 
 const root = join(import.meta.dirname, "../..");
 
-/** Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs takes. */
-export function runProgram(script: string, args: string[] = [], env: Record<string, string> = {}): ProgramRun {
+/**
+ * Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs takes;
+ * under another account where one is given (root only).
+ */
+export function runProgram(script: string, args: string[] = [], env: Record<string, string> = {}, uid?: number): ProgramRun {
   const child = spawn(script.endsWith(".sh") ? "sh" : process.execPath, [join(root, script), ...args], {
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "", HOME: homedir(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part: string) => { text += part; });

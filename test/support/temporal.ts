@@ -8,7 +8,7 @@ export interface TestNamespace {
   namespace: string;
 }
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 
 /** The server of this test run with a fresh namespace, so that no other file's worker takes this one's work. */
 export async function temporalServer(): Promise<TestNamespace> {

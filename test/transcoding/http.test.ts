@@ -97,7 +97,7 @@ describe("media types", () => {
     ["text/plain", 415],
     ["application/x-www-form-urlencoded", 415],
     ["json", 415],
-    [undefined, 200],
+    [undefined, 415],
   ])("Content-Type %j", async (type, status) => {
     const reply = await app.call("POST", "/v1/echo", { body: Buffer.from("{}"), headers: type === undefined ? {} : { "content-type": type } });
     expect(reply.status).toBe(status);
@@ -120,8 +120,8 @@ describe("size and codings", () => {
   });
 
   test("413 comes by Content-Length before a byte is read, and the connection closes", async () => {
-    const answer = await raw("POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/);
+    const answer = await raw("POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
   });
 
   test("413 comes while reading what has no length", async () => {

@@ -22,7 +22,7 @@ const register = async (url: string, events: string[] = ["*"]) => {
 };
 const deliveries = async (webhookId: string) => (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
 const settled = async (webhookId: string) => {
-  for (let attempt = 0; attempt < 400; attempt++) {
+  for (let attempt = 0; attempt < 4_800; attempt++) {
     const rows = await deliveries(webhookId);
     if (rows.length > 0 && rows.every((row: { status: string }) => row.status !== "pending")) return rows;
     await new Promise((resolve) => setTimeout(resolve, 25));
@@ -129,6 +129,15 @@ describe("registration", () => {
       expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, ...more } }), JSON.stringify(more)).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "app_id" }] } });
     }
     expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, scope: "app", app_id: "5b2b6b52-0000-4000-8000-000000000000" } })).toMatchObject({ status: 404, body: { code: "app_not_found" } });
+  });
+
+  test("refuses a PATCH with an empty list of events, and leaves events that are not given", async () => {
+    const { webhook_id: webhookId } = await register("https://example.com/patched", ["user.created"]);
+    const patch = (body: unknown) => app.call("PATCH", `/api/v2/webhooks/${webhookId}`, { token, body });
+    expect(await patch({ events: [] })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "events" }] } });
+    expect(await patch({ url: "https://example.com/moved" })).toMatchObject({ status: 200, body: { url: "https://example.com/moved", events: ["user.created"] } });
+    expect(await patch({ events: ["*"] })).toMatchObject({ status: 200, body: { events: ["*"] } });
+    expect(await patch({ url: "http://169.254.169.254/" })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "url" }] } });
   });
 
   test("never shows the secret again, and is gone after DELETE", async () => {

@@ -51,7 +51,7 @@ async function heard(receiver = ours, by = owner): Promise<Record<string, Record
   const { data } = await call("GET", "/api/v2/webhooks", undefined, by.token);
   await call("POST", `/api/v2/webhooks/${data[0].webhook_id}/test`, undefined, by.token);
   await receiver.waitFor(1, ({ event }) => event.type === "webhook.test");
-  for (let attempt = 0; attempt < 400; attempt++) {
+  for (let attempt = 0; attempt < 4_800; attempt++) {
     if ((await call("GET", `/api/v2/webhooks/${data[0].webhook_id}/deliveries?status=pending`, undefined, by.token)).total === 0) break;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
@@ -162,17 +162,14 @@ describe("second factors", () => {
 });
 
 describe("another organization", () => {
-  it("heard nothing of all that, and hears of its own end", async () => {
+  it("heard nothing of all that, and hears of its own end and of nothing else", async () => {
     expect(await heard(theirs, other)).toEqual({});
     theirs.got.length = 0;
     await call("DELETE", `/api/organizations/${other.org}`, undefined, await elevated(app, other.token));
-    await theirs.waitFor(2);
-    const told = theirs.got.map(({ event }) => [event.type, event.org_uuid, event.data]);
-    expect(told).toHaveLength(2);
-    expect(told).toEqual(expect.arrayContaining([
-      ["organization.deleted", other.org, { org_uuid: other.org, name: other.orgName }],
-      ["session.revoked", other.org, { revoked: 1, session_ids: [expect.any(String)], reason: "organization_deleted" }],
-    ]));
+    await theirs.waitFor(1);
+    // What is sent to us after that would have been overtaken by nothing that was sent to them before it.
     expect(await heard()).toEqual({});
+    const told = theirs.got.map(({ event }) => [event.type, event.org_uuid, event.data]);
+    expect(told).toEqual([["organization.deleted", other.org, { org_uuid: other.org, name: other.orgName }]]);
   });
 });

@@ -28,7 +28,7 @@ const rows = (webhookId: string) => runSql<{ type: string; status: string; tries
   app.databaseUrl, `select e.type, d.status, d.tries, d.next_attempt_at from webhook_deliveries d join webhook_events e using (event_id) where d.webhook_id = '${webhookId}' order by d.created_at`,
 );
 async function until(check: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 15_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 25))) if (await check()) return;
+  for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 25))) if (await check()) return;
   throw new Error("it never came to that");
 }
 

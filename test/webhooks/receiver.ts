@@ -41,7 +41,7 @@ export async function startReceiver(answer: (post: Received, nth: number) => num
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     got,
     async waitFor(count, match = () => true) {
-      for (let attempt = 0; attempt < 600; attempt++) {
+      for (let attempt = 0; attempt < 4_800; attempt++) {
         const found = got.filter(match);
         if (found.length >= count) return found;
         await new Promise((resolve) => setTimeout(resolve, 25));

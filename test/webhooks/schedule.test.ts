@@ -38,7 +38,7 @@ async function listener(reply: Reply, events = ["api_key.created"]) {
     patch: (body: unknown) => app.call("PATCH", path, { token, body }),
     test: async () => (await app.call("POST", `${path}/test`, { token })).body.delivery_id as string,
     attempted: async (deliveryId: string, times = 1): Promise<Row> => {
-      await expect.poll(async () => (await rows()).find((row) => row.delivery_id === deliveryId)?.attempts.length, { timeout: 15_000 }).toBe(times);
+      await expect.poll(async () => (await rows()).find((row) => row.delivery_id === deliveryId)?.attempts.length).toBe(times);
       return (await rows()).find((row) => row.delivery_id === deliveryId) as Row;
     },
   };
@@ -88,7 +88,7 @@ describe("a failed attempt", () => {
     await hook.test();
     const posts = await moved.waitFor(4);
     expect(posts.map(({ event }) => event.type as string).sort()).toEqual(["api_key.created", "api_key.created", "webhook.test", "webhook.test"]);
-    await expect.poll(async () => (await hook.rows()).map(({ status }) => status), { timeout: 15_000 }).toEqual(Array(4).fill("delivered"));
+    await expect.poll(async () => (await hook.rows()).map(({ status }) => status)).toEqual(Array(4).fill("delivered"));
     expect(hook.receiver.got).toHaveLength(1);
   });
 });

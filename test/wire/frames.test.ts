@@ -97,7 +97,7 @@ describe("bytes that are no HTTP", () => {
 describe("1,000 idle connections", () => {
   it("hold nobody up", async () => {
     const { port } = new URL(app.url);
-    const sockets = Array.from({ length: 1_000 }, () => connect(Number(port), "127.0.0.1").on("error", () => undefined));
+    const sockets = Array.from({ length: 1_000 }, () => connect({ port: Number(port), host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined));
     await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve).once("close", resolve))));
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
     for (const socket of sockets) socket.destroy();

@@ -26,7 +26,7 @@ function send(method: string, path: string, headers: Record<string, string> = {}
 
 describe("a path that no route has", () => {
   it.each([
-    "/", "/api", "/nope", "/api/auth/me/", "//api/auth/me", "/api//auth/me", "/API/auth/me", "/api/auth/ME", "/api/auth/me/x", "/api/auth/../auth/me", "/api/./auth/me", "/api%2Fauth/me", "/api/auth%2Fme",
+    "/api", "/nope", "/api/auth/me/", "//api/auth/me", "/api//auth/me", "/API/auth/me", "/api/auth/ME", "/api/auth/me/x", "/api/auth/../auth/me", "/api/./auth/me", "/api%2Fauth/me", "/api/auth%2Fme",
     "/api/auth/me%20", "/api/auth/me;x=1", "/api/auth/m%65/", "/atrium.access.v1.AccessService/Nope", "/atrium.access.v1.AccessService/", "/atrium.access.v1.accessservice/GetMe", "/atrium.nope.v1.X/Y", "/grpc.x.Y/Z", "/.env", "/api/auth/me\\", "/*",
   ])("%s is 404 `no such route`, without redirect", async (path) => {
     const { status, body, headers } = await send("GET", path);

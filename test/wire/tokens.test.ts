@@ -4,6 +4,7 @@ import type { JWK, JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { elevate } from "../support/elevate.ts";
 import { signUp } from "../support/market.ts";
 
 let app: TestApp;
@@ -49,6 +50,11 @@ const forgeries: [string, () => Promise<string> | string][] = [
   ["with an unknown kid", () => signed({}, { kid: "nope" })],
   ["with a kid that is a path", () => signed({}, { kid: "../../../dev/null" })],
   ["with a kid that is SQL", () => signed({}, { kid: "' or 1=1 --" })],
+  ["with a NUL in the kid", () => signed({}, { kid: "\0" })],
+  ["with our kid and a NUL", () => signed({}, { kid: `${kid}\0` })],
+  ["with half a surrogate pair in the kid", () => signed({}, { kid: "\ud800" })],
+  ["with a kid of 4,000 characters", () => signed({}, { kid: "k".repeat(4_000) })],
+  ["with a NUL in every claim", () => signed({ org: "\0", sub: "\0", jti: "\0", sid: "\0" })],
   ["without a kid", () => signed({}, { kid: undefined })],
   ["with claims that were changed", () => `${parts()[0]}.${encode({ ...claims, platform_admin: true, org: randomUUID() })}.${parts()[2]}`],
   ["with a header that was changed", () => `${encode({ alg: "EdDSA", typ: "JWT", kid })}.${parts()[1]}.${parts()[2]}`],
@@ -66,6 +72,12 @@ const forgeries: [string, () => Promise<string> | string][] = [
 ];
 
 describe("a token", () => {
+  it("names the client it was issued to (RFC 9068), from every door", async () => {
+    const elevated = await elevate(app, token);
+    const { token: founded } = await signUp(app);
+    for (const one of [token, elevated, founded]) expect(decodeJwt(one)).toMatchObject({ client_id: "atrium" });
+  });
+
   it("that is ours opens the door", async () => {
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
   });

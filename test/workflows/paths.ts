@@ -36,7 +36,7 @@ async function installed({ market }: Ground, answer: Answering, end: "active" | 
 }
 
 const seen = async ({ market }: Ground, installId: string, event: string): Promise<void> => {
-  for (const end = Date.now() + 15_000; Date.now() < end; await sleep(20)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await sleep(20)) {
     if ((await market.read(installId)).timeline.some((line) => line.event === event)) return;
   }
   throw new Error(`${event} was never seen`);
@@ -45,7 +45,7 @@ const giveBack = ({ app, market }: Ground, installId: string) => app.call("DELET
 
 /** Waits until every delivery of a webhook is settled. */
 async function delivered({ app, market }: Ground, webhookId: string): Promise<void> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await sleep(50)) {
     const { data } = (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token: market.buyer })).body as { data: { status: string }[] };
     if (data.length > 0 && data.every(({ status }) => status !== "pending")) return;
   }
@@ -53,15 +53,27 @@ async function delivered({ app, market }: Ground, webhookId: string): Promise<vo
 }
 
 /** A webhook whose receiver answers like this gets `events` test events. */
-async function notified(ground: Ground, answer: (post: Received, nth: number) => number, events = 1): Promise<string> {
+async function notified(
+  ground: Ground, answer: (post: Received, nth: number) => number, events = 1,
+  { headers = {}, meanwhile = () => Promise.resolve() }: { headers?: Record<string, string>; meanwhile?: (workflowId: string) => Promise<void> } = {},
+): Promise<string> {
   const { app, market } = ground;
-  const receiver = await startReceiver(answer);
+  const receiver = await startReceiver(answer, () => headers);
   const { body } = await app.call("POST", "/api/v2/webhooks", { token: market.buyer, body: { url: receiver.url, events: ["user.created"] } });
   const webhookId = body.webhook_id as string;
   await Promise.all(Array.from({ length: events }, () => app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token: market.buyer })));
+  await meanwhile(`webhook-retries/${webhookId}`);
   await delivered(ground, webhookId);
   await receiver.close();
   return `webhook-retries/${webhookId}`;
+}
+
+/** Signals a workflow, once it is there, more often than a short history bears. */
+async function signalled({ signal }: Ground, workflowId: string, name: string): Promise<void> {
+  for (let sent = 0, end = Date.now() + 120_000; sent < 10; await sleep(100)) {
+    sent += await signal(workflowId, name).then(() => 1, () => 0);
+    if (Date.now() > end) throw new Error(`${workflowId} was never there`);
+  }
 }
 
 /** A key that was replaced by a rotation. */
@@ -100,6 +112,17 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
       await seen(ground, installId, "attempt_failed");
       await ground.signal(`install/${installId}`, "install-changed");
     }),
+  },
+  "install-signalled-often": {
+    setting: "soon-long",
+    walk: (ground) => installed(ground, (_call, nth) => (nth === 1 ? { status: 503, headers: { "retry-after": "3" } } : { status: 200 }), "active", async (installId) => {
+      await seen(ground, installId, "attempt_failed");
+      await signalled(ground, `install/${installId}`, "install-changed");
+    }),
+  },
+  "install-attempted-often": {
+    setting: "soon-long",
+    walk: (ground) => installed(ground, (_call, nth) => ({ status: nth < 8 ? 503 : 200 }), "active"),
   },
   "install-never-answered": { setting: "hasty", walk: (ground) => installed(ground, () => ({ status: 500 }), "deprovisioned") },
   "install-accepted-and-forgotten": { setting: "hasty", walk: (ground) => installed(ground, () => ({ status: 202 }), "deprovisioned") },
@@ -146,6 +169,13 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
   "webhook-retried": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 3 ? 500 : 204)) },
   "webhook-retried-in-batches": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth < 16 ? 500 : 204), 12) },
   "webhook-continued-as-new": { setting: "soon-long", walk: (ground) => notified(ground, (_post, nth) => (nth < 4 ? 500 : 204)) },
+  "webhook-signalled-often": {
+    setting: "soon-long",
+    walk: (ground) => notified(ground, (_post, nth) => (nth === 1 ? 500 : 204), 1, {
+      headers: { "retry-after": "3" },
+      meanwhile: (workflowId) => signalled(ground, workflowId, "deliveries-changed"),
+    }),
+  },
   "webhook-exhausted": { setting: "patient", walk: (ground) => notified(ground, () => 503) },
   "webhook-gone": { setting: "patient", walk: (ground) => notified(ground, (_post, nth) => (nth === 1 ? 500 : 410)) },
   "key-overlap-ended": {
@@ -177,7 +207,7 @@ async function gone(ground: Ground, answer: Answering, more: Parameters<typeof i
 }
 
 async function heard(test: () => boolean): Promise<void> {
-  for (const end = Date.now() + 15_000; !test(); await sleep(20)) if (Date.now() > end) throw new Error("the publisher was never told");
+  for (const end = Date.now() + 120_000; !test(); await sleep(20)) if (Date.now() > end) throw new Error("the publisher was never told");
 }
 
 async function paused(ground: Ground, answer: Answering, told: (offer: Awaited<ReturnType<Market["offer"]>>, kind: string, installId: string) => Promise<void>): Promise<string> {

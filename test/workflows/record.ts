@@ -72,7 +72,7 @@ async function record(chosen: readonly [string, WorkflowPath][], setting: Settin
 }
 
 async function reach(address: string): Promise<Connection> {
-  for (const end = Date.now() + 60_000; ; await sleep(200)) {
+  for (const end = Date.now() + 120_000; ; await sleep(200)) {
     try {
       return await Connection.connect({ address });
     } catch (error) {
@@ -84,7 +84,7 @@ async function reach(address: string): Promise<Connection> {
 /** The histories of every run of a workflow, oldest first, once it has ended. */
 async function historiesOf(client: Client, workflowId: string): Promise<string[]> {
   const runs: { runId: string; start: number }[] = [];
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(200)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await sleep(200)) {
     runs.length = 0;
     let open = 0;
     for await (const { runId, startTime, status } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {

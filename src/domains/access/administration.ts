@@ -27,13 +27,13 @@ export interface AdministrationDeps {
   orgs: Pick<Orgs, "lock" | "change" | "remove" | "planExists">;
   users: { people: Pick<Users["people"], "lock"> };
   access: Pick<Access, "role" | "demandGrantable" | "entitled">;
-  /** The end of sessions, which stand below; in the caller's transaction. */
+  /** The end of sessions and credentials, which stand below; in the caller's transaction. */
   ending: {
     ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void>;
     ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void>;
   };
-  /** What domains below do when a member is removed, in the transaction of that. */
-  whenRemoved: readonly ((tx: Tx, orgUuid: string, userUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
+  /** What domains below do when a member is removed or made inactive, in the transaction of that and before it. */
+  whenEnded: readonly ((tx: Tx, orgUuid: string, userUuid: string, status: "inactive" | "removed", by: EndedBy) => Promise<void>)[];
   /** What domains below do when an organization ends, in the transaction of that. */
   whenDeleted: readonly ((tx: Tx, orgUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
 }

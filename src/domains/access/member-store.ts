@@ -75,6 +75,7 @@ export interface MembershipState {
 
 /** Changes a membership; its version rises, so that older tokens are refused. */
 export async function changeMembership(tx: Tx, orgUuid: string, userUuid: string, { roleId, isOwner, status }: MembershipState, at: Date): Promise<void> {
+  await tx.judge();
   await tx.query(
     `update memberships set role_id = $3, is_owner = $4, status = $5, version = version + 1, updated_at = $6
      where org_uuid = $1 and user_uuid = $2`,

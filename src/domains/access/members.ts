@@ -14,7 +14,7 @@ import type { MemberRow } from "./member-store.ts";
 import { takeTurn } from "./turn.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
-export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenRemoved }: AdministrationDeps) {
+export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenEnded }: AdministrationDeps) {
   /** A member of the caller's organization, in the caller's turn; the person is locked too, so that no session opens beside the change. */
   async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
     const { uuid: orgUuid } = await takeTurn(tx, orgs, caller);
@@ -25,13 +25,16 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
   }
 
   /** Makes a membership what is wished; answers it, undefined once removed. */
-  async function change(tx: Tx, caller: Caller, member: MemberRow, wish: MembershipWish, info: RequestInfo): Promise<MemberRow | undefined> {
+  async function change(tx: Tx, caller: Caller, member: MemberRow, wish: MembershipWish, info: RequestInfo, others?: number): Promise<MemberRow | undefined> {
     const org = callerOrg(caller);
-    const next = nextMembership(caller, member, wish, await store.otherOwners(tx, org, member.user_uuid));
+    const next = nextMembership(caller, member, wish, others ?? (await store.otherOwners(tx, org, member.user_uuid)));
     if (next === undefined) return member;
+    const ended = next.status === member.status || next.status === "active" ? undefined : next.status;
+    const by = { caller, info, reason: `membership_${next.status}` };
+    // Whoever writes for a caller locks first what is written, and last what the caller stands on; so does what ends that.
+    if (ended !== undefined) for (const react of whenEnded) await react(tx, org, member.user_uuid, ended, by);
     await store.changeMembership(tx, org, member.user_uuid, next, dateOf(clock));
-    if (next.status !== member.status) await ending.ofMember(tx, org, member.user_uuid, { caller, info, reason: `membership_${next.status}` });
-    if (next.status === "removed") for (const react of whenRemoved) await react(tx, org, member.user_uuid, caller, info);
+    if (ended !== undefined) await ending.ofMember(tx, org, member.user_uuid, by);
     const after = await store.memberIn(tx, org, member.user_uuid);
     const type = next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
     const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };
@@ -43,6 +46,9 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
   }
 
   return {
+    /** A member, row locked in the caller's turn, for what other domains change of them. Throws 404 `user_not_found`. */
+    hold: locked,
+
     /** A page of members by email; by the address that is given, and by status. */
     async list(caller: Caller, { email, status }: { email?: string | undefined; status?: string | undefined }, page: Page): Promise<{ data: MemberRow[]; total: number }> {
       const org = callerOrg(caller);
@@ -66,7 +72,7 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     },
 
     /**
-     * Changes status and ownership; sessions of a member who is made inactive end at once. Throws 403 `forbidden`,
+     * Changes status and ownership; sessions, API keys and open invitations of a member who is made inactive end at once. Throws 403 `forbidden`,
      * `step_up_required`, 404 `user_not_found`, 409 `last_owner`, `conflict` for an owner who would be inactive.
      */
     async update(caller: Caller, userUuid: string, wish: { status?: "active" | "inactive" | undefined; isOwner?: boolean | undefined }, info: RequestInfo): Promise<MemberRow> {
@@ -77,12 +83,23 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
       }, caller);
     },
 
-    /** Removes a member and ends their sessions at once. Throws 404 `user_not_found`, 403 `forbidden` for owners, 409 `last_owner`. */
+    /** Removes a member and ends their sessions, API keys and open invitations at once. Throws 404 `user_not_found`, 403 `forbidden` for owners, 409 `last_owner`. */
     async remove(caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
       await database.transaction(async (tx) => {
         const member = await locked(tx, caller, userUuid);
         await change(tx, caller, member, { status: "removed" }, info);
       }, caller);
+    },
+
+    /**
+     * Ends the membership of an account that ends, also that of the last owner: who does not exist owns nothing. The
+     * person's row must be locked; `caller` stands for the account.
+     */
+    async end(tx: Tx, caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
+      const orgUuid = callerOrg(caller);
+      if ((await orgs.lock(tx, orgUuid)) === undefined) return;
+      const member = await store.memberIn(tx, orgUuid, userUuid);
+      if (member !== undefined) await change(tx, caller, member, { status: "removed" }, info, Infinity);
     },
   };
 }

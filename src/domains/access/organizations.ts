@@ -1,6 +1,7 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
@@ -22,6 +23,17 @@ export interface OrganizationWish {
 
 /** Changes of organizations, and their end (decisions 2.5, 2.9). */
 export function createOrganizations({ database, clock, audit, announce, orgs, access, ending, whenDeleted }: AdministrationDeps) {
+  /** Ends a locked organization with everything in it. */
+  async function end(tx: Tx, { uuid, name }: OrganizationRow, caller: Caller, info: RequestInfo): Promise<void> {
+    await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name } });
+    await orgs.remove(tx, uuid, dateOf(clock));
+    // Its webhooks hear of the sessions, so they end after them.
+    await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
+    for (const react of whenDeleted) await react(tx, uuid, caller, info);
+    const resource = { type: "organization", id: uuid };
+    await audit.record(tx, { type: "organization.deleted", outcome: "success", userUuid: caller.userUuid, orgUuid: uuid, info, actor: actorOf(caller), resource, metadata: { name } });
+  }
+
   return {
     /**
      * Changes an organization: its name and mail domains by its administrators, the plan of any by platform admins.
@@ -50,16 +62,13 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
      * stay taken. Throws 404 `not_found`, 401 `unauthorized` for an owner who was removed while waiting for their turn.
      */
     async remove(caller: Caller, info: RequestInfo): Promise<void> {
-      const uuid = callerOrg(caller);
-      await database.transaction(async (tx) => {
-        const org = await takeTurn(tx, orgs, caller);
-        await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name: org.name } });
-        await orgs.remove(tx, uuid, dateOf(clock));
-        await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
-        for (const react of whenDeleted) await react(tx, uuid, caller, info);
-        const resource = { type: "organization", id: uuid };
-        await audit.record(tx, { type: "organization.deleted", outcome: "success", userUuid: caller.userUuid, orgUuid: uuid, info, actor: actorOf(caller), resource, metadata: { name: org.name } });
-      }, caller);
+      await database.transaction(async (tx) => end(tx, await takeTurn(tx, orgs, caller), caller, info), caller);
+    },
+
+    /** Ends the organization of an account that ends; `caller` stands for the account. */
+    async end(tx: Tx, caller: Caller, info: RequestInfo): Promise<void> {
+      const org = await orgs.lock(tx, callerOrg(caller));
+      if (org !== undefined) await end(tx, org, caller, info);
     },
   };
 }

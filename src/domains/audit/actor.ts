@@ -2,7 +2,7 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Actor } from "./events.ts";
 
 /** The actor of an event a caller causes. */
-export function actorOf(caller: Caller): Actor {
+export function actorOf(caller: Pick<Caller, "principal" | "email">): Actor {
   return { type: caller.principal.type, id: caller.principal.id, email: caller.email };
 }
 

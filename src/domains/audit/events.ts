@@ -35,6 +35,8 @@ export const administrativeEventTypes = [
   "password.reset",
   "email.confirmed",
   "recovery_codes.regenerated",
+  "mfa.reset",
+  "profile.updated",
   "device.account_added",
   "device.account_removed",
   "device.account_switched",

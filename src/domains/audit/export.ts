@@ -109,7 +109,7 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
       const resource = { type: "organization", id: owner };
-      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), resource, metadata }));
+      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), resource, metadata }), caller);
       const rows = span === undefined ? none() : events(key, owner, span, range);
       const day = dateOf(clock).toISOString().slice(0, 10);
       return {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
+import { ofRefusal } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
@@ -45,7 +46,7 @@ export function createAudit(deps: AuditDeps) {
     record,
     /** Appends an event in a transaction of its own, so that it outlives the refused work. */
     recordFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
-      deps.database.transaction((tx) => record(tx, { ...event, outcome: "failure" })),
+      deps.database.transaction((tx) => record(tx, { ...event, outcome: "failure" }), ofRefusal),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import { ofService } from "../../platform/db/types.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
 import { GENESIS, hashEvent, hashLink, printEvent } from "./chain.ts";
@@ -29,7 +30,7 @@ export type Linked = number | "busy" | "broken";
  * wait for each other. A chain's order is that in which events become visible, which is that of their sequences but for
  * transactions that took long.
  */
-export function createLinker({ database, clock, log }: LinkerDeps, heads: Heads) {
+export function createLinker({ database: { background: database }, clock, log }: LinkerDeps, heads: Heads) {
   const broken = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let working: Promise<void> | undefined;
@@ -47,7 +48,7 @@ export function createLinker({ database, clock, log }: LinkerDeps, heads: Heads)
       if (rows.length > 0) await store.addLinks(tx, key, links, rows.map(({ sequence }) => sequence));
       await signEnd(tx, key, head, links.at(-1), patient);
       return rows.length;
-    });
+    }, ofService);
   }
 
   async function signEnd(tx: Tx, key: string, head: HeadRow | undefined, last: NewLink | undefined, patient: boolean): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Database, OnBehalf, Tx } from "../../platform/db/types.ts";
 import { actorOf, systemActor } from "./actor.ts";
 import * as store from "./chain-store.ts";
 import type { AuditEvent } from "./events.ts";
@@ -24,26 +24,28 @@ export interface PurgeDeps {
 export function createPurge({ database, clock, record }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
 
-  async function purge(orgUuid: string | null, who: Pick<AuditEvent, "userUuid" | "info" | "actor">): Promise<number> {
+  async function purge(orgUuid: string | null, who: Pick<AuditEvent, "userUuid" | "info" | "actor">, onBehalf?: OnBehalf): Promise<number> {
     if (!(await linker.linkAll(orgUuid))) return 0;
     let total = 0;
     for (let removed = BATCH; removed > 0; total += removed) {
-      removed = await database.transaction((tx) => store.purgeOld(tx, orgUuid, BATCH));
+      removed = await database.transaction((tx) => store.purgeOld(tx, orgUuid, BATCH), onBehalf);
     }
     const metadata = { purged: total };
     const resource = orgUuid === null ? {} : { resource: { type: "organization", id: orgUuid } };
-    if (total > 0) await database.transaction((tx) => record(tx, { type: "audit.purged", outcome: "success", orgUuid, metadata, ...resource, ...who }));
+    const event = { type: "audit.purged" as const, outcome: "success" as const, orgUuid, metadata, ...resource, ...who };
+    if (total > 0) await database.transaction((tx) => record(tx, event), onBehalf);
     return total;
   }
 
   return {
     /** Removes what is older than the retention of the caller's organization; answers how many events that were. */
-    purge: (caller: Caller, info: RequestInfo, orgUuid: string): Promise<number> => purge(orgUuid, { userUuid: caller.userUuid, info, actor: actorOf(caller) }),
+    purge: (caller: Caller, info: RequestInfo, orgUuid: string): Promise<number> =>
+      purge(orgUuid, { userUuid: caller.userUuid, info, actor: actorOf(caller) }, caller),
 
     /** Once a day: purges some organizations that have old events; answers how many it looked at, 0 when the day's work is done. */
     async purgeDaily(): Promise<number> {
       if (clock.now() < next.at) return 0;
-      const chains = await store.oldChains(database, next.after === "" ? null : next.after, dateOf(clock, -SHORTEST_RETENTION_MS), CHAINS);
+      const chains = await store.oldChains(database.background, next.after === "" ? null : next.after, dateOf(clock, -SHORTEST_RETENTION_MS), CHAINS);
       for (const key of chains) await purge(store.chainOwner(key), { userUuid: null, info: { address: "", userAgent: "atrium" }, actor: systemActor });
       const last = chains.at(-1);
       next = last === undefined ? { at: clock.now() + DAY_MS, after: "" } : { at: 0, after: last };

@@ -2,9 +2,10 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { constantTimeEqual, hashToken } from "../../platform/crypto/opaque.ts";
-import type { Database } from "../../platform/db/types.ts";
+import type { Database, Judge } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import type { Access } from "../access/index.ts";
+import type { Access, OrgStanding } from "../access/index.ts";
+import { createKeyHolds } from "./key-holds.ts";
 import { readSecret } from "./secret.ts";
 import * as store from "./store.ts";
 
@@ -27,7 +28,21 @@ const nobody = {
  * accepted counts as a use.
  */
 export function createAuthenticate({ database, clock, access }: AuthenticateDeps) {
+  /** Whether the key and the power of its maker still hold. */
+  function judgeKey(keyId: string, maker: string, { uuid, membershipVersion }: OrgStanding, platformAdmin: boolean): Judge {
+    return (tx, how) => store.judgeApiKey(tx, [keyId, maker, uuid, membershipVersion, platformAdmin, dateOf(clock), how === "change"]);
+  }
+
+  const keyHolds = createKeyHolds({ database, clock });
+
   return {
+    /** Whether a key that was accepted before may still be used; asked in batches. Throws `unauthorized`. */
+    async keyHolds(token: string): Promise<void> {
+      const read = readSecret(token);
+      if (read === undefined) throw errors.unauthorized();
+      await keyHolds(read.id);
+    },
+
     /** Whether a bearer looks like an API key. */
     isApiKey: (token: string): boolean => token.startsWith("atr_"),
 
@@ -46,11 +61,13 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
         return {
           ...nobody,
           principal: { type: "api_key" as const, id: read.id },
+          countsAs: `user:${row.made_by}`,
           orgUuid: org.uuid, orgName: org.name, roles: grants.roles, isAdmin: hasAdminRole || standing.isPlatformAdmin,
           canWriteVault: hasAdminRole && scopes.has("vault:write"),
           entitlements: grants.entitlements, appAdmin: grants.app_admin, sandbox: grants.sandbox, scopes, expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+          judge: judgeKey(read.id, row.made_by, org, standing.isPlatformAdmin),
         };
-      });
+      }, { orgUuid: row.org_uuid });
       await store.noteKeyUse(database, read.id, row.last_used_at, dateOf(clock));
       return caller;
     },
@@ -66,6 +83,7 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
         principal: { type: "scim_token", id: read.id },
         orgUuid: row.org_uuid, orgName: row.org_name, roles: [], isAdmin: false, entitlements: [], appAdmin: [], sandbox: false,
         scopes: null, expiresAt: Math.floor(row.expires_at.getTime() / 1000),
+        judge: (tx, how) => store.judgeScimToken(tx, [read.id, dateOf(clock), how === "change"]),
       };
     },
   };

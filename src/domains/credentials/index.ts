@@ -1,10 +1,11 @@
 import { dateOf } from "../../platform/clock.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import type { AuthenticateDeps } from "./authenticate.ts";
+import { createEnding } from "./ending.ts";
 import { createManage } from "./manage.ts";
 import type { ManageDeps } from "./manage.ts";
 import { LISTED_MS } from "./rules.ts";
-import { forgetRevoked } from "./store.ts";
+import { forgetEnded } from "./tidy-store.ts";
 
 export { credentialsRpc } from "./rpc.ts";
 
@@ -15,10 +16,11 @@ export type CredentialsDeps = AuthenticateDeps & ManageDeps;
 export function createCredentials(deps: CredentialsDeps) {
   return {
     manage: createManage(deps),
+    ending: createEnding(deps),
     authenticate: createAuthenticate(deps),
     clock: deps.clock,
-    /** Forgets some of the keys and tokens that were revoked so long ago that no list shows them; answers how many. Safe on every instance. */
-    tidy: (): Promise<number> => forgetRevoked(deps.database, dateOf(deps.clock, -LISTED_MS)),
+    /** Forgets some of the keys and tokens that ended more than 30 days ago; returns how many. Safe on every instance. */
+    tidy: (): Promise<number> => forgetEnded(deps.database.background, dateOf(deps.clock, -LISTED_MS)),
   };
 }
 

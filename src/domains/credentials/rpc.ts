@@ -30,8 +30,8 @@ export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceI
     },
     async listApiKeys(request) {
       const { limit, offset } = pageOf(request);
-      const { rows, total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), limit, offset);
-      return { data: rows.map((row) => printApiKey(row, clock)), total, limit, offset };
+      const { rows, ...total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), limit, offset);
+      return { data: rows.map((row) => printApiKey(row, clock)), ...total, limit, offset };
     },
     async revokeApiKey({ orgUuid, keyId }, context) {
       await manage.revokeApiKey(caller(context), requestInfo(context), orgUuid.toLowerCase(), keyId);
@@ -43,8 +43,8 @@ export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceI
     },
     async listScimTokens(request) {
       const { limit, offset } = pageOf(request);
-      const { rows, total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), limit, offset);
-      return { data: rows.map((row) => printScimToken(row, clock)), total, limit, offset };
+      const { rows, ...total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), limit, offset);
+      return { data: rows.map((row) => printScimToken(row, clock)), ...total, limit, offset };
     },
     async revokeScimToken({ orgUuid, tokenId }, context) {
       await manage.revokeScimToken(caller(context), requestInfo(context), orgUuid.toLowerCase(), tokenId);

@@ -26,6 +26,8 @@ export const USUAL_DAYS = 365;
 export const DAY_MS = 86_400_000;
 /** Days a revoked credential stays listed. */
 export const LISTED_MS = 30 * DAY_MS;
+/** API keys an organization can have at a time. */
+export const MOST_API_KEYS = 1_000;
 /** SCIM tokens an organization can have at a time. */
 export const MOST_SCIM_TOKENS = 5;
 

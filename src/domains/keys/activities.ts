@@ -4,7 +4,7 @@ import * as store from "./manage-store.ts";
 import type { ManageDeps } from "./manage.ts";
 
 /** Idempotent effects of the workflow that watches a key's overlap. Validity itself is stored; this tidies and tells. */
-export function createKeyActivities({ database, clock, audit, announce }: Pick<ManageDeps, "database" | "clock" | "audit" | "announce">) {
+export function createKeyActivities({ database, clock, audit }: Pick<ManageDeps, "database" | "clock" | "audit">) {
   return {
     /** Milliseconds until a replaced key's overlap is over; null when the key is gone or was retired. */
     async keyOverlapLeft(kid: string): Promise<number | null> {
@@ -12,7 +12,7 @@ export function createKeyActivities({ database, clock, audit, announce }: Pick<M
       return end === undefined ? null : Math.max(0, end.getTime() - clock.now());
     },
 
-    /** Tells the audit log and the webhooks, once, that a key has ended. */
+    /** Records once in the audit log that a key's overlap is over. Webhooks were told of the rotation at its switch (decisions 6.1). */
     async retireSigningKey(kid: string): Promise<void> {
       await database.transaction(async (tx) => {
         const retired = await store.retireKey(tx, kid, dateOf(clock));
@@ -22,7 +22,6 @@ export function createKeyActivities({ database, clock, audit, announce }: Pick<M
           type: "signing_key.deleted", outcome: "success", userUuid: null, orgUuid: retired.org_uuid, info: { address: "", userAgent: "atrium" },
           metadata, actor: systemActor, resource: { type: "signing_key", id: kid },
         });
-        await announce(tx, { type: "signing_key.rotated", orgUuid: retired.org_uuid, data: { key_id: kid, retired: true } });
       });
     },
   };

@@ -4,7 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { PublicJwk } from "../../platform/crypto/jwk.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { keyErrors } from "./errors.ts";
-import { validKeys } from "./store.ts";
+import { publishedKeys } from "./store.ts";
 
 /** A JWK set and its validators for HTTP caches. */
 export interface KeySet {
@@ -19,10 +19,10 @@ export interface JwksDeps {
   orgs: { find(uuid: string): Promise<unknown> };
 }
 
-/** Public key sets (RFC 7517): the keys whose tokens are accepted now. */
+/** Public key sets (RFC 7517): every key that verifies something not yet expired. */
 export function createJwks({ database, clock, orgs }: JwksDeps) {
   async function keySet(orgUuid: string | null): Promise<KeySet> {
-    const keys = await validKeys(database, orgUuid, dateOf(clock));
+    const keys = await publishedKeys(database, orgUuid, dateOf(clock));
     const digest = createHash("sha256").update(keys.map((key) => key.kid).join(" ")).digest("base64url");
     return { keys, headers: { etag: `"${digest.slice(0, 22)}"`, "cache-control": "public, max-age=300" } };
   }

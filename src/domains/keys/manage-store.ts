@@ -1,3 +1,4 @@
+import { published } from "./store.ts";
 import type { KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
@@ -20,12 +21,19 @@ export async function lockKeys(tx: Tx, orgUuid: string): Promise<void> {
   await tx.query("select 1 from organizations where uuid = $1 for update", [orgUuid]);
 }
 
-/** Keys that are valid now, newest first. */
-export function livingKeys(database: Pick<Database, "prepared">, orgUuid: string, at: Date): Promise<KeyRow[]> {
-  return database.prepared<KeyRow>("keys_living", `select ${shown} from signing_keys where org_uuid = $1 and ${living} order by created_at desc, kid`, [orgUuid, at]);
+/** Keys of the key set, newest first. */
+export function shownKeys(database: Pick<Database, "prepared">, orgUuid: string, at: Date): Promise<KeyRow[]> {
+  const sql = `select ${shown} from signing_keys where org_uuid = $1 and ${published} order by created_at desc, kid`;
+  return database.prepared<KeyRow>("keys_shown", sql, [orgUuid, at]);
 }
 
-/** The same within a transaction. */
+/** A key of the key set; undefined where the organization has no such key. */
+export async function shownKeyIn(tx: Tx, orgUuid: string, at: Date, kid: string): Promise<KeyRow | undefined> {
+  const sql = `select ${shown} from signing_keys where org_uuid = $1 and ${published} and kid = $3`;
+  return (await tx.query<KeyRow>(sql, [orgUuid, at, kid]))[0];
+}
+
+/** Keys that are valid now, newest first. */
 export function livingKeysIn(tx: Tx, orgUuid: string, at: Date): Promise<KeyRow[]> {
   return tx.query<KeyRow>(`select ${shown} from signing_keys where org_uuid = $1 and ${living} order by created_at desc, kid`, [orgUuid, at]);
 }
@@ -43,6 +51,7 @@ export async function replaceKey(tx: Tx, kid: string, validUntil: Date, rotation
 
 /** Removes a key: nothing it signed is accepted any more. */
 export async function deleteKey(tx: Tx, kid: string): Promise<void> {
+  await tx.judge();
   await tx.query("delete from signing_keys where kid = $1", [kid]);
 }
 

@@ -20,11 +20,9 @@ export interface ManageDeps extends SigningDeps {
   audit: Pick<Audit, "record">;
   /** Tells the webhooks of an organization. */
   announce(tx: Tx, event: { type: "signing_key.rotated"; orgUuid: string; data: Record<string, unknown> }): Promise<void>;
-  config: {
+  config: SigningDeps["config"] & {
     /** Claim `iss` of what is signed: the public URL of the service. */
     baseUrl: string;
-    /** How long a replaced key goes on verifying, milliseconds. */
-    keyOverlapMs: number;
   };
 }
 
@@ -58,8 +56,8 @@ export function createManage(deps: ManageDeps, signing: Signing) {
     return { previous, expiresAt };
   }
 
-  async function living(orgUuid: string, kid: string): Promise<KeyRow> {
-    const found = (await store.livingKeys(database, orgUuid, dateOf(clock))).find((key) => key.kid === kid);
+  async function shown(orgUuid: string, kid: string): Promise<KeyRow> {
+    const found = (await store.shownKeys(database, orgUuid, dateOf(clock))).find((key) => key.kid === kid);
     if (found === undefined) throw keyErrors.notFound();
     return found;
   }
@@ -70,20 +68,22 @@ export function createManage(deps: ManageDeps, signing: Signing) {
       const wanted: KeyAlgorithm | undefined = readAlgorithm(algorithm);
       if (wanted === undefined) throw keyErrors.invalidAlgorithm();
       const pair = await signing.generate(wanted);
-      await database.transaction(async (tx) => {
+      return database.transaction(async (tx) => {
         await store.lockKeys(tx, orgUuid);
         await succeed(tx, orgUuid, pair, description, false);
         await audited(tx, "signing_key.created", orgUuid, caller, info, pair.kid, { algorithm: wanted });
+        const made = (await store.livingKeysIn(tx, orgUuid, dateOf(clock))).find((key) => key.kid === pair.kid);
+        if (made === undefined) throw new Error("a key that was just made is not there");
+        return made;
       }, caller);
-      return living(orgUuid, pair.kid);
     },
 
-    /** Keys that are valid now, newest first. */
-    list: (orgUuid: string): Promise<KeyRow[]> => store.livingKeys(database, orgUuid, dateOf(clock)),
+    /** Keys of the key set, newest first: valid, or with something signed that has not expired. */
+    list: (orgUuid: string): Promise<KeyRow[]> => store.shownKeys(database, orgUuid, dateOf(clock)),
 
     /** A new key of the same algorithm becomes active. Error: 422 rotation_in_progress. */
     async rotate(caller: Caller, info: RequestInfo, orgUuid: string): Promise<{ kid: string; previousKid: string; previousExpiresAt: Date }> {
-      const active = (await store.livingKeys(database, orgUuid, dateOf(clock))).find((key) => key.active);
+      const active = (await store.shownKeys(database, orgUuid, dateOf(clock))).find((key) => key.active);
       if (active === undefined) throw new Error(`no active signing key for ${orgUuid}`);
       const pair = await signing.generate(active.algorithm);
       return database.transaction(async (tx) => {
@@ -101,28 +101,28 @@ export function createManage(deps: ManageDeps, signing: Signing) {
     remove: (caller: Caller, info: RequestInfo, orgUuid: string, kid: string): Promise<void> =>
       database.transaction(async (tx) => {
         await store.lockKeys(tx, orgUuid);
-        const found = (await store.livingKeysIn(tx, orgUuid, dateOf(clock))).find((key) => key.kid === kid);
+        const found = await store.shownKeyIn(tx, orgUuid, dateOf(clock), kid);
         if (found === undefined) throw keyErrors.notFound();
         if (found.active) throw keyErrors.active();
         await store.deleteKey(tx, kid);
         await tx.emit({ topic: KEY_OVERLAP, payload: { key_id: kid } });
         await audited(tx, "signing_key.deleted", orgUuid, caller, info, kid);
-      }, info),
+      }, caller),
 
     /** Signs claims with the active key. Errors: 404 key_not_found, 409 conflict, 400 validation_error. */
     async sign(caller: Caller, info: RequestInfo, orgUuid: string, kid: string, payload: Readonly<Record<string, unknown>>): Promise<Signed> {
       const now = Math.floor(clock.now() / 1000);
       const read = readPayload(payload, now);
       if ("violations" in read) throw errors.validation({ fields: read.violations });
-      const key = await living(orgUuid, kid);
+      const key = await shown(orgUuid, kid);
       if (!key.active) throw keyErrors.notActive();
       return database.transaction(async (tx) => {
-        const signer = await signing.active(tx, orgUuid);
+        const signer = await signing.active(tx, orgUuid, new Date(read.exp * 1000));
         if (signer.kid !== kid) throw keyErrors.notActive();
         const token = await signJwt(signer, SIGNED_TYPE, { ...payload, exp: read.exp, iss: config.baseUrl, iat: now, jti: random.uuid(), org: orgUuid });
         await audited(tx, "signing_key.used", orgUuid, caller, info, kid);
         return { token, key };
-      }, info);
+      }, caller);
     },
   };
 }

@@ -13,13 +13,22 @@ export interface KeysDeps {
   clock: Clock;
   /** Seals private keys with the instance key. */
   sealer: Sealer;
+  config: {
+    /** How long a replaced key goes on verifying, milliseconds. */
+    keyOverlapMs: number;
+  };
 }
+
+/** How much of its lifetime a note of a signature covers beyond it: the next signatures need no note of their own. */
+const COVERED = 0.1;
+/** A key may be replaced between its choice and the signature: what ends this near the overlap's end is noted too. */
+const SWITCH_MS = 60_000;
 
 /** Keys of either half that are kept in memory; each is a few hundred bytes. */
 const kept = 4096;
 
 /** Making, finding and using signing keys. */
-export function createSigning({ database, clock, sealer }: KeysDeps) {
+export function createSigning({ database, clock, sealer, config }: KeysDeps) {
   // A kid is the thumbprint of its key, so what is kept here can never be out of date. Whether a key may
   // still be used is asked of the database each time: by `active` when signing, with liveness when verifying.
   const privateKeys = createLru<SigningKey>(kept);
@@ -29,6 +38,13 @@ export function createSigning({ database, clock, sealer }: KeysDeps) {
     const { kid, algorithm, publicJwk, publicPem, privateDer } = pair;
     const privateKey = sealer.seal(privateDer, context(kid));
     return store.insertActiveKey(tx, { kid, orgUuid, algorithm, publicJwk, publicPem, privateKey, description }, dateOf(clock));
+  }
+
+  /** What ends before the overlap of its key could needs no note: the key is in the key set until then in any case. */
+  async function choose(tx: Tx, orgUuid: string | null, until: Date | undefined): Promise<string | undefined> {
+    const lasts = until === undefined ? 0 : until.getTime() - clock.now();
+    if (orgUuid === null || until === undefined || lasts <= config.keyOverlapMs - SWITCH_MS) return store.activeKid(tx, orgUuid);
+    return store.activeKidUntil(tx, orgUuid, until, new Date(until.getTime() + lasts * COVERED));
   }
 
   return {
@@ -51,9 +67,21 @@ export function createSigning({ database, clock, sealer }: KeysDeps) {
       await database.transaction((tx) => keep(tx, null, pair, "instance key"));
     },
 
-    /** The key an organization (null: the instance) signs with at this moment. */
-    async active(tx: Tx, orgUuid: string | null): Promise<SigningKey> {
-      const kid = await store.activeKid(tx, orgUuid);
+    /** Whether the instance key opens the instance's own signing key; true while there is none. */
+    async opensInstanceKey(tx: Tx): Promise<boolean> {
+      const kid = await store.activeKid(tx, null);
+      const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);
+      if (row === undefined) return true;
+      try {
+        return sealer.open(row.private_key, context(row.kid)).length > 0;
+      } catch {
+        return false;
+      }
+    },
+
+    /** The key an organization (null: the instance) signs with at this moment; `until`: when what it signs expires, where it does. */
+    async active(tx: Tx, orgUuid: string | null, until?: Date): Promise<SigningKey> {
+      const kid = await choose(tx, orgUuid, until);
       const cached = kid === undefined ? undefined : privateKeys.get(kid);
       if (cached !== undefined) return cached;
       const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);

@@ -29,6 +29,36 @@ export async function insertActiveKey(tx: Tx, key: KeyToStore, at: Date): Promis
   return rows.length === 1;
 }
 
+/**
+ * Condition of the keys that belong in the key set at `$2`: valid, or with something signed that has not expired
+ * (decisions 6.2).
+ */
+export const published = `(valid_until is null or valid_until > $2
+  or exists (select 1 from signing_key_uses u where u.kid = signing_keys.kid and u.until > $2))`;
+
+/**
+ * The id of an organization's key that signs now, noting that what it signs is good until `until`. One note covers others
+ * until `covered`, so that most signatures of a busy organization add none.
+ */
+export async function activeKidUntil(tx: Tx, orgUuid: string, until: Date, covered: Date): Promise<string | undefined> {
+  const rows = await tx.query<{ kid: string }>(
+    `with active as (select kid from signing_keys where org_uuid = $1 and active),
+     noted as (
+       insert into signing_key_uses (kid, until) select kid, $3 from active
+         where not exists (select 1 from signing_key_uses u where u.kid = active.kid and u.until >= $2))
+     select kid from active`,
+    [orgUuid, until, covered],
+  );
+  return rows[0]?.kid;
+}
+
+/** Forgets uses that are over, a batch at a time; answers how many there were. */
+export async function forgetUses(tx: Tx, before: Date, limit: number): Promise<number> {
+  const sql = `delete from signing_key_uses where ctid = any (array(
+    select ctid from signing_key_uses where until < $1 limit $2 for update skip locked)) returning 1`;
+  return (await tx.query(sql, [before, limit])).length;
+}
+
 /** The id of the key that signs now. */
 export async function activeKid(tx: Tx, orgUuid: string | null): Promise<string | undefined> {
   const owner = orgUuid === null ? "org_uuid is null" : "org_uuid = $1";
@@ -48,13 +78,13 @@ export async function publicKeyOf(
   kid: string,
 ): Promise<{ algorithm: KeyAlgorithm; public_pem: string } | undefined> {
   const sql = "select algorithm, public_pem from signing_keys where kid = $2 and org_uuid is not distinct from $1::uuid";
-  return (await database.prepared<{ algorithm: KeyAlgorithm; public_pem: string }>("keys_public", sql, [orgUuid, kid]))[0];
+  return (await database.identifying<{ algorithm: KeyAlgorithm; public_pem: string }>("keys_public", sql, [orgUuid, kid]))[0];
 }
 
-/** Public keys that are valid now, newest first. */
-export async function validKeys(database: Database, orgUuid: string | null, at: Date): Promise<PublicJwk[]> {
+/** Public keys of the key set, newest first. */
+export async function publishedKeys(database: Database, orgUuid: string | null, at: Date): Promise<PublicJwk[]> {
   const sql = `select public_jwk from signing_keys
-    where org_uuid is not distinct from $1::uuid and (valid_until is null or valid_until > $2) order by created_at desc, kid`;
-  const rows = await database.prepared<{ public_jwk: PublicJwk }>("keys_valid", sql, [orgUuid, at]);
+    where org_uuid is not distinct from $1::uuid and ${published} order by created_at desc, kid`;
+  const rows = await database.prepared<{ public_jwk: PublicJwk }>("keys_published", sql, [orgUuid, at]);
   return rows.map((row) => row.public_jwk);
 }

@@ -196,6 +196,8 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         const at = dateOf(clock);
         switch (answer.meaning) {
           case "done":
+            // It is about to be given back; until its turn comes nothing begins.
+            if (kind !== "deprovision" && !(await deps.orgLives(tx, install.orgUuid))) return { kind: "retry", retryAfterMs: 0 };
             await applyDone(tx, install, kind, answer);
             return { kind: "settled" };
           case "refused":

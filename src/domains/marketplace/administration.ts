@@ -10,6 +10,7 @@ import type { App } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
 import type { Installs } from "./installs.ts";
+import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { Page } from "./store.ts";
 
@@ -23,12 +24,14 @@ export interface AppAdmin {
 }
 
 /** What administrators of an app do besides describing it: secrets, keys, listings, further administrators. */
-export function createAdministration(deps: MarketplaceDeps, installs: Installs) {
+export function createAdministration(deps: MarketplaceDeps, installs: Installs, standing: Standing) {
   const { database, clock, random, sealer } = deps;
 
-  async function lockedApp(tx: Tx, appId: string): Promise<App> {
+  /** An app to write about, for somebody who administers it until the transaction ends. */
+  async function lockedApp(tx: Tx, caller: Caller, appId: string): Promise<App> {
     const app = await store.lockApp(tx, appId);
     if (app === null) throw marketplaceErrors.appNotFound();
+    await standing.keepAdministering(tx, caller, app);
     return app;
   }
 
@@ -36,17 +39,16 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, ...more } });
   }
 
-  async function stillMembers(tx: Tx, orgUuid: string, grants: readonly GrantRow[]): Promise<GrantRow[]> {
-    const members: GrantRow[] = [];
-    for (const grant of grants) if (await deps.people.isActiveMember(tx, orgUuid, grant.user_uuid)) members.push(grant);
-    return members;
+  async function stillMembers(orgUuid: string, grants: readonly GrantRow[]): Promise<GrantRow[]> {
+    const active = await deps.people.activeMembersOf(orgUuid, grants.map((grant) => grant.user_uuid));
+    return grants.filter((grant) => active.has(grant.user_uuid));
   }
 
   return {
     /** A new provision secret; the old one stops working at once. Error: 404 app_not_found. */
     rotateSecret: (caller: Caller, info: RequestInfo, appId: string): Promise<string> =>
       database.transaction(async (tx) => {
-        const app = await lockedApp(tx, appId);
+        const app = await lockedApp(tx, caller, appId);
         const secret = newWebhookSecret(random);
         app.webhookSecret = sealer.seal(secret, secretContext(appId));
         app.updatedAt = dateOf(clock);
@@ -57,7 +59,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     /** Voids every `app_admin` claim issued before for this app, and nothing else (decisions 6.5). Error: 404 app_not_found. */
     rotateKey: (caller: Caller, info: RequestInfo, appId: string): Promise<{ keyId: string; rotatedAt: Date }> =>
       database.transaction(async (tx) => {
-        const app = await lockedApp(tx, appId);
+        const app = await lockedApp(tx, caller, appId);
         const [keyId, rotatedAt] = [random.uuid(), dateOf(clock)];
         app.keyId = keyId;
         app.keyRotatedAt = rotatedAt;
@@ -68,7 +70,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     /** Lists the app on another marketplace. Errors: 404 app_not_found, 409 conflict for what is listed already. */
     list: (caller: Caller, info: RequestInfo, listing: Pick<ListingRow, "app_id" | "marketplace" | "external_product_id" | "external_plan_id">): Promise<ListingRow> =>
       database.transaction(async (tx) => {
-        const app = await lockedApp(tx, listing.app_id);
+        const app = await lockedApp(tx, caller, listing.app_id);
         if (await admin.isListed(tx, listing)) throw marketplaceErrors.listed();
         const row: ListingRow = { ...listing, listing_id: random.uuid(), status: "active", created_at: dateOf(clock) };
         await admin.insertListing(tx, row);
@@ -84,7 +86,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
       const app = await database.read((em) => store.appById(em, appId));
       if (app === null) throw marketplaceErrors.appNotFound();
       const [owners, all] = await Promise.all([deps.people.ownersOf(app.orgUuid), admin.grantsOf(database, appId)]);
-      const grants = await database.transaction((tx) => stillMembers(tx, app.orgUuid, all));
+      const grants = await stillMembers(app.orgUuid, all);
       const emails = await deps.people.emailsOf(grants.map((grant) => grant.user_uuid));
       const owning = new Set(owners.map((owner) => owner.userUuid));
       return [
@@ -96,7 +98,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
     /** Makes a member of the publishing organization administrator. Errors: 404 app_not_found, user_not_found, 409 grant_exists. */
     async grant(caller: Caller, info: RequestInfo, appId: string, userUuid: string): Promise<GrantRow> {
       return database.transaction(async (tx) => {
-        const app = await lockedApp(tx, appId);
+        const app = await lockedApp(tx, caller, appId);
         if (!(await deps.people.keepActiveMember(tx, app.orgUuid, userUuid))) throw marketplaceErrors.userNotFound();
         const made = await admin.insertGrant(tx, { grant_id: random.uuid(), app_id: appId, user_uuid: userUuid, granted_by: await deps.makerOf(tx, caller), created_at: dateOf(clock) });
         if (made === undefined) throw marketplaceErrors.grantExists();
@@ -105,13 +107,13 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
       }, caller);
     },
 
-    /** Ends a grant; reaches the person's token at its next refresh. Errors: 404 app_not_found, user_not_found. */
+    /** Ends a grant: nothing more is written for it, and the person's token shows it at its next refresh. Errors: 404 app_not_found, user_not_found. */
     revoke: (caller: Caller, info: RequestInfo, appId: string, userUuid: string): Promise<void> =>
       database.transaction(async (tx) => {
-        const app = await lockedApp(tx, appId);
+        const app = await lockedApp(tx, caller, appId);
         if (!(await admin.deleteGrant(tx, appId, userUuid))) throw marketplaceErrors.userNotFound();
         await audited(tx, "app.admin_revoked", app, caller, info, { user_uuid: userUuid });
-      }, info),
+      }, caller),
 
     /** Cloud targets of every organization, newest first. */
     cloudTargets: (status: string | undefined, page: Page) => database.read((em) => admin.cloudTargets(em, status, page)),
@@ -121,8 +123,8 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs) 
       database.transaction(async (tx) => {
         const target = await admin.revokeTarget(tx, targetId);
         if (target === undefined) throw marketplaceErrors.targetNotFound();
-        await installs.removeIn(tx, caller, info, target.install_id, "its cloud target was revoked by the platform");
+        await installs.removeIn(tx, { caller, info }, target.install_id, "its cloud target was revoked by the platform");
         return target;
-      }, info),
+      }, caller),
   };
 }

@@ -1,6 +1,7 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
@@ -12,6 +13,7 @@ import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
 import { defaultPlan, plansAfter, plansViolation, slugViolation } from "./rules.ts";
 import type { AppPlan } from "./rules.ts";
+import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { AppFilter, Page } from "./store.ts";
 
@@ -27,8 +29,17 @@ export interface AppDraft {
   plans: AppPlan[];
 }
 
+/** Drafts an organization may have at a time (decisions 9.1). */
+const MOST_DRAFTS = 200;
+
+/** An app with the name of the organization that publishes it. */
+export interface NamedApp {
+  app: App;
+  publisher: string;
+}
+
 /** Publishing and deciding on apps (decisions 9.1). */
-export function createApps(deps: MarketplaceDeps) {
+export function createApps(deps: MarketplaceDeps, standing: Standing) {
   const { database, clock, random, sealer } = deps;
 
   function audited(tx: Tx, type: MarketplaceAuditType, app: App, caller: Caller, info: RequestInfo): Promise<void> {
@@ -47,34 +58,33 @@ export function createApps(deps: MarketplaceDeps) {
     if (fields.length > 0) throw errors.validation({ fields });
   }
 
+  /** Refuses one draft more than an organization may have. Error: 409 conflict. */
+  async function demandRoom(tx: Tx, orgUuid: string): Promise<void> {
+    if ((await store.countDrafts(tx, orgUuid, MOST_DRAFTS)) >= MOST_DRAFTS) throw marketplaceErrors.tooManyDrafts();
+  }
+
   function change(appId: string, caller: Caller, info: RequestInfo, type: MarketplaceAuditType, apply: (app: App, at: Date) => void): Promise<App> {
     return database.transaction(async (tx) => {
       const app = await store.lockApp(tx, appId);
       if (app === null) throw marketplaceErrors.appNotFound();
+      await standing.keepAdministering(tx, caller, app);
+      const before = app.status;
       apply(app, dateOf(clock));
+      if (app.status === "draft" && before !== "draft") await demandRoom(tx, app.orgUuid);
       await audited(tx, type, app, caller, info);
       return app;
-    }, info);
-  }
-
-  /** The app's organization, where the caller administers the app; undefined otherwise. */
-  async function administered(caller: Caller, appId: string): Promise<{ orgUuid: string } | undefined> {
-    const app = await database.read((em) => store.appById(em, appId));
-    if (app === null) return undefined;
-    const inOrg = caller.orgUuid === app.orgUuid;
-    const isMaker = caller.userUuid === app.createdBy && !app.keyRotatedAt && Number(caller.claims?.["ims"]) <= app.createdAt.getTime();
-    const yes = caller.isPlatformAdmin || caller.appAdmin.includes(appId) || (inOrg && (caller.isOwner || isMaker));
-    return yes ? { orgUuid: app.orgUuid } : undefined;
+    }, caller);
   }
 
   return {
-    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 409 slug_taken. */
+    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 409 slug_taken, conflict. */
     async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
       const orgUuid = callerOrg(caller);
       check(draft, slug);
       return database.transaction(async (tx) => {
         // What is made while its organization ends would outlive it; so would not the caller's token.
         if (!(await deps.keepOrg(tx, orgUuid))) throw errors.unauthorized();
+        await demandRoom(tx, orgUuid);
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
         const appId = random.uuid();
@@ -120,29 +130,16 @@ export function createApps(deps: MarketplaceDeps) {
     /** Takes an app off the marketplace. Errors: 404 app_not_found, 409 invalid_transition. */
     archive: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.archived", (app, at) => app.archive(at)),
 
-    /** Apps by publisher and status, newest first. */
-    list: (filter: AppFilter, page: Page) => database.read((em) => store.appsWhere(em, filter, page)),
+    /** Apps by publisher and status, newest first, with the names of their publishers. */
+    async list(filter: AppFilter, page: Page): Promise<{ apps: NamedApp[] } & Total> {
+      const { apps, ...total } = await database.read((em) => store.appsWhere(em, filter, page));
+      const names = await deps.orgNames([...new Set(apps.map(({ orgUuid }) => orgUuid))]);
+      return { apps: apps.map((app) => ({ app, publisher: names.get(app.orgUuid) ?? "" })), ...total };
+    },
 
     /** Name of the organization that publishes an app. */
-    publisherName: (app: App) => database.transaction((tx) => deps.orgName(tx, app.orgUuid)),
+    publisherName: async (app: App): Promise<string> => (await deps.orgNames([app.orgUuid])).get(app.orgUuid) ?? "",
 
-    administered,
-    /**
-     * Whether the caller administers the app: owner of its organization, platform admin, a grant in the token, or
-     * the maker whose token is older than the app (decisions 9.1).
-     */
-    isAppAdmin: async (caller: Caller, appId: string): Promise<boolean> => (await administered(caller, appId)) !== undefined,
-
-    /** Ids of the apps the caller administers by the token, as owner of their organization, or as maker with an older token. */
-    async administeredIds(caller: Caller): Promise<string[]> {
-      const { orgUuid, userUuid } = caller;
-      const issuedAt = Number(caller.claims?.["ims"]);
-      const live = await database.transaction(async (tx) => {
-        if (orgUuid === null) return [];
-        if (caller.isOwner) return store.publishedBy(tx, orgUuid);
-        return userUuid === null || Number.isNaN(issuedAt) ? [] : store.madeSince(tx, orgUuid, userUuid, issuedAt);
-      });
-      return [...new Set([...caller.appAdmin, ...live])];
-    },
+    ...standing,
   };
 }

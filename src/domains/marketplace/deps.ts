@@ -12,8 +12,8 @@ export interface MarketplaceAudit {
   type: MarketplaceAuditType;
   orgUuid: string;
   /** Who did it; null for the service itself. */
-  caller: Caller | null;
-  info: RequestInfo | null;
+  caller: Pick<Caller, "principal" | "userUuid" | "email"> | null;
+  info: Pick<RequestInfo, "address" | "userAgent"> | null;
   resourceType: "app" | "install";
   resourceId: string;
   metadata: Record<string, unknown>;
@@ -34,6 +34,10 @@ export interface MarketplaceDeps {
   audit(tx: Tx, event: MarketplaceAudit): Promise<void>;
   /** Whether an organization lives; if so, it does not end before the transaction does. */
   keepOrg(tx: Tx, orgUuid: string): Promise<boolean>;
+  /** Whether an organization lives, without keeping it from ending. */
+  orgLives(tx: Tx, orgUuid: string): Promise<boolean>;
+  /** Names of organizations, by uuid, without a transaction. */
+  orgNames(orgUuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Name of an organization. */
   orgName(tx: Pick<Tx, "query">, orgUuid: string): Promise<string>;
   /** The person a caller acts for: for an API key whoever made it. Error: 403 forbidden where there is none. */
@@ -42,8 +46,8 @@ export interface MarketplaceDeps {
   people: {
     ownersOf(orgUuid: string): Promise<{ userUuid: string; email: string }[]>;
     emailsOf(userUuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-    isActiveMember(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean>;
-    /** The same; an active member is not removed before the transaction ends. */
+    activeMembersOf(orgUuid: string, userUuids: readonly string[]): Promise<ReadonlySet<string>>;
+    /** Whether somebody is an active member; an active member is not removed before the transaction ends. */
     keepActiveMember(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean>;
   };
   config: {

@@ -1,6 +1,7 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
@@ -9,14 +10,16 @@ import type { App} from "./entities.ts";
 import { Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import { INSTALL_CHANGED } from "./events.ts";
-import type { MarketplaceAuditType } from "./events.ts";
+import type { Ender, MarketplaceAuditType } from "./events.ts";
+import type { AppPlan } from "./rules.ts";
+import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { InstallFilter, Page, TimelineLine } from "./store.ts";
 
 /** An install with what is shown of its app. */
 export interface InstallView {
   install: Install;
-  app: App;
+  app: Pick<App, "appId" | "name" | "slug">;
   /** On the single read only. */
   timeline?: TimelineLine[];
 }
@@ -27,6 +30,9 @@ export interface InstallChoice {
   planId: string | undefined;
   quantity: number | undefined;
 }
+
+/** Said of an install that is given back as soon as its turn comes. */
+export const ENDED = "The organization that installed the app was deleted.";
 
 /** Tells the install's workflow to look at the row. */
 export function emitChanged(tx: Tx, installId: string): Promise<void> {
@@ -47,24 +53,30 @@ function chosenMode(app: App, mode: string | undefined): string {
   return mode;
 }
 
+function chosenPlan(app: App, planId: string | undefined): AppPlan {
+  const plan = planId === undefined || planId === "" ? app.plans[0] : app.plans.find((candidate) => candidate.plan_id === planId);
+  if (plan === undefined) throw marketplaceErrors.invalidPlan();
+  return plan;
+}
+
 /** Installing, reading and giving back apps (decisions 9.3–9.5). */
-export function createInstalls(deps: MarketplaceDeps) {
+export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "keepAdministering">) {
   const { database, clock, random, config } = deps;
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
-  function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Caller, info: RequestInfo): Promise<void> {
+  function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Ender["caller"], info: Ender["info"]): Promise<void> {
     return deps.audit(tx, { type, orgUuid: install.orgUuid, caller, info, resourceType: "install", resourceId: install.installId, metadata: { install_id: install.installId, app_id: install.appId } });
   }
 
-  async function view(filter: InstallFilter, page: Page): Promise<{ views: InstallView[]; total: number }> {
+  async function view(filter: InstallFilter, page: Page): Promise<{ views: InstallView[] } & Total> {
     return database.read(async (em) => {
-      const { installs, total } = await store.installsWhere(em, filter, page);
+      const { installs, ...total } = await store.installsWhere(em, filter, page);
       const apps = await store.appsByIds(em, installs.map((install) => install.appId));
       const views = installs.flatMap((install) => {
         const app = apps.get(install.appId);
         return app === undefined ? [] : [{ install, app }];
       });
-      return { views, total };
+      return { views, ...total };
     });
   }
 
@@ -77,7 +89,7 @@ export function createInstalls(deps: MarketplaceDeps) {
     });
   }
 
-  async function giveBack(tx: Tx, install: Install, caller: Caller, info: RequestInfo, reason: string): Promise<void> {
+  async function giveBack(tx: Tx, install: Install, { caller, info }: Ender, reason: string): Promise<void> {
     const at = dateOf(clock);
     install.beginDeprovisioning({ kind: "deprovision", eventId: newEventId(random), at, deadline: dateOf(clock, config.deprovisionDeadlineMs) });
     await store.addTimeline(tx, install.installId, at, "deprovisioning", reason);
@@ -87,14 +99,17 @@ export function createInstalls(deps: MarketplaceDeps) {
 
   async function pause(caller: Caller, info: RequestInfo, appId: string, installId: string, kind: "suspend" | "resume"): Promise<InstallView> {
     await database.transaction(async (tx) => {
+      // Before the install: whoever locks both, locks the app first.
+      await standing.keepAdministering(tx, caller, { appId });
       const install = await store.lockInstall(tx, installId);
       if (install === null || install.appId !== appId) throw marketplaceErrors.installNotFound();
+      if (!(await deps.orgLives(tx, install.orgUuid))) throw marketplaceErrors.invalidTransition({ message: ENDED });
       const at = dateOf(clock);
       install[kind]({ kind, eventId: newEventId(random), at, deadline: dateOf(clock, noticeMs) });
       await store.addTimeline(tx, installId, at, kind === "suspend" ? "suspended" : "resumed", "by an administrator of the app");
       await audited(tx, kind === "suspend" ? "install.suspended" : "install.resumed", install, caller, info);
       await emitChanged(tx, installId);
-    }, info);
+    }, caller);
     return single(installId, () => true);
   }
 
@@ -105,15 +120,15 @@ export function createInstalls(deps: MarketplaceDeps) {
      */
     async install(caller: Caller, info: RequestInfo, slug: string, choice: InstallChoice): Promise<InstallView> {
       const orgUuid = callerOrg(caller);
-      const app = await database.read((em) => store.appBySlug(em, slug));
-      if (app === null || app.status !== "published") throw marketplaceErrors.appNotFound();
-      const deploymentMode = chosenMode(app, choice.deploymentMode);
-      const plan = choice.planId === undefined || choice.planId === "" ? app.plans[0] : app.plans.find((candidate) => candidate.plan_id === choice.planId);
-      if (plan === undefined) throw marketplaceErrors.invalidPlan();
       try {
         return await database.transaction(async (tx) => {
           // What is made while its organization ends would outlive it; so would not the caller's token.
           if (!(await deps.keepOrg(tx, orgUuid))) throw errors.unauthorized();
+          // Kept as it is, so that nothing is installed once its archiving has been answered.
+          const app = await store.keepAppBySlug(tx, slug);
+          if (app === null || app.status !== "published") throw marketplaceErrors.appNotFound();
+          const deploymentMode = chosenMode(app, choice.deploymentMode);
+          const plan = chosenPlan(app, choice.planId);
           if (await store.hasLiveInstall(tx, orgUuid, app.appId)) throw marketplaceErrors.alreadyInstalled();
           const at = dateOf(clock);
           const install = tx.em.create(Install, {
@@ -168,15 +183,15 @@ export function createInstalls(deps: MarketplaceDeps) {
         if (install === null || install.orgUuid !== orgUuid) throw marketplaceErrors.installNotFound();
         const app = await store.appById(tx.em, install.appId);
         if (app === null) throw marketplaceErrors.installNotFound();
-        if (install.status !== "deprovisioning") await giveBack(tx, install, caller, info, "asked for by the organization");
+        if (install.status !== "deprovisioning") await giveBack(tx, install, { caller, info }, "asked for by the organization");
         return { install, app };
-      }, info);
+      }, caller);
     },
 
     /** Begins deprovisioning of an install that is live, whoever's it is; one that is over stays so. */
-    async removeIn(tx: Tx, caller: Caller, info: RequestInfo, installId: string, reason: string): Promise<void> {
+    async removeIn(tx: Tx, by: Ender, installId: string, reason: string): Promise<void> {
       const install = await store.lockInstall(tx, installId);
-      if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned") await giveBack(tx, install, caller, info, reason);
+      if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned") await giveBack(tx, install, by, reason);
     },
 
     /** What the caller is to an app and where its install stands. Error: 404 app_not_found. */

@@ -25,6 +25,15 @@ export function printApp(app: App, publisher: string, owner: boolean) {
   };
 }
 
+const printed = new WeakMap<InstallView, ReturnType<typeof printInstall>>();
+
+/** The same, made once for all who watch an install. */
+export function printWatched(view: InstallView): ReturnType<typeof printInstall> {
+  const known = printed.get(view) ?? printInstall(view);
+  printed.set(view, known);
+  return known;
+}
+
 /** An install as the contract shows it. */
 export function printInstall({ install, app, timeline }: InstallView) {
   return {

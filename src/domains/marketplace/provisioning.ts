@@ -8,7 +8,7 @@ import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { App, Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
-import { emitChanged } from "./installs.ts";
+import { ENDED, emitChanged } from "./installs.ts";
 import type { InstallView } from "./installs.ts";
 import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage } from "./rules.ts";
 import * as store from "./store.ts";
@@ -61,6 +61,7 @@ export function createProvisioning(deps: MarketplaceDeps) {
   async function settle(tx: Tx, install: Install, report: ProvisioningReport): Promise<boolean> {
     const at = dateOf(clock);
     if (install.status === "provisioning" && report.status === "active") {
+      if (!(await deps.orgLives(tx, install.orgUuid))) throw marketplaceErrors.invalidTransition({ message: ENDED });
       await activate(tx, install, report);
     } else if (install.status === "provisioning" && report.status === "failed") {
       install.failProvisioning(at, report.message || "the publisher reported a failure");

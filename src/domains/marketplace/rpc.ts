@@ -11,7 +11,7 @@ import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
 import type { AppDraft } from "./apps.ts";
 import type { Marketplace } from "./index.ts";
-import { printApp, printGrant, printInstall, printListing, printTarget } from "./print.ts";
+import { printApp, printGrant, printInstall, printListing, printTarget, printWatched } from "./print.ts";
 
 function plansOf(plans: readonly Plan[]): AppDraft["plans"] {
   return plans.map((plan) => ({ plan_id: plan.planId, name: plan.name || plan.planId, price_cents: plan.priceCents, interval: plan.interval || "month" }));
@@ -63,8 +63,8 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
       })),
     async listListings(request) {
       const page = pageOf(request);
-      const { rows, total } = await administration.listings(request.appId, page);
-      return { data: rows.map(printListing), total, ...page };
+      const { rows, ...total } = await administration.listings(request.appId, page);
+      return { data: rows.map(printListing), ...total, ...page };
     },
     async listAdmins(request) {
       const admins = await administration.admins(request.appId);
@@ -79,32 +79,33 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
     resumeInstall: async (request, context) => printInstall(await installs.resume(caller(context), requestInfo(context), request.appId, request.installId)),
     async listCloudTargets(request) {
       const page = pageOf(request);
-      const { rows, total } = await administration.cloudTargets(request.status, page);
-      return { data: rows.map(printTarget), total, ...page };
+      const { rows, ...total } = await administration.cloudTargets(request.status, page);
+      return { data: rows.map(printTarget), ...total, ...page };
     },
     revokeCloudTarget: async (request, context) => printTarget(await administration.revokeCloudTarget(caller(context), requestInfo(context), request.targetId)),
     archiveApp: async (request, context) => ownersView(await apps.archive(caller(context), requestInfo(context), request.appId)),
     async listApps(request, context) {
       const page = pageOf(request);
       const orgUuid = callerOrg(caller(context));
-      const { apps: found, total } = await apps.list({ orgUuid, status: request.status }, page);
-      return { data: await Promise.all(found.map(ownersView)), total, ...page };
+      const { apps: found, ...total } = await apps.list({ orgUuid, status: request.status }, page);
+      return { data: found.map(({ app, publisher }) => printApp(app, publisher, true)), ...total, ...page };
     },
     async listAllApps(request) {
       const page = pageOf(request);
-      const { apps: found, total } = await apps.list({ orgUuid: request.orgUuid, status: request.status }, page);
-      return { data: await Promise.all(found.map(ownersView)), total, ...page };
+      const { apps: found, ...total } = await apps.list({ orgUuid: request.orgUuid, status: request.status }, page);
+      return { data: found.map(({ app, publisher }) => printApp(app, publisher, true)), ...total, ...page };
     },
     async listAppInstalls(request) {
       const page = pageOf(request);
-      const { views, total } = await installs.list({ appId: request.appId, status: request.status }, page);
-      return { data: views.map(printInstall), total, ...page };
+      const { views, ...total } = await installs.list({ appId: request.appId, status: request.status }, page);
+      return { data: views.map(printInstall), ...total, ...page };
     },
     getAppInstall: async (request) => printInstall(await installs.readOfApp(request.appId, request.installId)),
     async listAllInstalls(request) {
       const page = pageOf(request);
-      const { views, total } = await installs.list({ appId: request.appId, orgUuid: request.orgUuid, status: request.status }, page);
-      return { data: views.map(printInstall), total, ...page };
+      const { appId, orgUuid, status } = request;
+      const { views, ...total } = await installs.list({ appId, orgUuid, status }, page);
+      return { data: views.map(printInstall), ...total, ...page };
     },
     reportProvisioning: async (request, context) => printInstall(await provisioning.report(request.installId, context.requestHeader, request.body?.data ?? new Uint8Array(), requestInfo(context))),
   });
@@ -116,12 +117,12 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
   return registration(BuyerService, {
     async browseApps(request) {
       const page = request.page ?? 1;
-      const { rows, total } = await browse.browse(request.q ?? "", page);
+      const { rows, ...total } = await browse.browse(request.q ?? "", page);
       const found = rows.map((row) => ({
         appId: row.app_id, name: row.name, slug: row.slug, description: row.description, pricingModel: row.pricing_model,
         basePriceCents: row.base_price_cents, deploymentModes: row.deployment_modes, currency: row.currency,
       }));
-      return { apps: found, total, page };
+      return { apps: found, ...total, page };
     },
     async getApp(request, context) {
       const { app, publisher, isOwner } = await browse.detail(caller(context), request.slug);
@@ -131,12 +132,12 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
       printInstall(await installs.install(caller(context), requestInfo(context), request.slug, { deploymentMode: request.deploymentMode, planId: request.planId, quantity: request.quantity })),
     async listInstalls(request, context) {
       const page = pageOf(request);
-      const { views, total } = await installs.list({ orgUuid: callerOrg(caller(context)), status: request.status }, page);
-      return { data: views.map(printInstall), total, ...page };
+      const { views, ...total } = await installs.list({ orgUuid: callerOrg(caller(context)), status: request.status }, page);
+      return { data: views.map(printInstall), ...total, ...page };
     },
     getInstall: async (request, context) => printInstall(await installs.read(caller(context), request.installId)),
     async *watchInstall(request, context) {
-      for await (const view of market.watch(caller(context), request.installId, context.signal)) yield printInstall(view);
+      for await (const view of market.watch(caller(context), request.installId, context.signal)) yield printWatched(view);
     },
     uninstallApp: async (request, context) => printInstall(await installs.remove(caller(context), requestInfo(context), request.installId)),
   });

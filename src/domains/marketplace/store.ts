@@ -1,27 +1,23 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { App, Install } from "./entities.ts";
 import type { TimelineEvent } from "./rules.ts";
 import { LIVE_INSTALL } from "./rules.ts";
+
+/** Most apps told of one person, the newest. An owner's power over older ones is judged by the app all the same. */
+const MOST_OWN_APPS = 1_000;
+
+/** Lines of a timeline that are kept. */
+const MOST_LINES = 200;
 
 /** One line of an install's timeline. */
 export interface TimelineLine {
   at: Date;
   event: TimelineEvent;
   detail: string;
-}
-
-/** One row of the public catalogue. */
-export interface CatalogueRow {
-  app_id: string;
-  slug: string;
-  name: string;
-  description: string;
-  pricing_model: string;
-  base_price_cents: number;
-  deployment_modes: string[];
-  currency: string;
 }
 
 /** Which apps a list shows. */
@@ -58,6 +54,13 @@ export function lockApp(tx: Tx, appId: string): Promise<App | null> {
   return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/** The organization that publishes an app; undefined for an unknown one. */
+export async function ownerOf(database: Pick<Database, "prepared">, appId: string): Promise<string | undefined> {
+  const rows = await database.prepared<{ org_uuid: string }>(
+    "app-owner", "select org_uuid from apps where app_id = $1", [appId]);
+  return rows[0]?.org_uuid;
+}
+
 /** The app of this id. */
 export function appById(em: EntityManager, appId: string): Promise<App | null> {
   return em.findOne(App, { appId });
@@ -68,18 +71,43 @@ export function appBySlug(em: EntityManager, slug: string): Promise<App | null> 
   return em.findOne(App, { slug });
 }
 
+/** Drafts an organization has, counted up to `most`. Whoever counts them holds up others who do until the transaction ends. */
+export async function countDrafts(tx: Tx, orgUuid: string, most: number): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('app-drafts:' || $1, 0))", [orgUuid]);
+  const sql = "select count(*)::int as drafts from (select 1 from apps where org_uuid = $1 and status = 'draft' limit $2) as first_rows";
+  return (await tx.query<{ drafts: number }>(sql, [orgUuid, most]))[0]?.drafts ?? 0;
+}
+
+/** The app of this slug, which is neither archived nor otherwise changed before the transaction ends. */
+export async function keepAppBySlug(tx: Tx, slug: string): Promise<App | null> {
+  return tx.em.findOne(App, { slug }, { lockMode: LockMode.PESSIMISTIC_READ });
+}
+
 /** Apps by publisher and status, newest first. */
-export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page): Promise<{ apps: App[]; total: number }> {
-  const [apps, total] = await em.findAndCount(App, given(filter), { orderBy: { createdAt: "desc", appId: "asc" }, ...page });
-  return { apps, total };
+export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page): Promise<{ apps: App[] } & Total> {
+  const [apps, total] = await Promise.all([
+    em.find(App, given(filter), { orderBy: { createdAt: "desc", appId: "asc" }, ...page }),
+    counted(em, "apps", { org_uuid: filter.orgUuid, status: filter.status }, "created_at desc, app_id"),
+  ]);
+  return { apps, ...total };
+}
+
+/** How many rows of a table a list has. In the list's own order, so that the index is read that has it. */
+async function counted(em: EntityManager, table: string, filter: Record<string, string | undefined>, order: string): Promise<Total> {
+  const columns = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const where = columns.length === 0 ? "" : ` where ${columns.map(([name]) => `${name} = ?`).join(" and ")}`;
+  const sql = boundedCount(`from ${table}${where} order by ${order}`);
+  return totalOf(await em.getConnection().execute<{ counted: number }[]>(sql, columns.map(([, value]) => value)));
 }
 
 /** What of an organization's apps a token of somebody's says, in one look: every token that is made asks. */
 export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<AppClaims> {
   const sql = `select
       array(select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug) as installed,
-      array(select g.app_id::text from app_admins g join apps a using (app_id) where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at) as granted,
-      array(select app_id::text from apps where org_uuid = $1 order by created_at) as published`;
+      array(select app_id::text from (select g.app_id, g.created_at from app_admins g join apps a using (app_id)
+        where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as granted,
+      array(select app_id::text from (select app_id, created_at from apps
+        where org_uuid = $1 order by created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as published`;
   const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid]);
   return row ?? { installed: [], granted: [], published: [] };
 }
@@ -94,16 +122,10 @@ export interface AppClaims {
   published: string[];
 }
 
-/** Ids of the apps an organization publishes. */
-export async function publishedBy(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
-  const rows = await tx.query<{ app_id: string }>("select app_id from apps where org_uuid = $1 order by created_at", [orgUuid]);
-  return rows.map((row) => row.app_id);
-}
-
-/** Ids of the apps somebody made for an organization since a moment, milliseconds since the epoch, whose key was never rotated. */
-export async function madeSince(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string, sinceMs: number): Promise<string[]> {
-  const sql = "select app_id from apps where org_uuid = $1 and created_by = $2 and created_at >= $3 and key_rotated_at is null";
-  const rows = await tx.query<{ app_id: string }>(sql, [orgUuid, userUuid, new Date(sinceMs)]);
+/** Ids of an organization's apps that are not archived. */
+export async function unarchivedOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+  const sql = "select app_id from apps where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at";
+  const rows = await tx.query<{ app_id: string }>(sql, [orgUuid]);
   return rows.map((row) => row.app_id);
 }
 
@@ -125,18 +147,40 @@ export function factsOf(
   return database.prepared("app-facts", sql, [slugs, userUuid, orgUuid]);
 }
 
-/** Which of these apps had their signing key rotated at or after `issuedAtMs`, milliseconds since the epoch (decisions 6.5). */
-export async function voidedApps(database: Pick<Database, "prepared">, appIds: readonly string[], issuedAtMs: number): Promise<ReadonlySet<string>> {
-  const rows = await database.prepared<{ app_id: string }>(
-    "voided-apps", "select app_id from apps where app_id = any($1::uuid[]) and key_rotated_at >= $2", [appIds, new Date(issuedAtMs)],
-  );
-  return new Set(rows.map((row) => row.app_id));
+/** What a token says of the apps its holder administers, and who that is. */
+export interface AppsOfToken {
+  claimed: readonly string[];
+  /** Milliseconds since the epoch. */
+  issuedAtMs: number;
+  orgUuid: string | null;
+  userUuid: string;
+  isOwner: boolean;
 }
 
-/** Ids of an organization's installs that are neither over nor about to be. */
-export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+/**
+ * Apps a token opens now, oldest first: its claims, but for apps whose signing key was rotated since (decisions 6.5),
+ * all that an owner's organization publishes, and what its holder made since the token was issued (decisions 9.1).
+ */
+export async function appsOfToken(database: Pick<Database, "identifying">, token: AppsOfToken): Promise<string[]> {
+  const sql = `select app_id from (
+      select app_id, created_at from apps
+        where app_id = any($1::uuid[]) and (key_rotated_at is null or key_rotated_at < $2)
+      union
+      (select app_id, created_at from apps
+        where org_uuid = $3 and ($5 or (created_by = $4 and created_at >= $2 and key_rotated_at is null))
+        order by created_at desc limit ${MOST_OWN_APPS})
+    ) found order by created_at, app_id`;
+  const { claimed, issuedAtMs, orgUuid, userUuid, isOwner } = token;
+  const rows = await database.identifying<{ app_id: string }>("apps-of-token", sql,
+    [claimed, new Date(issuedAtMs), orgUuid, userUuid, isOwner]);
+  return rows.map((row) => row.app_id);
+}
+
+/** Ids of an organization's installs that are neither over nor about to be, at most `limit`. */
+export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, limit: number): Promise<string[]> {
   const rows = await tx.query<{ install_id: string }>(
-    "select install_id from installs where org_uuid = $1 and status not in ('deprovisioning', 'deprovisioned') order by install_id", [orgUuid],
+    `select install_id from installs where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2`,
+    [orgUuid, limit],
   );
   return rows.map((row) => row.install_id);
 }
@@ -147,29 +191,6 @@ export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Pr
     "select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug", [orgUuid],
   );
   return rows.map((row) => row.slug);
-}
-
-/**
- * Published apps, best match first, else newest first. Every word of the search must begin a word of name, slug
- * or description; a search without any word finds nothing.
- */
-export async function catalogue(em: EntityManager, search: string | undefined, limit: number, offset: number): Promise<{ rows: CatalogueRow[]; total: number }> {
-  const columns = "app_id, slug, name, description, pricing_model, base_price_cents, deployment_modes, currency";
-  const connection = em.getConnection();
-  if (search === undefined) {
-    const rows = await connection.execute<CatalogueRow[]>(`select ${columns} from apps where status = 'published' order by published_at desc, app_id limit ? offset ?`, [limit, offset]);
-    const [count] = await connection.execute<{ total: number }[]>("select published::int as total from catalogue_size");
-    return { rows, total: count?.total ?? 0 };
-  }
-  const where = "status = 'published' and search @@ (select catalogue_query(?))";
-  // The words are read once and not for every row, and what is found is counted in passing.
-  const rows = await connection.execute<(CatalogueRow & { total: number })[]>(
-    `select ${columns}, (count(*) over ())::int as total from apps where ${where} order by ts_rank(search, (select catalogue_query(?))) desc, published_at desc, app_id limit ? offset ?`,
-    [search, search, limit, offset],
-  );
-  if (rows[0] !== undefined || offset === 0) return { rows, total: rows[0]?.total ?? 0 };
-  const [count] = await connection.execute<{ total: number }[]>(`select count(*)::int as total from apps where ${where}`, [search]);
-  return { rows, total: count?.total ?? 0 };
 }
 
 /** The install of this id, its row locked until the transaction ends. */
@@ -188,9 +209,13 @@ export function latestInstall(em: EntityManager, orgUuid: string, appId: string)
 }
 
 /** Installs by buyer, app and status, newest first. */
-export async function installsWhere(em: EntityManager, filter: InstallFilter, page: Page): Promise<{ installs: Install[]; total: number }> {
-  const [installs, total] = await em.findAndCount(Install, given(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page });
-  return { installs, total };
+export async function installsWhere(em: EntityManager, filter: InstallFilter, page: Page): Promise<{ installs: Install[] } & Total> {
+  const columns = { org_uuid: filter.orgUuid, app_id: filter.appId, status: filter.status };
+  const [installs, total] = await Promise.all([
+    em.find(Install, given(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page }),
+    counted(em, "installs", columns, "created_at desc, install_id"),
+  ]);
+  return { installs, ...total };
 }
 
 /** Apps by id, for printing installs. */
@@ -205,9 +230,12 @@ export async function hasLiveInstall(tx: Tx, orgUuid: string, appId: string): Pr
   return rows.length > 0;
 }
 
-/** Appends to an install's timeline. */
+/** Appends to an install's timeline, of which the newest lines are kept. */
 export async function addTimeline(tx: Tx, installId: string, at: Date, event: TimelineEvent, detail: string): Promise<void> {
-  await tx.query("insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4)", [installId, at, event, detail.slice(0, 1000)]);
+  const sql = `with line as (insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4))
+    delete from install_timeline where install_id = $1 and id <= (
+      select id from install_timeline where install_id = $1 order by id desc offset ${MOST_LINES - 1} limit 1)`;
+  await tx.query(sql, [installId, at, event, detail.slice(0, 1000)]);
 }
 
 /** The install of this id and its timeline, oldest first, as they stood at one moment: one statement reads both. */

@@ -4,6 +4,7 @@ import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Standing } from "../access/index.ts";
+import { personActor } from "../audit/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets } from "./budget.ts";
@@ -22,7 +23,7 @@ export interface SecondStep {
 }
 
 /** The challenge that completes a sign-in. */
-export function createChallenge({ database, clock, audit, access, sessions, continuations }: MfaDeps, judge: Judge, budgets: Budgets) {
+export function createChallenge({ database, clock, audit, users, access, sessions, continuations }: MfaDeps, judge: Judge, budgets: Budgets) {
   async function refuse(tx: Tx, step: SecondStep, pending: PendingRow | undefined, refusal: ServiceError, info: RequestInfo): Promise<ServiceError> {
     const who = { userUuid: pending?.user_uuid ?? null, orgUuid: pending?.org_uuid ?? null };
     await audit.record(tx, { type: typeOf(step), outcome: "failure", ...who, info, metadata: { code: refusal.code } });
@@ -51,6 +52,11 @@ export function createChallenge({ database, clock, audit, access, sessions, cont
     }
     if (!(await usePending(tx, hash, now))) throw mfaErrors.badToken();
     await count.passed();
+    if (await users.people.confirmProven(tx, pending.user_uuid)) {
+      const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
+      const resource = { type: "user", id: userUuid };
+      await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, standing.email), resource });
+    }
     return open(tx, step, pending, standing, info);
   }
 

@@ -4,9 +4,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import type { Post } from "../../platform/outgoing/post.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Access } from "../access/index.ts";
+import type { Access, Administration } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import type { Users } from "../users/index.ts";
@@ -19,13 +18,18 @@ export interface MfaDeps {
   /** Seals with the instance key. */
   sealer: Sealer;
   hasher: Pick<PasswordHasher, "verify">;
-  post: Post;
   audit: Pick<Audit, "record" | "recordFailure">;
   /** Tells the webhooks of an organization. */
   announce: Announce<"mfa.enrolled" | "mfa.disabled">;
-  users: { people: Pick<Users["people"], "lock" | "findPassword">; memberships: Pick<Users["memberships"], "organizationsOf"> };
+  users: {
+    people: Pick<Users["people"], "lock" | "findPassword" | "confirmProven">;
+    letters: Pick<Users["letters"], "send" | "demandMail">;
+    memberships: Pick<Users["memberships"], "belongsElsewhere" | "organizationsOf">;
+  };
   access: Pick<Access, "standing">;
-  sessions: Pick<Sessions, "open" | "tokens" | "secondFactor">;
+  /** Members of the caller's organization, in the caller's turn. */
+  members: Pick<Administration["members"], "hold">;
+  sessions: Pick<Sessions, "open" | "own" | "proofs" | "tokens">;
   /** What doors do once the second factor is proven, by name; they stand below and are filled in by compose.ts. */
   continuations: Readonly<Record<string, Continuation>>;
   config: MfaConfig;

@@ -12,12 +12,13 @@ import { secretContext } from "./judge.ts";
 import type { Judge } from "./judge.ts";
 import { personOf } from "./proof.ts";
 import type { RecentProof } from "./proof.ts";
+import { factorMail, NOTICE_MS } from "./mails.ts";
 import { mostFactors } from "./rules.ts";
 import * as store from "./store.ts";
 import type { FactorRow } from "./store.ts";
 
-/** Name authenticator apps show. */
-const issuer = "Atrium";
+/** Name authenticator apps show for a session that acts in no organization. */
+const serviceName = "Atrium";
 
 /** A factor that has just been made; the only time its secret is shown. */
 export interface NewFactor {
@@ -31,7 +32,9 @@ export interface NewFactor {
 }
 
 /** A person's own factors (decisions 4.1). All throw 403 `step_up_required` as `RecentProof.demand` does. */
-export function createFactors({ database, clock, random, sealer, audit, announce, users, access, sessions }: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
+export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
+  const { database, clock, random, sealer, audit, announce, users, access, sessions } = deps;
+
   function event(caller: Caller, info: RequestInfo, type: "mfa.enrolled" | "mfa.disabled", id: number) {
     const { userUuid, orgUuid } = caller;
     return { type, userUuid, orgUuid, info, actor: actorOf(caller), resource: { type: "mfa_factor", id: String(id) } };
@@ -40,6 +43,13 @@ export function createFactors({ database, clock, random, sealer, audit, announce
   /** Tells organizations; factors that never were active are nobody's concern. */
   async function tell(tx: Tx, orgs: readonly string[], type: "mfa.enrolled" | "mfa.disabled", data: { factor_id: number; factor_type: string; user_uuid: string; reason?: string }): Promise<void> {
     for (const orgUuid of orgs) await announce(tx, { type, orgUuid, data });
+  }
+
+  /** Tells the person by mail. */
+  async function notify(tx: Tx, { email, orgName }: Caller, change: "enrolled" | "disabled"): Promise<void> {
+    if (email === null) return;
+    const write = () => factorMail(change);
+    await users.letters.send(tx, { to: email, organization: orgName ?? undefined, write }, dateOf(clock, NOTICE_MS));
   }
 
   return {
@@ -60,12 +70,12 @@ export function createFactors({ database, clock, random, sealer, audit, announce
       const createdAt = dateOf(clock);
       return database.transaction(async (tx) => {
         await users.people.lock(tx, userUuid);
-        await proof.demand(tx, caller);
+        await proof.demandToEnrol(tx, caller);
         const person = await access.standing(tx, userUuid, null);
         if (person === undefined) throw new Error("a caller's person is gone");
         if ((await store.countFactors(tx, userUuid)) >= mostFactors) throw mfaErrors.tooManyFactors();
         const id = await store.insertFactor(tx, userUuid, name, sealer.seal(secret, secretContext(userUuid)), createdAt);
-        const uri = otpauthUri({ issuer, account: person.email, secret, label: name ?? undefined });
+        const uri = otpauthUri({ issuer: caller.orgName ?? serviceName, account: person.email, secret, label: name ?? undefined });
         return { id, userId: person.id, label: name, secret, otpauthUri: uri, createdAt };
       }, caller);
     },
@@ -79,7 +89,7 @@ export function createFactors({ database, clock, random, sealer, audit, announce
       const at = dateOf(clock);
       const outcome = await database.transaction(async (tx): Promise<ServiceError | Date> => {
         await users.people.lock(tx, userUuid);
-        await proof.demand(tx, caller);
+        await proof.demandToEnrol(tx, caller);
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor?.status !== "pending") throw mfaErrors.notPending();
         const attempt = await budgets.begin(tx, userUuid, "second_factor");
@@ -90,11 +100,12 @@ export function createFactors({ database, clock, random, sealer, audit, announce
           return refusal;
         }
         await attempt.passed();
-        await sessions.secondFactor.mark(tx, caller.sessionId ?? "", at);
+        await sessions.proofs.markSecondFactor(tx, caller.sessionId ?? "", at);
         await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "success", metadata: { factor_id: id, factor_type: "totp" } });
         await tell(tx, actsIn(caller), "mfa.enrolled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
+        await notify(tx, caller, "enrolled");
         return at;
-      }, info);
+      }, caller);
       return { id, activatedAt: settled(outcome) };
     },
 
@@ -110,15 +121,18 @@ export function createFactors({ database, clock, random, sealer, audit, announce
         if (last) await store.dropRecoveryCodes(tx, userUuid);
         const metadata = { factor_id: id, factor_type: "totp", was: factor.status, last };
         await audit.record(tx, { ...event(caller, info, "mfa.disabled", id), outcome: "success", metadata });
-        if (factor.status === "active") await tell(tx, actsIn(caller), "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
+        if (factor.status !== "active") return;
+        await tell(tx, actsIn(caller), "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
+        await notify(tx, caller, "disabled");
       }, caller);
     },
 
     /**
      * Disables every factor of a person and voids their recovery codes, in the transaction of what makes that necessary.
      * The person's row must be locked.
+     * @returns how many factors there were
      */
-    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<void> {
+    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
       const disabled = await store.disableAll(tx, userUuid, dateOf(clock));
       const orgs = disabled.length === 0 ? [] : await users.memberships.organizationsOf(tx, userUuid);
       for (const { id, status } of disabled) {
@@ -128,9 +142,13 @@ export function createFactors({ database, clock, random, sealer, audit, announce
         if (status === "active") await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
       }
       await store.dropRecoveryCodes(tx, userUuid);
+      return disabled.length;
     },
   };
 }
+
+/** A person's own factors. */
+export type Factors = ReturnType<typeof createFactors>;
 
 /** The organization of the caller's session, if it is in one. */
 function actsIn({ orgUuid }: Caller): string[] {

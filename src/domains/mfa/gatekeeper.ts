@@ -28,6 +28,9 @@ export interface SecondFactorNeeded {
 /** What every door asks before it opens a session (decisions 3.3). */
 export function createGatekeeper({ clock, random, config }: Pick<MfaDeps, "clock" | "random" | "config">) {
   return {
+    /** Whether somebody has to pass a second factor to sign in. */
+    isNeeded: (tx: Tx, userUuid: string): Promise<boolean> => hasActiveFactor(tx, userUuid),
+
     /** The call for the second factor; undefined for somebody without an active one, whose session may be opened. */
     async begin(tx: Tx, { standing, amr, info, continuation }: FirstStep): Promise<SecondFactorNeeded | undefined> {
       const { userUuid, credentialsVersion, org } = standing;

@@ -11,31 +11,36 @@ import { hasActiveFactor } from "./store.ts";
 export interface ProofDeps {
   database: Database;
   clock: Clock;
-  sessions: Pick<Sessions, "secondFactor">;
+  sessions: Pick<Sessions, "proofs">;
   config: { elevatedMs: number };
 }
 
-/** The proof that changing factors demands (decisions 4.1). */
+/** The proofs that changing factors demands (decisions 4.1); both demands need the person's row locked. */
 export function createRecentProof({ database, clock, sessions, config }: ProofDeps) {
-  /**
-   * Refuses with 403 `step_up_required` a caller who has an active factor and has not proven the second factor in
-   * this session within the life of an elevated token. The person's row must be locked.
-   */
+  const recent = (at: Date | null): boolean => isRecent(at, clock.now(), config.elevatedMs);
+
+  /** @throws {step_up_required} when there is an active factor and none was proven in this session within the life of an elevated token. */
   async function demand(tx: Tx, caller: Caller): Promise<void> {
-    const { sessionId } = caller;
-    if (sessionId === null) throw errors.forbidden();
-    if (!(await hasActiveFactor(tx, personOf(caller)))) return;
-    const provenAt = await sessions.secondFactor.provenAt(tx, sessionId);
-    if (!isRecent(provenAt, clock.now(), config.elevatedMs)) throw mfaErrors.proofRequired();
+    const userUuid = personOf(caller);
+    if (!(await hasActiveFactor(tx, userUuid))) return;
+    if (!recent((await sessions.proofs.last(tx, caller.sessionId ?? "")).secondFactor)) throw mfaErrors.proofRequired();
   }
 
-  return {
-    demand,
-    /** The same before there is a request to judge; what changes until then is for `demand` to see. */
-    async demandFirst(caller: Caller | undefined): Promise<void> {
-      if (caller !== undefined) await database.transaction((tx) => demand(tx, caller));
-    },
+  /** The same, and for a first factor a sign-in or step-up of that age. @throws {step_up_required} */
+  async function demandToEnrol(tx: Tx, caller: Caller): Promise<void> {
+    const userUuid = personOf(caller);
+    const { secondFactor, any } = await sessions.proofs.last(tx, caller.sessionId ?? "");
+    if (await hasActiveFactor(tx, userUuid)) {
+      if (!recent(secondFactor)) throw mfaErrors.proofRequired();
+    } else if (!recent(any)) throw mfaErrors.freshSignInRequired();
+  }
+
+  /** A demand made before the request is read; what changes until the transaction that writes is judged there again. */
+  const first = (asked: typeof demand) => async (caller: Caller | undefined): Promise<void> => {
+    if (caller !== undefined) await database.transaction((tx) => asked(tx, caller));
   };
+
+  return { demand, demandToEnrol, demandFirst: first(demand), demandToEnrolFirst: first(demandToEnrol) };
 }
 
 /** The demand for a recent proof. */

@@ -1,8 +1,10 @@
-import type { Caller } from "../../platform/caller.ts";
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import { actorOf } from "../audit/index.ts";
 import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
 import { hashRecoveryCode, recoveryContext } from "./judge.ts";
+import { factorMail, NOTICE_MS } from "./mails.ts";
 import { personOf } from "./proof.ts";
 import type { RecentProof } from "./proof.ts";
 import { codesPerGeneration } from "./rules.ts";
@@ -15,7 +17,7 @@ const groups = 5;
 const perGroup = 4;
 
 /** Recovery codes: for the day the authenticator is gone. */
-export function createRecoveryCodes({ database, clock, random, sealer, users }: MfaDeps, proof: RecentProof) {
+export function createRecoveryCodes({ database, clock, random, sealer, audit, users }: MfaDeps, proof: RecentProof) {
   /** 20 characters of 5 bits in groups of four: 100 bits. */
   function newCode(): string {
     const characters = [...random.bytes(groups * perGroup)].map((byte) => alphabet.charAt(byte & 31)).join("");
@@ -30,7 +32,7 @@ export function createRecoveryCodes({ database, clock, random, sealer, users }: 
      * Ten new codes, shown here only; the old ones are void. Throws 409 `conflict` without an active factor,
      * 403 `step_up_required` without a recent proof of the second factor.
      */
-    async regenerate(caller: Caller): Promise<string[]> {
+    async regenerate(caller: Caller, info: RequestInfo): Promise<string[]> {
       const userUuid = personOf(caller);
       const codes = Array.from({ length: codesPerGeneration }, newCode);
       const key = random.bytes(32);
@@ -41,6 +43,11 @@ export function createRecoveryCodes({ database, clock, random, sealer, users }: 
         await proof.demand(tx, caller);
         await store.dropRecoveryCodes(tx, userUuid);
         await store.insertRecoveryCodes(tx, userUuid, sealer.seal(key, recoveryContext(userUuid)), hashes, dateOf(clock));
+        const event = { type: "recovery_codes.regenerated", outcome: "success", userUuid, orgUuid: caller.orgUuid, info } as const;
+        await audit.record(tx, { ...event, actor: actorOf(caller), resource: { type: "user", id: userUuid } });
+        if (caller.email === null) return;
+        const letter = { to: caller.email, organization: caller.orgName ?? undefined, write: () => factorMail("codes") };
+        await users.letters.send(tx, letter, dateOf(clock, NOTICE_MS));
       }, caller);
       return codes;
     },

@@ -8,7 +8,7 @@ import type { Mfa } from "./index.ts";
 import type { StepUpMethod } from "./step-up-store.ts";
 
 /** Second factors over the wire. */
-export function mfaRpc({ factors, recoveryCodes, challenge, demandProof }: Mfa): ServiceRegistration {
+export function mfaRpc({ factors, recoveryCodes, challenge, resetFactors, demandProof, demandToEnrol }: Mfa): ServiceRegistration {
   return registration(MfaService, {
     listFactors: async (_request, context) => {
       const rows = await factors.list(caller(context));
@@ -31,10 +31,14 @@ export function mfaRpc({ factors, recoveryCodes, challenge, demandProof }: Mfa):
       const rows = await recoveryCodes.list(caller(context));
       return { data: rows.map((row) => ({ id: row.id, createdAt: timestampFromDate(row.created_at), ...(row.used_at === null ? {} : { usedAt: timestampFromDate(row.used_at) }) })) };
     },
-    regenerateRecoveryCodes: async (_request, context) => ({ data: { codes: await recoveryCodes.regenerate(caller(context)) } }),
+    regenerateRecoveryCodes: async (_request, context) => ({ data: { codes: await recoveryCodes.regenerate(caller(context), requestInfo(context)) } }),
     getMfaStatus: async (_request, context) => factors.status(caller(context)),
     challengeTotp: async (request, context) => challenge(request, requestInfo(context)),
-  }, { createFactor: demandProof, verifyFactor: demandProof, deleteFactor: demandProof, regenerateRecoveryCodes: demandProof });
+    deleteMemberFactors: async ({ userUuid }, context) => {
+      await resetFactors(caller(context), userUuid.toLowerCase(), requestInfo(context));
+      return {};
+    },
+  }, { createFactor: demandToEnrol, verifyFactor: demandToEnrol, deleteFactor: demandProof, regenerateRecoveryCodes: demandProof });
 }
 
 /** Step-up over the wire. */

@@ -7,7 +7,7 @@ import type { ServiceError } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Standing } from "../access/index.ts";
 import { settled } from "./budget.ts";
-import type { Budgets } from "./budget.ts";
+import type { Budgets, Try } from "./budget.ts";
 import type { MfaDeps } from "./deps.ts";
 import { stepUpErrors } from "./errors.ts";
 import type { Judge } from "./judge.ts";
@@ -41,7 +41,7 @@ interface PasswordVerdict {
 
 /** Step-up (decisions 4.4): proving again who one is, for an elevated token. */
 export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
-  const { database, clock, random, hasher, post, audit, users, access, sessions, config } = deps;
+  const { database, clock, random, hasher, audit, users, access, sessions, config } = deps;
 
   const eventOf = (caller: Caller, info: RequestInfo) => ({ userUuid: caller.userUuid, orgUuid: caller.orgUuid, info, actor: actorOf(caller) });
 
@@ -51,20 +51,20 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     return standing;
   }
 
-  /** What the person must hear before a challenge is issued or a password hashed. */
+  /** Returns the lockout error, if any; asked before a challenge is issued or a password hashed. */
   function blocked(caller: Caller): Promise<ServiceError | undefined> {
     return database.transaction((tx) => budgets.refusal(tx, personOf(caller), "step_up"));
   }
 
   /** Checks the password outside the transaction that judges; undefined when the challenge asks for none. */
-  async function passwordVerdict(caller: Caller, answer: StepUpAnswer): Promise<PasswordVerdict | ServiceError | undefined> {
+  async function passwordVerdict(caller: Caller, answer: StepUpAnswer, { address }: RequestInfo): Promise<PasswordVerdict | ServiceError | undefined> {
     if (answer.password === undefined || answer.password === "") return undefined;
     const refusal = await blocked(caller);
     if (refusal !== undefined) return refusal;
     const challenge = await database.transaction((tx) => findChallenge(tx, answer.challengeId, caller.sessionId ?? ""));
     if (challenge?.method !== "password" || challenge.consumed_at !== null) return undefined;
     const person = await users.people.findPassword(personOf(caller));
-    const { ok } = await hasher.verify(person?.password_hash ?? null, answer.password);
+    const { ok } = await hasher.verify(person?.password_hash ?? null, answer.password, address);
     return { ok, credentialsVersion: person?.credentials_version ?? 0 };
   }
 
@@ -99,7 +99,8 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     }
     if (!(await consumeChallenge(tx, answer.challengeId, now))) throw stepUpErrors.gone();
     await count.passed();
-    if (method === "totp") await sessions.secondFactor.mark(tx, sessionId, now);
+    await sessions.proofs.markStepUp(tx, sessionId, now);
+    if (method === "totp") await sessions.proofs.markSecondFactor(tx, sessionId, now);
     const metadata = { challenge_id: answer.challengeId, method, ...(answer.recovery === true && method === "totp" ? { recovery: true } : {}) };
     await audit.record(tx, { ...eventOf(caller, info), type: "step_up.verified", outcome: "success", metadata });
     const amr = provenBy(caller, method, answer);
@@ -115,11 +116,12 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
   return {
     /**
      * Issues a challenge bound to the caller's session; with `magic_link` its token is mailed. Throws 400 `bad_request`
-     * for `totp` without an active factor, 429 `too_many_attempts`.
+     * for `totp` without an active factor, 429 `too_many_attempts`, 503 `unavailable` for `magic_link` without mail.
      */
     async challenge(caller: Caller, method: StepUpMethod, info: RequestInfo): Promise<IssuedChallenge> {
       const userUuid = personOf(caller);
       if (method === "totp" && !(await database.transaction((tx) => hasActiveFactor(tx, userUuid)))) throw noFactor();
+      if (method === "magic_link") users.letters.demandMail();
       const refusal = await blocked(caller);
       if (refusal !== undefined) return refusedOutright(caller, "step_up.challenged", refusal, info, { method });
       const challengeId = random.uuid();
@@ -131,7 +133,8 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
         await insertChallenge(tx, { uuid: challengeId, userUuid, sessionId: caller.sessionId ?? "", method, tokenHash: mailed?.hash ?? null, at, expiresAt });
         if (mailed !== undefined) {
           const link = { token: mailed.token, challengeId };
-          await post.enqueue(tx, stepUpMail(standing.email, config.baseUrl, link, caller.orgName, Math.ceil(lifeMs / 60_000)), expiresAt);
+          const write = () => stepUpMail(config.baseUrl, link, Math.ceil(lifeMs / 60_000));
+          await users.letters.send(tx, { to: standing.email, organization: caller.orgName ?? undefined, write }, expiresAt);
         }
         const metadata = { challenge_id: challengeId, method };
         await audit.record(tx, { ...eventOf(caller, info), type: "step_up.challenged", outcome: "success", metadata });
@@ -147,10 +150,16 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
       personOf(caller);
       demandAnyAnswer(asked);
       const answer = { ...asked, challengeId: asked.challengeId.toLowerCase() };
-      const verdict = await passwordVerdict(caller, answer);
+      const verdict = await passwordVerdict(caller, answer, info);
       if (verdict instanceof Error) return refusedOutright(caller, "step_up.failed", verdict, info, { challenge_id: answer.challengeId });
-      return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info), info));
+      return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info), caller));
     },
+
+    /**
+     * The counter for passwords that are asked for outside of a challenge: the refusal somebody gets before theirs is hashed,
+     * and the try that judges it.
+     */
+    counter: { refusal: blocked, begin: (tx: Tx, userUuid: string): Promise<Try> => budgets.begin(tx, userUuid, "step_up") },
 
     /** Ends the challenges of a person that wait for the token of a mail; in the transaction that makes it necessary. */
     endMailed: (tx: Tx, userUuid: string): Promise<void> => consumeMailed(tx, userUuid, dateOf(clock)),

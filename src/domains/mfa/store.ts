@@ -120,3 +120,10 @@ export async function factorStatus(database: Database, userUuid: string): Promis
   const [row] = await database.prepared<{ active: boolean; codes: boolean }>("mfa_status", sql, [userUuid]);
   return row ?? { active: false, codes: false };
 }
+
+/** Forgets some of the factors that were disabled before a time; returns how many. */
+export async function forgetDisabled(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const sql = `delete from mfa_factors where id in (
+    select id from mfa_factors where status = 'disabled' and disabled_at < $1 order by disabled_at limit 1000) returning 1 as one`;
+  return (await database.prepared("mfa_forget_disabled", sql, [before])).length;
+}

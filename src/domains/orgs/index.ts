@@ -78,6 +78,8 @@ export function createOrgs({ database, clock, random }: OrgsDeps) {
     keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */
     nameOf: (tx: Pick<Tx, "query">, uuid: string): Promise<string | undefined> => store.nameOf(tx, uuid),
+    /** Names of organizations that exist or existed, by uuid. */
+    namesOf: (uuids: readonly string[]): Promise<ReadonlyMap<string, string>> => store.namesOf(database, uuids),
     /** Whether an organization exists or existed. */
     existsEver: (uuid: string): Promise<boolean> => store.existsEver(database, uuid),
     /** Features a plan gives. */

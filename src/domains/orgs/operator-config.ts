@@ -1,6 +1,7 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
@@ -14,7 +15,7 @@ import { lockOrganization } from "./store.ts";
 const LONGEST_USUAL = 90;
 
 /** One organization's settings, or a page of all. */
-export type OperatorConfig = { one: SettingsRow } | { data: SettingsRow[]; total: number; limit: number; offset: number };
+export type OperatorConfig = { one: SettingsRow } | ({ data: SettingsRow[]; limit: number; offset: number } & Total);
 
 /** What settings by the operator need. */
 export interface OperatorConfigDeps {
@@ -52,12 +53,12 @@ export function createOperatorConfig({ database, clock, audit }: OperatorConfigD
         return { one };
       }
       const [data, total] = await Promise.all([settings.pageOfSettings(database, limit, offset), settings.countSettings(database)]);
-      return { data, total, limit, offset };
+      return { data, ...total, limit, offset };
     },
 
     /** Notes when the plan enterprise ended: a longer retention stays 30 days from then. */
     async tidy(): Promise<number> {
-      return settings.notePlans(database, dateOf(clock));
+      return settings.notePlans(database.background, dateOf(clock));
     },
   };
 }

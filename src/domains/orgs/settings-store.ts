@@ -1,3 +1,5 @@
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** Settings of an organization as they are in force. */
@@ -24,9 +26,9 @@ export async function pageOfSettings(database: Database, limit: number, offset: 
 }
 
 /** How many live organizations there are. */
-export async function countSettings(database: Database): Promise<number> {
-  const rows = await database.prepared<{ n: number }>("orgs_settings_count", "select count(*)::int as n from organizations where deleted_at is null", []);
-  return rows[0]?.n ?? 0;
+export async function countSettings(database: Database): Promise<Total> {
+  const sql = boundedCount("from organizations where deleted_at is null order by lower(name), uuid");
+  return totalOf(await database.prepared<{ counted: number }>("orgs_settings_count", sql, []));
 }
 
 /** Sets how long audit events are kept, days. */

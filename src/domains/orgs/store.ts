@@ -82,6 +82,13 @@ export async function nameOf(tx: Pick<Tx, "query">, uuid: string): Promise<strin
   return rows[0]?.name;
 }
 
+/** Names of organizations that exist or existed, by uuid. */
+export async function namesOf(database: Pick<Database, "prepared">, uuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const sql = "select uuid, name from organizations where uuid = any($1::uuid[])";
+  const rows = await database.prepared<{ uuid: string; name: string }>("orgs_names", sql, [uuids]);
+  return new Map(rows.map((row) => [row.uuid, row.name]));
+}
+
 /** Which organization has or had a folded name. */
 export async function nameHolder(tx: Tx, key: string): Promise<string | undefined> {
   return (await tx.query<{ org_uuid: string }>("select org_uuid from organization_names where name_key = $1", [key]))[0]?.org_uuid;

@@ -127,14 +127,10 @@ export function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid:
   );
 }
 
-/** How the session an account was proven by was opened; undefined when it has ended. It cannot end until the transaction does. */
-export async function proofOf(tx: Tx, uuid: string, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
-  const rows = await tx.query<{ amr: string[]; auth_time: Date }>(
-    `select s.amr, s.auth_time from device_accounts a join sessions s on s.uuid = a.session_uuid
-     where a.uuid = $1 and s.revoked_at is null and s.expires_at > $2 for share of s`,
-    [uuid, at],
-  );
-  return rows[0];
+/** The session an account was proven by, live or not; null for an account that is gone. */
+export async function proofOf(tx: Tx, uuid: string): Promise<string | null> {
+  const rows = await tx.query<{ session_uuid: string }>("select session_uuid from device_accounts where uuid = $1", [uuid]);
+  return rows[0]?.session_uuid ?? null;
 }
 
 /** Notes which account is in use on a device; null: the login's own. */

@@ -8,13 +8,14 @@ import type { Access } from "../access/index.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import * as store from "./account-store.ts";
-import { announceEnded, countOf } from "./announcing.ts";
+import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import { sessionErrors } from "./errors.ts";
+import { tellFollowers } from "./followers.ts";
 import type { OpenedPair, Opening } from "./open.ts";
 import { mergeAccounts, mostAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
-import { keepLive } from "./store.ts";
+import { keepLive, takeSource } from "./store.ts";
 
 /** What accounts of devices are made of. */
 export interface AccountsDeps {
@@ -105,12 +106,13 @@ export function createAccounts({ database, clock, random, access, audit, announc
         const metadata = { revoked, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
         await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
         await announceEnded(tx, announce, ended, { ...metadata, user_uuid: userUuid });
+        await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
       }, caller);
     },
 
     /**
-     * Switches to another account of the caller: a new session with a token pair, never elevated. Throws 404 `not_found`,
-     * and 401 `unauthorized` when that account's session or membership has ended.
+     * Switches to another account of the caller: a new session with a token pair, never elevated, derived from the account's
+     * own session. Throws 404 `not_found`, and 401 `unauthorized` when that account's session or membership has ended.
      */
     async switchTo(caller: Caller, deviceUuid: string, id: string, info: RequestInfo): Promise<Switched> {
       const person = personOf(caller);
@@ -120,11 +122,11 @@ export function createAccounts({ database, clock, random, access, audit, announc
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
-        const own = await keepLive(tx, person.sessionId, at);
-        if (own === undefined) throw errors.unauthorized();
-        const proof = account.login ? own : await store.proofOf(tx, account.id, at);
-        if (standing === undefined || proof === undefined) throw sessionErrors.accountEnded();
-        const opened = await open.pair(tx, { standing, amr: proof.amr, authTime: proof.auth_time, info: { ...info, deviceUuid: deviceUuid.toLowerCase() } });
+        if (!account.login && (await keepLive(tx, person.sessionId, at)) === undefined) throw errors.unauthorized();
+        const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
+        if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
+        const on = { ...info, deviceUuid: deviceUuid.toLowerCase() };
+        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.auth_time, info: on, source });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
         await tell(tx, "device.account_switched", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), session_id: opened.sessionId });

@@ -14,6 +14,11 @@ export async function announceEnded(
   }
 }
 
+/** Those that others were derived from, over all organizations. */
+export function sourcesOf(ended: readonly EndedSessions[]): string[] {
+  return ended.flatMap(({ sources }) => sources);
+}
+
 /** How many sessions ended together, over all organizations. */
 export function countOf(ended: readonly EndedSessions[]): number {
   return ended.reduce((sum, { revoked }) => sum + revoked, 0);

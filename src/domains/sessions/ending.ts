@@ -4,10 +4,11 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
-import { announceEnded, countOf } from "./announcing.ts";
+import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import { revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
+import { tellFollowers } from "./followers.ts";
 
 /** Whose doing it is that sessions end, and why. */
 export interface EndedBy {
@@ -24,6 +25,7 @@ export function createEnding({ clock, audit, announce }: { clock: Clock; audit: 
     if (revoked === 0) return;
     await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata: { revoked, reason } });
     await announceEnded(tx, announce, ended, { reason, ...whose });
+    await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
   }
 
   return {

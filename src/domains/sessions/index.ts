@@ -3,6 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
+import { limitKey } from "../../platform/outgoing/address.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
@@ -20,8 +21,7 @@ import { createOpen } from "./open.ts";
 import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
-import { markSecondFactor, secondFactorAt } from "./store.ts";
-import { forgetSessions } from "./store.ts";
+import { forgetSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
 import { createTokens } from "./tokens.ts";
 
 export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
@@ -42,8 +42,8 @@ export interface SessionsDeps {
   announce: AnnounceSessions;
   access: Access;
   keys: Keys;
-  /** Which of these apps had their signing key rotated at or after `issuedAtMs`; of the marketplace. */
-  voidedApps: BearerDeps["voidedApps"];
+  /** The apps that the holder of a token administers now; of the marketplace. */
+  administeredApps: BearerDeps["administeredApps"];
   config: {
     /** Public URL of the service: the issuer of its tokens. */
     baseUrl: string;
@@ -60,7 +60,7 @@ export function createSessions(deps: SessionsDeps) {
   const own = createOwnSessions(deps);
   const refreshing = createRefresh(opening);
   const open = createOpen(opening);
-  const authenticate = createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen });
+  const { authenticate, holds } = createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen });
   return {
     /** Access tokens, for step-up. */
     tokens,
@@ -73,16 +73,21 @@ export function createSessions(deps: SessionsDeps) {
     inventories: createInventories(deps),
     /** Accounts that share a device. */
     accounts: createAccounts({ ...deps, open, authenticate }),
-    /** Proof of the second factor in a session: noting it, and when it was last given. */
-    secondFactor: { mark: markSecondFactor, provenAt: secondFactorAt },
+    /** Proofs of who somebody is within a session: noting them, and when they were last given. */
+    proofs: { markSecondFactor, markStepUp, last: lastProofs },
     ...refreshing,
+    /** Whether an address, as limits count it, has signed in the person behind an email within 30 days. */
+    signedInFrom: async (emailKey: string, address: string): Promise<boolean> =>
+      (await signInAddresses(deps.database, emailKey, dateOf(deps.clock, -rememberedMs))).some((one) => limitKey(one) === address),
     /** The caller behind an access token; for the gate. */
     authenticate,
+    /** Whether an access token that was accepted before still holds, for streams. Throws `unauthorized`. */
+    holds,
     lastSeen,
     /** Forgets some of the sessions that ended more than 30 days ago; answers how many. Safe on every instance. */
-    tidy: (): Promise<number> => forgetSessions(deps.database, dateOf(deps.clock, -rememberedMs)),
+    tidy: (): Promise<number> => forgetSessions(deps.database.background, dateOf(deps.clock, -rememberedMs)),
     /** Forgets changes that have been told to whoever asks; answers how many. Safe on every instance. */
-    tidyChanges: (): Promise<number> => forgetChanges(deps.database),
+    tidyChanges: (): Promise<number> => forgetChanges(deps.database.background),
     /** Writes what is still to be written. */
     close: (): Promise<void> => lastSeen.close(),
   };

@@ -1,5 +1,7 @@
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { endTogether } from "./ending-store.ts";
+import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
 import type { Sight } from "./rules.ts";
 
@@ -35,7 +37,7 @@ function within(reach: Reach): { name: string; clause: string; params: unknown[]
 /** A page of live sessions, last seen first, and how many there are. */
 export async function pageOfSessions(
   database: Database, reach: Reach, filter: InventoryFilter, at: Date, { limit, offset }: { limit: number; offset: number },
-): Promise<{ data: InventoryRow[]; total: number }> {
+): Promise<{ data: InventoryRow[] } & Total> {
   const { name, clause, params } = within(reach);
   const bound: unknown[] = [at, ...params];
   const narrow = [
@@ -50,9 +52,9 @@ export async function pageOfSessions(
       `select ${columns} ${from} order by last_seen_at desc, created_at desc, uuid limit $${bound.length + 1} offset $${bound.length + 2}`,
       [...bound, limit, offset],
     ),
-    database.prepared<{ n: number }>(`sessions_inventory_count_${shape}`, `select count(*)::int as n ${from}`, bound),
+    database.prepared<{ counted: number }>(`sessions_inventory_count_${shape}`, boundedCount(from), bound),
   ]);
-  return { data, total: counted[0]?.n ?? 0 };
+  return { data, ...totalOf(counted) };
 }
 
 /** Ends a session within reach; answers whose it was, undefined when no live one has this id. */
@@ -61,6 +63,7 @@ export async function revokeWithin(
 ): Promise<{ user_uuid: string; org_uuid: string | null } | undefined> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
+  await tx.judge();
   const rows = await tx.query<{ user_uuid: string; org_uuid: string | null }>(
     `update sessions set revoked_at = $1, revoked_reason = $${next + 1} where uuid = $${next} and ${clause} and ${live} returning user_uuid, org_uuid`,
     [at, ...params, uuid, reason],
@@ -77,8 +80,9 @@ export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, s
 }
 
 /** Ends every live session within reach but `spared`. */
-export function revokeAllWithin(tx: Tx, reach: Reach, spared: string | null, reason: string, at: Date): Promise<EndedSessions[]> {
+export async function revokeAllWithin(tx: Tx, reach: Reach, spared: string | null, reason: string, at: Date): Promise<EndedSessions[]> {
   const { clause, params } = within(reach);
+  if (spared !== null) await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
   const next = params.length + 2;
   const sql = `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
     where ${clause} and ${live} and ($${next}::uuid is null or uuid <> $${next})`;

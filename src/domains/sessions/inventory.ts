@@ -1,15 +1,17 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import { actorOf } from "../audit/index.ts";
 import type { Audit } from "../audit/index.ts";
 import { seesDevice } from "./account-store.ts";
-import { announceEnded, countOf } from "./announcing.ts";
+import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import { sessionErrors } from "./errors.ts";
+import { tellFollowers } from "./followers.ts";
 import { endedSince, pageOfSessions, revokeAllWithin, revokeWithin } from "./inventory-store.ts";
 import type { InventoryFilter, InventoryRow, Reach } from "./inventory-store.ts";
 import { sightOf } from "./rules.ts";
@@ -26,9 +28,8 @@ export interface InventoryDeps {
 }
 
 /** A page of an inventory. */
-export interface Inventory {
+export interface Inventory extends Total {
   data: InventoryRow[];
-  total: number;
 }
 
 /** The live sessions of an organization, or what a caller sees of a device, and their end. */
@@ -43,8 +44,9 @@ export function createInventories({ database, clock, audit, announce }: Inventor
       await audit.record(tx, { ...base, outcome: "success", userUuid: ended.user_uuid, orgUuid: ended.org_uuid, metadata });
       const { org_uuid: orgUuid, user_uuid } = ended;
       if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid } });
+      await tellFollowers({ clock, audit, announce }, tx, [sessionId], { caller, info });
       return undefined;
-    }, info);
+    }, caller);
     if (refusal === undefined) return;
     const metadata = { session_id: sessionId, code: refusal.code, ...deviceOf(reach) };
     await audit.recordFailure({ ...base, userUuid: caller.userUuid, orgUuid: caller.orgUuid, metadata });
@@ -58,6 +60,7 @@ export function createInventories({ database, clock, audit, announce }: Inventor
     const { userUuid, orgUuid } = caller;
     await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
     await announceEnded(tx, announce, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
+    await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
     return revoked;
   }
 

@@ -31,7 +31,7 @@ export function createLastSeen({ database, clock, log }: { database: Database; c
     if (waiting.size === 0) return;
     const sids = [...waiting];
     waiting = new Set();
-    await touchSessions(database, sids, dateOf(clock)).catch((err: unknown) => log.debug({ err }, "last use of sessions not written"));
+    await touchSessions(database.background, sids, dateOf(clock)).catch((err: unknown) => log.debug({ err }, "last use of sessions not written"));
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Database } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** What is true of a session at this moment; the rest of a caller is in the token. */
 export interface LiveRow {
@@ -10,6 +10,8 @@ export interface LiveRow {
   membership_version: number | null;
   is_superuser: boolean;
   is_operator: boolean;
+  /** When the organization's newest app was made, epoch milliseconds; null where it publishes none. */
+  newest_app: number | null;
   /** When the session or its key is over by itself, epoch milliseconds. */
   until: number;
 }
@@ -21,7 +23,8 @@ export interface LiveRow {
 const livenessSql = `
   select coalesce(json_agg(live), '[]') as rows from (
     select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
-      p.is_superuser, p.is_operator, (extract(epoch from least(s.expires_at, k.valid_until)) * 1000)::bigint as until
+      p.is_superuser, p.is_operator, (extract(epoch from a.newest) * 1000)::bigint as newest_app,
+      (extract(epoch from least(s.expires_at, k.valid_until)) * 1000)::bigint as until
     from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
     cross join lateral (
       select user_uuid, org_uuid, expires_at from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
@@ -34,6 +37,8 @@ const livenessSql = `
       select is_owner, version, status from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid limit 1) m on m.status = 'active'
     left join lateral (
       select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
+    left join lateral (
+      select max(created_at) as newest from apps where org_uuid = s.org_uuid) a on true
     where s.org_uuid is null or (m.version is not null and o.name is not null)) live`;
 
 /**
@@ -43,10 +48,19 @@ const livenessSql = `
  */
 export async function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<(LiveRow | undefined)[]> {
   // Rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
-  const [answer] = await database.prepared<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [list(sids), list(kids), at]);
+  const [answer] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [list(sids), list(kids), at]);
   const found: (LiveRow | undefined)[] = sids.map(() => undefined);
   for (const { n, ...row } of answer?.rows ?? []) found[n - 1] = row;
   return found;
+}
+
+/** Rejects with `unauthorized` unless all of what a person's token stands on is as it was; locks it until the transaction ends. */
+export async function judgeSession(
+  tx: Pick<Tx, "query">,
+  params: [sid: string, kid: string, userUuid: string, orgUuid: string | null, version: number,
+    platformAdmin: boolean, superuser: boolean, operator: boolean, at: Date, alone: boolean],
+): Promise<void> {
+  await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", params);
 }
 
 /** A moment of the database: whatever was committed in it is known, whatever was not is asked for next. */
@@ -78,7 +92,7 @@ const changesSql = `
 
 /** What has been committed since `since` that access tokens stand on; without it, only what time it is now. */
 export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
-  const [row] = await database.prepared<Moment & { told: boolean | null; changed: string | null }>("sessions_changes", changesSql, [since?.snapshot, since?.at]);
+  const [row] = await database.identifying<Moment & { told: boolean | null; changed: string | null }>("sessions_changes", changesSql, [since?.snapshot, since?.at]);
   if (row === undefined) throw new Error("a select without from answers one row");
   const now = { snapshot: row.snapshot, at: row.at };
   if (row.told !== true) return { now, subjects: undefined };

@@ -3,10 +3,13 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import { endStreak, SIGN_IN_FAILURES } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Standing } from "../access/index.ts";
 import { insertRefresh } from "./refresh-store.ts";
 import { insertSession, markUsed } from "./store.ts";
+import type { SourceSession } from "./store.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Lifetimes in milliseconds. */
@@ -42,6 +45,10 @@ export interface OpenRequest {
   secondFactor?: boolean;
   /** Lifetime of the access token, milliseconds; default that of a pair. */
   accessTtlMs?: number | undefined;
+  /** The absolute end of the session whose token opens this one; a sign-in has one of its own. */
+  notAfter?: Date | undefined;
+  /** The session this one is derived from: it inherits the absolute end and ends with it. */
+  source?: SourceSession | undefined;
 }
 
 /** The tokens of a session. `refreshToken` is absent where the door gives none. */
@@ -62,13 +69,15 @@ export interface OpenedPair extends OpenedSession {
 /** Opening of sessions, the same for every door. */
 export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
   async function open(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Promise<OpenedSession> {
-    const { standing, amr, info } = request;
+    const { standing, amr, info, source } = request;
     const now = dateOf(clock);
     const sessionId = random.uuid();
     const deviceUuid = info.deviceUuid ?? random.uuid();
     const authTime = request.authTime ?? now;
-    const ttlMs = request.accessTtlMs ?? ttls.pairMs;
-    const expiresAt = refreshUntil === null ? dateOf(clock, ttlMs) : dateOf(clock, Math.max(ttlMs, Math.min(ttls.refreshIdleMs, ttls.refreshMs)));
+    const leftMs = source === undefined ? Infinity : source.expires_at.getTime() - now.getTime();
+    const longestMs = refreshUntil === null ? Infinity : refreshUntil.getTime() - now.getTime();
+    const ttlMs = Math.min(request.accessTtlMs ?? ttls.pairMs, leftMs, request.notAfter === undefined ? Infinity : longestMs);
+    const lifeMs = refreshUntil === null ? ttlMs : Math.max(ttlMs, Math.min(ttls.refreshIdleMs, longestMs));
     await insertSession(tx, {
       uuid: sessionId,
       userUuid: standing.userUuid,
@@ -79,11 +88,17 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       createdAt: now,
       address: info.address,
       userAgent: info.userAgent,
-      expiresAt,
+      expiresAt: dateOf(clock, Math.min(lifeMs, leftMs)),
       refreshUntil,
       secondFactorAt: request.secondFactor === true ? now : null,
+      sourceUuid: source?.uuid ?? null,
+      idleUntil: source === undefined ? null : dateOf(clock, lifeMs),
     });
-    if (standing.org !== null) await markUsed(tx, standing.org.uuid, standing.userUuid, now);
+    await Promise.all([
+      // A sign-in by whatever door ends the row of failures that shuts others out (decisions 13).
+      source === undefined ? endStreak(tx, SIGN_IN_FAILURES, parseEmail(standing.email)?.key ?? "") : undefined,
+      standing.org === null ? undefined : markUsed(tx, standing.org.uuid, standing.userUuid, now),
+    ]);
     const { accessToken, expiresIn } = await tokens.mint(tx, { standing, sessionId, amr, authTime, ttlMs });
     return { sessionId, deviceUuid, accessToken, tokenType: "Bearer", expiresIn };
   }
@@ -94,9 +109,11 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
 
     /** A session with a token pair. */
     async pair(tx: Tx, request: OpenRequest): Promise<OpenedPair> {
-      const opened = await open(tx, request, dateOf(clock, ttls.refreshMs));
+      const refreshUntil = request.source?.absolute_end ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
+      const opened = await open(tx, request, refreshUntil);
       const refresh = newOpaqueToken(random);
-      await insertRefresh(tx, refresh.hash, opened.sessionId, dateOf(clock), dateOf(clock, Math.min(ttls.refreshIdleMs, ttls.refreshMs)));
+      const idleUntil = dateOf(clock, ttls.refreshIdleMs);
+      await insertRefresh(tx, refresh.hash, opened.sessionId, dateOf(clock), idleUntil < refreshUntil ? idleUntil : refreshUntil);
       return { ...opened, refreshToken: refresh.token };
     },
   };

@@ -15,6 +15,11 @@ export interface RefreshRow {
   live: boolean;
 }
 
+/** The end of the session that `s` is derived from; null, which `least` passes over, for a sign-in. */
+const sourceEnd = (s: string): string => `(select o.expires_at from sessions o where o.uuid = ${s}.source_uuid)`;
+/** What `idle_until` of a derived session becomes when it is to last until `wanted`. */
+const idleEnd = (s: string, wanted: string): string => `case when ${s}.source_uuid is not null then least(${s}.refresh_until, ${wanted}) end`;
+
 /** A refresh token by its hash. */
 export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<RefreshRow | undefined> {
   const rows = await tx.query<RefreshRow>(
@@ -51,7 +56,8 @@ export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted 
     `with used as (
        update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
      ), prolonged as (
-       update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $4)), last_seen_at = $2
+       update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $4, ${sourceEnd("s")})),
+         idle_until = ${idleEnd("s", "$4")}, last_seen_at = $2
        from used where s.uuid = used.session_uuid and s.revoked_at is null and s.expires_at > $2
        returning s.uuid, least(s.refresh_until, $4) as until
      ), added as (
@@ -65,8 +71,9 @@ export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted 
 /** Prolongs a live session by a refresh; answers its new end, undefined when it is not live. */
 export async function prolongSession(tx: Tx, uuid: string, at: Date, wanted: Date): Promise<Date | undefined> {
   const rows = await tx.query<{ expires_at: Date }>(
-    `update sessions set expires_at = greatest(expires_at, least(refresh_until, $3)), last_seen_at = $2
-     where uuid = $1 and revoked_at is null and expires_at > $2 returning least(refresh_until, $3) as expires_at`,
+    `update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $3, ${sourceEnd("s")})),
+       idle_until = ${idleEnd("s", "$3")}, last_seen_at = $2
+     where s.uuid = $1 and s.revoked_at is null and s.expires_at > $2 returning s.expires_at`,
     [uuid, at, wanted],
   );
   return rows[0]?.expires_at;

@@ -8,6 +8,7 @@ import type { Access } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
+import { tellFollowers } from "./followers.ts";
 import { findRefresh, prolongSession, rotateRefresh } from "./refresh-store.ts";
 import type { RefreshRow } from "./refresh-store.ts";
 import { revokeSession } from "./store.ts";
@@ -64,6 +65,7 @@ export function createRefresh(deps: RefreshDeps) {
     const metadata = { session_id: row.session_uuid, reason: "refresh_reuse" };
     await audit.record(tx, { ...eventOf(row, info), type: "session.revoked", outcome: "success", metadata });
     if (row.org_uuid !== null) await announce(tx, { type: "session.revoked", orgUuid: row.org_uuid, data: { ...metadata, user_uuid: row.user_uuid } });
+    await tellFollowers({ clock, audit, announce }, tx, [row.session_uuid], { info });
   }
 
   return {

@@ -3,6 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { caller, requestInfo } from "../../platform/caller.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
@@ -20,7 +21,7 @@ export function sessionsLoginRpc({ own, refresh }: Sessions): Partial<ServiceImp
     },
     listOwnSessions: async (request, context) => {
       const page = pageOf(request);
-      const { data, total } = await own.list(caller(context), page);
+      const { data, ...total } = await own.list(caller(context), page);
       return {
         data: data.map((row) => ({
           sessionId: row.uuid,
@@ -29,7 +30,7 @@ export function sessionsLoginRpc({ own, refresh }: Sessions): Partial<ServiceImp
           lastSeenAt: timestampFromDate(row.last_seen_at),
           current: row.current,
         })),
-        total,
+        ...total,
         ...page,
       };
     },
@@ -77,7 +78,7 @@ export function sessionsRpc({ inventories: { organization, device }, accounts }:
   });
 }
 
-function printInventory({ data, total }: { data: InventoryRow[]; total: number }, page: { limit: number; offset: number }) {
+function printInventory({ data, ...total }: { data: InventoryRow[] } & Total, page: { limit: number; offset: number }) {
   return {
     data: data.map((row) => ({
       sessionId: row.uuid,
@@ -88,7 +89,7 @@ function printInventory({ data, total }: { data: InventoryRow[]; total: number }
       ipAddress: row.ip_address,
       userAgent: row.user_agent,
     })),
-    total,
+    ...total,
     ...page,
   };
 }

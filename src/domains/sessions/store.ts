@@ -1,5 +1,7 @@
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { endTogether } from "./ending-store.ts";
+import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
 
 /** A session to open. Times are absolute. */
@@ -19,14 +21,18 @@ export interface NewSession {
   refreshUntil: Date | null;
   /** When the second factor was proven, where it was. */
   secondFactorAt: Date | null;
+  /** The session it is derived from and ends with; null for a sign-in. */
+  sourceUuid: string | null;
+  /** Of a derived session: its end if its source lasted for ever. */
+  idleUntil: Date | null;
 }
 
 /** Stores a session. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at, refresh_until, second_factor_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12)`,
+       expires_at, refresh_until, second_factor_at, source_uuid, idle_until)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       session.uuid,
       session.userUuid,
@@ -40,6 +46,8 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
       session.expiresAt,
       session.refreshUntil,
       session.secondFactorAt,
+      session.sourceUuid,
+      session.idleUntil,
     ],
   );
 }
@@ -49,25 +57,69 @@ export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Da
   await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
 }
 
+/** Most sign-ins of a person that are looked at for their addresses. */
+const mostSignIns = 10_000;
+
+/** Addresses that signed in the person behind an email since a time; none for an unknown email. */
+export async function signInAddresses(database: Database, emailKey: string, since: Date): Promise<string[]> {
+  const sql = `select distinct ip_address from (
+    select ip_address from sessions where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
+    order by created_at desc limit ${mostSignIns}) as latest`;
+  return (await database.prepared<{ ip_address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map((row) => row.ip_address);
+}
+
 /** Notes that the second factor was proven in a session. */
 export async function markSecondFactor(tx: Tx, uuid: string, at: Date): Promise<void> {
   await tx.query("update sessions set second_factor_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** When the second factor was last proven in a session; null where it never was. */
-export async function secondFactorAt(tx: Tx, uuid: string): Promise<Date | null> {
-  const rows = await tx.query<{ second_factor_at: Date | null }>("select second_factor_at from sessions where uuid = $1", [uuid]);
-  return rows[0]?.second_factor_at ?? null;
+/** Notes a step-up in a session, by whatever method. */
+export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<void> {
+  await tx.query("update sessions set step_up_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** How a live session was opened; undefined when it has ended. It cannot end until the transaction does. */
-export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ amr: string[]; auth_time: Date } | undefined> {
-  const sql = "select amr, auth_time from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share";
-  return (await tx.query<{ amr: string[]; auth_time: Date }>(sql, [uuid, at]))[0];
+/** When somebody last proved who they are in a session; null where they never did. */
+export interface LastProofs {
+  /** By the second factor. */
+  secondFactor: Date | null;
+  /** By a sign-in or a step-up of whatever kind. */
+  any: Date | null;
+}
+
+/** The last proofs of a session. */
+export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
+  const sql = `select second_factor_at as "secondFactor", greatest(auth_time, step_up_at, second_factor_at) as "any" from sessions where uuid = $1`;
+  return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, any: null };
+}
+
+/** Until when a live session can last; undefined when it has ended. It cannot end until the transaction does. */
+export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absolute_end: Date } | undefined> {
+  const sql = `select coalesce(refresh_until, expires_at) as absolute_end from sessions
+    where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
+  return (await tx.query<{ absolute_end: Date }>(sql, [uuid, at]))[0];
+}
+
+/** A live session another one is derived from. */
+export interface SourceSession {
+  uuid: string;
+  amr: string[];
+  auth_time: Date;
+  /** Its end unless it is refreshed. */
+  expires_at: Date;
+  /** No refresh goes beyond this. */
+  absolute_end: Date;
+}
+
+/** Marks a live session as one that others are derived from, row locked until the transaction ends; undefined when it has ended. */
+export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise<SourceSession | undefined> {
+  const sql = `update sessions set has_derived = true where uuid = $1 and revoked_at is null and expires_at > $2
+    returning uuid, amr, auth_time, expires_at, coalesce(refresh_until, expires_at) as absolute_end`;
+  return (await tx.query<SourceSession>(sql, [uuid, at]))[0];
 }
 
 /** Ends a session; false when it was not live. */
 export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Date): Promise<boolean> {
+  await tx.judge();
   const rows = await tx.query(
     `update sessions set revoked_at = $2, revoked_reason = $3
      where uuid = $1 and revoked_at is null and expires_at > $2 returning uuid`,
@@ -77,7 +129,8 @@ export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Da
 }
 
 /** Ends every live session of a person but `spared`. */
-export function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<EndedSessions[]> {
+export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<EndedSessions[]> {
+  if (spared !== null) await detach(tx, spared, "o.user_uuid = $2", [userUuid]);
   const sql = `update sessions set revoked_at = $2, revoked_reason = $3
     where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4)`;
   return endTogether(tx, sql, [userUuid, at, reason, spared]);
@@ -100,14 +153,15 @@ export function ownSessions(database: Database, userUuid: string, at: Date, limi
 }
 
 /** How many live sessions somebody has. */
-export async function countOwnSessions(database: Database, userUuid: string, at: Date): Promise<number> {
-  const sql = "select count(*)::int as n from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2";
-  return (await database.prepared<{ n: number }>("sessions_own_count", sql, [userUuid, at]))[0]?.n ?? 0;
+export async function countOwnSessions(database: Database, userUuid: string, at: Date): Promise<Total> {
+  const sql = boundedCount("from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2");
+  return totalOf(await database.prepared<{ counted: number }>("sessions_own_count", sql, [userUuid, at]));
 }
 
-/** Notes that sessions are in use. */
+/** Notes that sessions are in use. One that a transaction stands on is passed over: it would be waited for. */
 export async function touchSessions(database: Database, sids: readonly string[], at: Date): Promise<void> {
-  const sql = "update sessions set last_seen_at = $2 where uuid = any($1::uuid[]) and last_seen_at < $2";
+  const sql = `update sessions set last_seen_at = $2 where uuid in (
+    select uuid from sessions where uuid = any($1::uuid[]) and last_seen_at < $2 for no key update skip locked)`;
   await database.prepared("sessions_touch", sql, [sids, at]);
 }
 

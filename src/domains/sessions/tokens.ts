@@ -53,11 +53,19 @@ export interface AccessClaims {
   amr: string[];
   auth_time: number;
   acr?: "elevated";
+  /** Client the token was issued to (RFC 9068 §2.2). */
+  client_id: string;
   /** Version of the membership: a change of role makes older tokens void. */
   mv: number;
   /** Issue time in milliseconds: an app's key rotation voids what was issued before it, to the millisecond. */
   ims: number;
 }
+
+/** Apps an access token names, the newest granted: it has to fit into a header. An owner's others count live. */
+const MOST_APPS = 200;
+
+/** `client_id` of tokens from the service's own doors. */
+const OWN_CLIENT = "atrium";
 
 /** Makes access tokens (decisions 3.1): JWTs by the organization's active key, or the instance's. */
 export function createTokens({ clock, random, access, keys, issuer }: TokensDeps) {
@@ -65,10 +73,11 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
     /** A token of what somebody is now. */
     async mint(tx: Tx, request: TokenRequest): Promise<{ accessToken: string; expiresIn: number; expiresAt: Date }> {
       const { standing } = request;
-      const [grants, key] = await Promise.all([access.grants(tx, standing), keys.signing.active(tx, standing.org?.uuid ?? null)]);
-      const ims = clock.now();
-      const iat = Math.floor(ims / 1000);
+      const iat = Math.floor(clock.now() / 1000);
       const expiresIn = Math.floor(request.ttlMs / 1000);
+      const expiresAt = new Date((iat + expiresIn) * 1000);
+      const key = keys.signing.active(tx, standing.org?.uuid ?? null, expiresAt);
+      const [grants, signer] = await Promise.all([access.grants(tx, standing), key]);
       const claims: AccessClaims = {
         sub: standing.userUuid,
         org: standing.org?.uuid ?? "",
@@ -79,15 +88,17 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
         iat,
         exp: iat + expiresIn,
         ...grants,
+        app_admin: grants.app_admin.slice(-MOST_APPS),
         sid: request.sessionId,
         amr: [...request.amr],
         auth_time: Math.floor(request.authTime.getTime() / 1000),
         ...(request.elevated === true ? { acr: "elevated" as const } : {}),
         mv: standing.org?.membershipVersion ?? 0,
-        ims,
+        client_id: OWN_CLIENT,
+        ims: clock.now(),
       };
-      const accessToken = await signJwt(key, accessTokenType, { ...claims });
-      return { accessToken, expiresIn, expiresAt: new Date(claims.exp * 1000) };
+      const accessToken = await signJwt(signer, accessTokenType, { ...claims });
+      return { accessToken, expiresIn, expiresAt };
     },
   };
 }

@@ -9,7 +9,7 @@ import type { OpenedPair } from "../sessions/index.ts";
 import type { PersonToMake, Users } from "../users/index.ts";
 import type { SigninDeps } from "./deps.ts";
 import { invitationErrors } from "./invitation-errors.ts";
-import { invitationIn, useInvitation } from "./invitation-store.ts";
+import { invitationIn, isGrantable, useInvitation } from "./invitation-store.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 import { demandOpen, faultOf } from "./invitations.ts";
 import type { Invitations } from "./invitations.ts";
@@ -38,6 +38,8 @@ type PasswordRow = NonNullable<Awaited<ReturnType<Users["people"]["findByEmail"]
 interface Proof {
   amr: readonly string[];
   authTime?: Date | undefined;
+  /** The absolute end of the session they come with. */
+  notAfter?: Date | undefined;
 }
 
 /** The door for the invited (decisions 2.6). The stored invitation alone decides organization, email and role. */
@@ -48,11 +50,15 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
   async function join(tx: Tx, invitationId: string, userUuid: string, info: RequestInfo): Promise<InvitationRow> {
     const used = await useInvitation(tx, invitationId, dateOf(clock));
     if (used === undefined) throw faultOf(await invitationIn(tx, invitationId, dateOf(clock))) ?? errors.conflict();
+    // After the invitation, as a removal does it: whoever sent it may be losing that power at this moment.
+    if (!(await isGrantable(tx, invitationId))) throw invitationErrors.notFound();
     if (!(await users.memberships.join(tx, used.org_uuid, userUuid, used.role_id))) throw invitationErrors.memberAlready();
-    await users.people.confirmByInvitation(tx, userUuid);
+    const confirmed = await users.people.confirmByInvitation(tx, userUuid);
     const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.role_id };
     const resource = { type: "user", id: userUuid };
-    await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid: used.org_uuid, info, actor: personActor(userUuid, used.email), resource, metadata });
+    const actor = personActor(userUuid, used.email);
+    if (confirmed) await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid: used.org_uuid, info, actor, resource });
+    await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid: used.org_uuid, info, actor, resource, metadata });
     return used;
   }
 
@@ -68,7 +74,7 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
     if (email === undefined) throw new Error("a stored address cannot be read");
     const { password, ...person } = readNewcomer(request);
     await users.people.demandGoodPassword(password, { email: email.address, orgName: invitation.org_name });
-    const newcomer: PersonToMake = { ...person, email, passwordHash: await hasher.hash(password), confirmed: true };
+    const newcomer: PersonToMake = { ...person, email, passwordHash: await hasher.hash(password, info.address), confirmed: true };
     return database.transaction(async (tx) => {
       // Who comes second waits here for the first, and is then told that the invitation was used.
       demandOpen(await invitationIn(tx, invitation.uuid, dateOf(clock), "for update of i"));
@@ -84,21 +90,22 @@ export function createAcceptInvite(deps: SigninDeps, invitations: Pick<Invitatio
     const standing = await access.standing(tx, person.uuid, null);
     if (standing?.credentialsVersion !== person.credentials_version) throw invitationErrors.emailTaken();
     if (await users.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key)) throw invitationErrors.memberAlready();
-    if (sessionId !== null) await sessions.own.demandLive(tx, { sessionId });
+    const notAfter = sessionId === null ? undefined : await sessions.own.demandLive(tx, { sessionId });
     const continuation = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
-    const proven = sessionId !== null && (await sessions.secondFactor.provenAt(tx, sessionId)) !== null;
+    const proven = sessionId !== null && (await sessions.proofs.last(tx, sessionId)).secondFactor !== null;
     const needed = proven ? undefined : await mfa.gatekeeper.begin(tx, { standing, amr: proof.amr, info, continuation });
-    return needed ?? open(tx, invitation, person.uuid, proof, info);
+    return needed ?? open(tx, invitation, person.uuid, { ...proof, notAfter }, info);
   }
 
-  async function withBearer(invitation: InvitationRow, person: PasswordRow, { sessionId, claims }: Caller, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
+  async function withBearer(invitation: InvitationRow, person: PasswordRow, caller: Caller, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
+    const { sessionId, claims } = caller;
     const amr = Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : [];
     const authTime = typeof claims?.["auth_time"] === "number" ? new Date(claims["auth_time"] * 1000) : undefined;
-    return database.transaction((tx) => asKnown(tx, invitation, person, { amr, authTime }, sessionId, info), info);
+    return database.transaction((tx) => asKnown(tx, invitation, person, { amr, authTime }, sessionId, info), caller);
   }
 
   async function withPassword(invitation: InvitationRow, person: PasswordRow, password: string | undefined, info: RequestInfo): Promise<Accepted | SecondFactorNeeded> {
-    const right = password ? (await hasher.verify(person.password_hash, password)).ok : false;
+    const right = password ? (await hasher.verify(person.password_hash, password, info.address)).ok : false;
     if (!right) throw invitationErrors.emailTaken();
     return database.transaction((tx) => asKnown(tx, invitation, person, { amr: ["pwd"] }, null, info), info);
   }

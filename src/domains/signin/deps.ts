@@ -1,11 +1,12 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Database } from "../../platform/db/types.ts";
-import type { Post } from "../../platform/outgoing/post.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Limiter } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Access } from "../access/index.ts";
+import type { Access, Administration } from "../access/index.ts";
 import type { Audit } from "../audit/index.ts";
+import type { Credentials } from "../credentials/index.ts";
 import type { Keys } from "../keys/index.ts";
 import type { Mfa } from "../mfa/index.ts";
 import type { Orgs } from "../orgs/index.ts";
@@ -20,7 +21,6 @@ export interface SigninDeps {
   /** Seals with the instance key. */
   sealer: Sealer;
   hasher: Pick<PasswordHasher, "hash" | "verify">;
-  post: Post;
   audit: Audit;
   orgs: Orgs;
   users: Users;
@@ -28,6 +28,12 @@ export interface SigninDeps {
   keys: Keys;
   sessions: Sessions;
   mfa: Pick<Mfa, "gatekeeper" | "factors" | "stepUp">;
+  credentials: Pick<Credentials, "ending">;
+  administration: { members: Pick<Administration["members"], "end">; organizations: Pick<Administration["organizations"], "end"> };
+  /** Ends every webhook of an organization. */
+  endWebhooks(tx: Tx, orgUuid: string): Promise<void>;
+  /** Counts calls for all instances; undefined where limits are off. */
+  limiter: Pick<Limiter, "take"> | undefined;
   config: SigninConfig;
 }
 

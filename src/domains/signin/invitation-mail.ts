@@ -1,13 +1,9 @@
-import { layOutMail } from "../../platform/outgoing/layout.ts";
-import type { Mail } from "../../platform/outgoing/mailbox.ts";
+import type { LetterContent } from "../users/index.ts";
 
 /** What an invitation's mail says. */
 export interface InvitationLetter {
-  to: string;
-  baseUrl: string;
-  /** Token of the invitation, a UUID. */
-  token: string;
-  orgName: string;
+  /** Address of the page that shows the invitation. */
+  url: string;
   role: string;
   /** Email of who invites; null where a credential did. */
   invitedBy: string | null;
@@ -15,20 +11,18 @@ export interface InvitationLetter {
   lastsMs: number;
 }
 
-/** An invitation to an organization. */
-export function invitationMail({ to, baseUrl, token, orgName, role, invitedBy, lastsMs }: InvitationLetter): Mail {
-  const title = `Join ${orgName}`;
-  const content = {
-    title,
-    paragraphs: [`${invitedBy ?? "An administrator"} invites you to ${orgName} with the role ${role}.`],
-    action: { label: "See the invitation", url: `${baseUrl}/invite?token=${token}` },
+/** An invitation to an organization, whose name is `sender`. */
+export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }: InvitationLetter): LetterContent {
+  return {
+    subject: `Invitation to ${sender}`,
+    title: `Join ${sender}`,
+    paragraphs: [`${invitedBy ?? "An administrator"} invites you to ${sender} with the role ${role}.`],
+    action: { label: "See the invitation", url },
     notes: [
       `The invitation is good for ${period(lastsMs)}. The token in it can also be sent to POST /api/auth/invite/accept.`,
       "If you do not know this organization, ignore this mail: nothing happens without you.",
     ],
-    organization: orgName,
   };
-  return { to, subject: `Invitation to ${orgName}`, ...layOutMail(content) };
 }
 
 const units = [[86_400_000, "day"], [3_600_000, "hour"], [60_000, "minute"]] as const;

@@ -29,8 +29,8 @@ export function invitationsRpc({ invitations }: Signin): Partial<ServiceImpl<typ
     createInvitation: async (request, context) => printInvitation(await invitations.create(caller(context), request, requestInfo(context))),
     listInvitations: async (request, context) => {
       const page = pageOf(request);
-      const { data, total } = await invitations.list(caller(context), page);
-      return { data: data.map(printInvitation), total, ...page };
+      const { data, ...total } = await invitations.list(caller(context), page);
+      return { data: data.map(printInvitation), ...total, ...page };
     },
     deleteInvitation: async ({ invitationId }, context) => {
       await invitations.withdraw(caller(context), invitationId, requestInfo(context));

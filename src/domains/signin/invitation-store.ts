@@ -1,3 +1,5 @@
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** How an invitation stands. */
@@ -26,7 +28,8 @@ export interface NewInvitation {
   email: string;
   emailKey: string;
   roleId: number;
-  invitedBy: string | null;
+  /** A person, or an API key, whose maker counts as the sender. */
+  invitedBy: { person: string | null; key: string | null };
   at: Date;
   expiresAt: Date;
 }
@@ -46,9 +49,9 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
     [orgUuid, emailKey, at],
   );
   await tx.query(
-    `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, at, expiresAt],
+    `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)))`,
+    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy.person, at, expiresAt, invitedBy.key],
   );
 }
 
@@ -59,9 +62,9 @@ export function invitationsOf(database: Database, orgUuid: string, at: Date, lim
 }
 
 /** How many invitations an organization has made. */
-export async function countInvitations(database: Database, orgUuid: string): Promise<number> {
-  const sql = "select count(*)::int as n from invitations where org_uuid = $1";
-  return (await database.prepared<{ n: number }>("signin_invitations_count", sql, [orgUuid]))[0]?.n ?? 0;
+export async function countInvitations(database: Database, orgUuid: string): Promise<Total> {
+  const sql = boundedCount("from invitations where org_uuid = $1 order by created_at desc, uuid");
+  return totalOf(await database.prepared<{ counted: number }>("signin_invitations_count", sql, [orgUuid]));
 }
 
 /** The invitation behind a token, however it stands, where its organization lives. */
@@ -79,6 +82,41 @@ export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<Inv
   return used.length === 0 ? undefined : invitationIn(tx, uuid, at);
 }
 
+/**
+ * Whether whoever sent an invitation could still grant its role (decisions 2.6); if so, that stays until the transaction ends.
+ * Everybody with the role admin can, and a platform admin who is a member can grant all but the vault.
+ */
+export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
+  const rows = await tx.query<{ granted: boolean }>(
+    `select m.status = 'active' and (m.is_owner or m.role_id = 1 or (p.is_platform_admin and not exists (
+         select 1 from role_permissions rp join permissions n on n.id = rp.permission_id where rp.role_id = i.role_id and n.name = 'vault:write'))) as granted
+     from invitations i join memberships m on m.org_uuid = i.org_uuid and m.user_uuid = i.sender join people p on p.uuid = m.user_uuid
+     where i.uuid = $1 for share of m`,
+    [uuid],
+  );
+  return rows[0]?.granted === true;
+}
+
+/** Withdraws the open invitations somebody sent in an organization; returns how many. */
+export async function withdrawInvitationsOf(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<number> {
+  const rows = await tx.query(
+    `update invitations set ended_at = $3, ended_as = 'withdrawn'
+     where org_uuid = $1 and sender = $2 and accepted_at is null and ended_at is null returning 1 as one`,
+    [orgUuid, userUuid, at],
+  );
+  return rows.length;
+}
+
+/** Withdraws every open invitation of an organization; returns how many. */
+export async function withdrawOpenInvitations(tx: Tx, orgUuid: string, at: Date): Promise<number> {
+  const rows = await tx.query(
+    `update invitations set ended_at = $2, ended_as = 'withdrawn'
+     where org_uuid = $1 and accepted_at is null and ended_at is null returning 1 as one`,
+    [orgUuid, at],
+  );
+  return rows.length;
+}
+
 /** An invitation where its organization lives, read in a transaction; locked, if wanted, until that ends. */
 export async function invitationIn(tx: Tx, uuid: string, at: Date, lock: "" | "for update of i" = ""): Promise<InvitationRow | undefined> {
   return (await tx.query<InvitationRow>(`${present} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid]))[0];
@@ -92,4 +130,11 @@ export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, 
     [orgUuid, uuid, at],
   );
   return rows[0]?.email;
+}
+
+/** Forgets some of the invitations, accepted ones too, that could be accepted until `before` at most; returns how many. */
+export async function forgetInvitations(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const sql = `delete from invitations where uuid in (
+    select uuid from invitations where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
+  return (await database.prepared("signin_forget_invitations", sql, [before])).length;
 }

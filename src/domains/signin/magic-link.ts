@@ -3,6 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
+import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession } from "../sessions/index.ts";
@@ -35,17 +36,25 @@ export interface MagicSecondFactor extends SecondFactorNeeded {
 
 /** The door for mailed links (decisions 3.6). */
 export function createMagicLink(deps: SigninDeps) {
-  const { database, clock, random, post, audit, users, sessions, config } = deps;
-  const enter = createMailboxEntry(deps);
+  const { database, clock, random, audit, orgs, users, sessions, config } = deps;
+  const { enter } = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedSession> = {
     method: "magic_link",
     amr: ["mail"],
     open: (tx, request) => sessions.open.alone(tx, { ...request, accessTtlMs: config.magicAccessMs }),
   };
 
+  /** What a link means for the organization it names; undefined where it means nothing, which nobody but the recipient may learn. */
+  async function concern(tx: Tx, orgUuid: string, email: Email): Promise<{ name: string; joins: boolean } | undefined> {
+    const [org, status] = await Promise.all([orgs.findIn(tx, orgUuid), users.memberships.statusOf(tx, orgUuid, email.key)]);
+    if (org === undefined) return undefined;
+    if (status === "active") return { name: org.name, joins: false };
+    return status === undefined && org.jit_domains.includes(email.domain) ? { name: org.name, joins: true } : undefined;
+  }
+
   async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
     const redirectTo = link.redirect_to ?? undefined;
-    const entered = await enter(tx, { email: link.email, orgUuid: link.org_uuid }, door, info);
+    const entered = await enter(tx, { email: link.email, orgUuid: link.org_uuid, joins: link.joins }, door, info);
     if ("mfaRequired" in entered) return { ...entered, redirectTo };
     const { opened, standing } = entered;
     return { ...opened, user: { userUuid: standing.userUuid, email: standing.email }, redirectTo };
@@ -53,18 +62,25 @@ export function createMagicLink(deps: SigninDeps) {
 
   return {
     /**
-     * Mails a link. Known and unknown addresses, existing and other organizations get the same answer, mail and cost.
-     * Throws `bad_request` for an address that is none.
+     * Mails a link. The answer is the same for known and unknown addresses and whatever the organization; the mail names the
+     * organization it concerns, and says when the link also joins it. Throws `bad_request` for an address that is none,
+     * 503 `unavailable` when mail is off.
      */
     async send(request: MagicLinkRequest, info?: RequestInfo): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
       const email = parseEmail(request.email);
       if (email === undefined) throw errors.badRequest({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      users.letters.demandMail();
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.magicLinkMs)];
-      const { orgUuid, redirectTo } = request;
+      const redirectTo = request.redirectTo || undefined;
+      const orgUuid = request.orgUuid || undefined;
+      const [url, minutes] = [`${config.baseUrl}/magic-link?token=${token}`, Math.ceil(config.magicLinkMs / 60_000)];
       await database.transaction(async (tx) => {
-        await insertMailToken(tx, { hash, purpose: "magic_link", email: email.address, emailKey: email.key, orgUuid, redirectTo, at, expiresAt });
-        await post.enqueue(tx, magicLinkMail(email.address, config.baseUrl, token, Math.ceil(config.magicLinkMs / 60_000)), expiresAt);
+        const concerned = orgUuid === undefined ? undefined : await concern(tx, orgUuid, email);
+        const joins = concerned?.joins ?? false;
+        await insertMailToken(tx, { hash, purpose: "magic_link", email: email.address, emailKey: email.key, orgUuid, joins, redirectTo, at, expiresAt });
+        const write = (sender: string) => magicLinkMail(sender, { url, minutes, joins });
+        await users.letters.send(tx, { to: email.address, organization: concerned?.name, write }, expiresAt);
       }, info);
       return { devToken: config.magicLinkDevEcho ? token : undefined, expiresInSeconds: Math.floor(config.magicLinkMs / 1000) };
     },

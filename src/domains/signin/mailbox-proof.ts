@@ -1,21 +1,34 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Email } from "../../platform/email.ts";
+import { personActor } from "../audit/index.ts";
 import type { SigninDeps } from "./deps.ts";
+import { createForfeit } from "./forfeit.ts";
+import type { ForfeitDeps } from "./forfeit.ts";
 
-/** Proof of a mailbox, for the doors that go by mail. */
-export function createMailboxProof({ users, sessions, mfa }: Pick<SigninDeps, "users" | "sessions" | "mfa">) {
+/** What proofs of mailboxes are made of. */
+export type MailboxProofDeps = ForfeitDeps & Pick<SigninDeps, "mfa">;
+
+/** Proof of a mailbox, for the doors that go by mail (decisions 2.3). */
+export function createMailboxProof(deps: MailboxProofDeps) {
+  const { audit, users, mfa } = deps;
+  const forfeit = createForfeit(deps);
   /**
-   * The person behind an address that has just been proven, made when there is none; row locked. The first proof ends
-   * every credential made before it: password, sessions, factors, recovery codes. Whoever signed up with somebody
-   * else's address keeps nothing.
+   * The person behind an address that has just been proven, created when there is none; row locked. The first proof of an
+   * unconfirmed address ends what was made with the account before it. Second factors stay: while one is active, the
+   * address counts as confirmed only once the factor has been passed, so that its owner can still disown the account.
    */
   return async function prove(tx: Tx, email: Email, info: RequestInfo): Promise<string> {
-    const { person, lostCredentials } = await users.people.proven(tx, email);
-    if (lostCredentials) {
-      await sessions.own.endAll(tx, person.uuid, "mailbox_proven", info);
-      await mfa.factors.endAll(tx, person.uuid, "mailbox_proven", info);
+    const complete = async (userUuid: string) => !(await mfa.gatekeeper.isNeeded(tx, userUuid));
+    const { person, lostCredentials, confirmed } = await users.people.proven(tx, email, complete);
+    await tx.em.flush();
+    const userUuid = person.uuid;
+    if (lostCredentials) await forfeit(tx, { userUuid, email: person.email }, "mailbox_proven", info);
+    if (confirmed) {
+      const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+      const resource = { type: "user", id: userUuid };
+      await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, person.email), resource });
     }
-    return person.uuid;
+    return userUuid;
   };
 }

@@ -19,14 +19,14 @@ export interface CodeAnswer {
   code: string;
   /** App the code was asked for, where one was named. */
   appUuid?: string | undefined;
-  /** Organization to act in, where it admits the mail domain. */
+  /** Organization to act in, for its members: the mail with the code names none to join. */
   orgUuid?: string | undefined;
 }
 
 /** The door for mailed one-time codes (decisions 3.8). */
 export function createOtp(deps: SigninDeps) {
-  const { database, clock, random, sealer, post, audit, users, sessions, config } = deps;
-  const enter = createMailboxEntry(deps);
+  const { database, clock, random, sealer, audit, users, sessions, config } = deps;
+  const { enter } = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedPair> = { method: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
   /** One try in one transaction; a refusal is answered, so that what it counts stays. */
@@ -41,18 +41,20 @@ export function createOtp(deps: SigninDeps) {
       return undefined;
     }
     await deleteCode(tx, email.key, appUuid);
-    const entered = await enter(tx, { email: row.email, orgUuid: answer.orgUuid || null }, door, info);
+    const entered = await enter(tx, { email: row.email, orgUuid: answer.orgUuid || null, joins: false }, door, info);
     return "mfaRequired" in entered ? entered : entered.opened;
   }
 
   return {
     /**
      * Mails a code, which takes the place of the one before for the same address and app. Known and unknown addresses
-     * get the same answer, mail and cost. Throws `validation_error` for an address that is none.
+     * get the same answer at the same cost. Throws `validation_error` for an address that is none, 503 `unavailable` when
+     * mail is off.
      */
     async send(request: { email: string; appUuid?: string | undefined }, info?: RequestInfo): Promise<{ minutes: number }> {
       const email = parseEmail(request.email);
       if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      users.letters.demandMail();
       const code = String(random.int(0, 1_000_000)).padStart(6, "0");
       const secret = random.bytes(32);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.otpMs)];
@@ -60,7 +62,7 @@ export function createOtp(deps: SigninDeps) {
       const key = sealer.seal(secret, context(email.key));
       await database.transaction(async (tx) => {
         await replaceCode(tx, { emailKey: email.key, email: email.address, appUuid: request.appUuid || null, key, hash: hashOf(secret, code), at, expiresAt });
-        await post.enqueue(tx, codeMail(email.address, code, minutes), expiresAt);
+        await users.letters.send(tx, { to: email.address, write: (sender) => codeMail(sender, code, minutes) }, expiresAt);
       }, info);
       return { minutes };
     },

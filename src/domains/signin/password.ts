@@ -54,9 +54,9 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
     async login(request: PasswordLogin, info: RequestInfo): Promise<SignedIn | SecondFactorNeeded> {
       const { row, org, member } = await candidate(request);
       const hash = member ? (row?.password_hash ?? null) : null;
-      const { ok, rehash } = await hasher.verify(hash, request.password);
+      const { ok, rehash } = await hasher.verify(hash, request.password, info.address);
       if (ok && rehash && row !== undefined && hash !== null) {
-        const stronger = await hasher.hash(request.password);
+        const stronger = await hasher.hash(request.password, info.address);
         await database.transaction((tx) => users.people.replaceHash(tx, row.uuid, hash, stronger));
       }
       const signedIn = ok && row !== undefined && org !== null ? await database.transaction((tx) => open(tx, row, org, info), info) : undefined;

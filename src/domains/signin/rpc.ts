@@ -6,7 +6,7 @@ import type { Demand } from "../../platform/rpc.ts";
 import type { Signin } from "./index.ts";
 
 /** The doors over the wire. */
-export function signinLoginRpc({ password, passwordChange, otp, magicLink, signUp }: Signin): Partial<ServiceImpl<typeof LoginService>> {
+export function signinLoginRpc({ password, passwordChange, otp, magicLink, signUp, disown }: Signin): Partial<ServiceImpl<typeof LoginService>> {
   return {
     login: async (request, context) => password.login(request, requestInfo(context)),
     sendOtp: async (request, context) => ({ message: `The email was sent; the code in it is good for ${(await otp.send(request, requestInfo(context))).minutes} minutes.` }),
@@ -23,6 +23,10 @@ export function signinLoginRpc({ password, passwordChange, otp, magicLink, signU
     verifyMagicLink: async ({ token }, context) => magicLink.verify(token, requestInfo(context)),
     confirmEmail: async ({ token }, context) => {
       await signUp.confirmEmail(token, requestInfo(context));
+      return {};
+    },
+    disownEmail: async ({ token }, context) => {
+      await disown(token, requestInfo(context));
       return {};
     },
   };

@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
-import { actorOf } from "../audit/index.ts";
+import { actorOf, personActor } from "../audit/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { PersonToMake } from "../users/index.ts";
 import type { SigninDeps } from "./deps.ts";
@@ -34,14 +34,14 @@ export interface SignedUp extends OpenedPair {
 
 /** The way in for new organizations (decisions 2.2). */
 export function createSignUp(deps: SigninDeps, founding: Founding) {
-  const { database, clock, random, hasher, post, audit, users, access, sessions, config } = deps;
+  const { database, clock, random, hasher, audit, users, access, sessions, config } = deps;
 
-  async function newPerson(request: SignUpRequest): Promise<PersonToMake> {
+  async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password, firstName, lastName } = request;
     if (email === undefined || !password || !firstName) throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
     await users.people.demandGoodPassword(password, { email: email.address, orgName: request.name });
-    return { email, firstName, lastName, passwordHash: await hasher.hash(password), confirmed: false };
+    return { email, firstName, lastName, passwordHash: await hasher.hash(password, address), confirmed: false };
   }
 
   async function mailConfirmation(tx: Tx, founded: Founded, { email }: PersonToMake): Promise<void> {
@@ -49,18 +49,20 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
     const [at, expiresAt] = [dateOf(clock), dateOf(clock, confirmationMs)];
     const { userUuid, org } = founded;
     await insertMailToken(tx, { hash, purpose: "confirm_email", email: email.address, emailKey: email.key, userUuid, at, expiresAt });
-    await post.enqueue(tx, confirmationMail(email.address, config.baseUrl, token, org.name, confirmationMs / 86_400_000), expiresAt);
+    const url = `${config.baseUrl}/confirm-email?token=${token}`;
+    const write = (sender: string) => confirmationMail(sender, url, confirmationMs / 86_400_000);
+    await users.letters.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
   }
 
   async function openFor(tx: Tx, founded: Founded, caller: Caller | undefined, info: RequestInfo): Promise<OpenedPair> {
     const standing = await access.standing(tx, founded.userUuid, founded.org.uuid);
     if (standing === undefined) throw new Error("a new organization has no owner");
     const self = caller?.userUuid === founded.userUuid ? caller : undefined;
-    if (self !== undefined) await sessions.own.demandLive(tx, self);
+    const notAfter = self === undefined ? undefined : await sessions.own.demandLive(tx, self);
     const same = self?.claims;
     const amr = Array.isArray(same?.["amr"]) ? (same["amr"] as string[]) : ["pwd"];
     const authTime = typeof same?.["auth_time"] === "number" ? new Date(same["auth_time"] * 1000) : undefined;
-    return sessions.open.pair(tx, { standing, amr, authTime, info });
+    return sessions.open.pair(tx, { standing, amr, authTime, info, notAfter });
   }
 
   return {
@@ -75,7 +77,7 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
     async signUp(caller: Caller | undefined, request: SignUpRequest, info: RequestInfo): Promise<SignedUp> {
       maySignUp(caller, config.openSignup);
       const self = foundsForThemselves(caller, request.email);
-      const founder: Founder = self === undefined ? await newPerson(request) : { userUuid: self };
+      const founder: Founder = self === undefined ? await newPerson(request, info) : { userUuid: self };
       const key = await founding.prepare();
       return database.transaction(async (tx) => {
         const founded = await founding.found(tx, request.name, founder, key);
@@ -91,11 +93,16 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
     },
 
     /** Confirms the address of a sign-up. Throws `unauthorized` for a token that is unknown, used or expired. */
-    async confirmEmail(token: string, info?: RequestInfo): Promise<void> {
+    async confirmEmail(token: string, info: RequestInfo): Promise<void> {
       const done = await database.transaction(async (tx) => {
         const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
         if (link === undefined || link.user_uuid === null) return false;
-        await users.people.confirm(tx, link.user_uuid);
+        const userUuid = link.user_uuid;
+        const confirmed = await users.people.confirm(tx, userUuid);
+        if (confirmed === undefined) return true;
+        const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+        const resource = { type: "user", id: userUuid };
+        await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, confirmed.email), resource });
         return true;
       }, info);
       if (!done) throw errors.unauthorized({ message: "The link is unknown, expired or was used before." });

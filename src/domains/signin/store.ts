@@ -9,6 +9,8 @@ export interface MailTokenRow {
   user_uuid: string | null;
   org_uuid: string | null;
   redirect_to: string | null;
+  /** The mail said that the link joins the organization. */
+  joins: boolean;
 }
 
 /** A token to be mailed; only its hash is stored. */
@@ -20,6 +22,7 @@ export interface MailTokenToStore {
   userUuid?: string | undefined;
   orgUuid?: string | undefined;
   redirectTo?: string | undefined;
+  joins?: boolean | undefined;
   at: Date;
   expiresAt: Date;
 }
@@ -27,8 +30,8 @@ export interface MailTokenToStore {
 /** Stores a token that is being mailed. */
 export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<void> {
   await tx.query(
-    `insert into mail_tokens (hash, purpose, email, email_key, user_uuid, org_uuid, redirect_to, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into mail_tokens (hash, purpose, email, email_key, user_uuid, org_uuid, redirect_to, created_at, expires_at, joins)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       token.hash,
       token.purpose,
@@ -39,6 +42,7 @@ export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<
       token.redirectTo ?? null,
       token.at,
       token.expiresAt,
+      token.joins ?? false,
     ],
   );
 }
@@ -47,7 +51,7 @@ export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<
 export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, at: Date): Promise<MailTokenRow | undefined> {
   const rows = await tx.query<MailTokenRow>(
     `update mail_tokens set used_at = $3 where hash = $1 and purpose = $2 and used_at is null and expires_at > $3
-     returning email, user_uuid, org_uuid, redirect_to`,
+     returning email, user_uuid, org_uuid, redirect_to, joins`,
     [hash, purpose, at],
   );
   return rows[0];
@@ -70,6 +74,11 @@ export async function endMailTokens(tx: Tx, emailKey: string, at: Date): Promise
   const sql = `update mail_tokens set used_at = $2
     where email_key = $1 and purpose in ('magic_link', 'password_reset') and used_at is null and expires_at > $2`;
   await tx.query(sql, [emailKey, at]);
+}
+
+/** Ends every mailed token of an account that ends, confirmation links included. */
+export async function endAllMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
+  await tx.query("update mail_tokens set used_at = $2 where email_key = $1 and used_at is null and expires_at > $2", [emailKey, at]);
 }
 
 /** Forgets tokens that expired before `before`, at most 1,000; answers how many. */

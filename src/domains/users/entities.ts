@@ -15,6 +15,7 @@ const PersonSchema = defineEntity({
     passwordHash: p.text().nullable(),
     credentialsVersion: p.integer(),
     emailConfirmedAt: p.datetime(3).nullable(),
+    mailboxProvenAt: p.datetime(3).nullable(),
     isPlatformAdmin: p.boolean(),
     isSuperuser: p.boolean(),
     isOperator: p.boolean(),
@@ -26,18 +27,46 @@ const PersonSchema = defineEntity({
 
 /** Somebody with one email, one password and any number of memberships. */
 export class Person extends PersonSchema.class {
-  /**
-   * Notes that the person has the mailbox. The first proof, other than by the link of the sign-up, takes away
-   * the password set before it; true then, and the caller ends the sessions.
-   */
-  proveMailbox(at: Date, bySignUpLink: boolean): boolean {
+  /** Confirms the address by the link of the sign-up; returns false when it was confirmed before. */
+  confirm(at: Date): boolean {
     if (this.emailConfirmedAt) return false;
     this.emailConfirmedAt = at;
     this.updatedAt = at;
-    if (bySignUpLink) return false;
+    return true;
+  }
+
+  /**
+   * Records a proof of the mailbox by any other way. `complete`: no second factor is left to pass, so the address is
+   * confirmed. Returns true for the first proof of an unconfirmed address, which removes the password; the caller
+   * ends the other credentials.
+   */
+  proveMailbox(at: Date, complete: boolean): boolean {
+    if (this.emailConfirmedAt) return false;
+    const first = !this.mailboxProvenAt;
+    if (complete) this.emailConfirmedAt = at;
+    if (first) {
+      this.mailboxProvenAt = at;
+      this.passwordHash = null;
+      this.credentialsVersion += 1;
+    }
+    this.updatedAt = at;
+    return first;
+  }
+
+  /** Ends an account that was never confirmed: its address and username are free, and nothing signs in to it. */
+  disown(at: Date): void {
+    this.email = "";
+    this.emailKey = `disowned:${this.uuid}`;
+    this.username = null;
+    this.firstName = "";
+    this.lastName = "";
+    this.phone = null;
     this.passwordHash = null;
     this.credentialsVersion += 1;
-    return true;
+    this.isPlatformAdmin = false;
+    this.isSuperuser = false;
+    this.isOperator = false;
+    this.updatedAt = at;
   }
 
   /** Takes a new password, given as its hash. */

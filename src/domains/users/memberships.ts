@@ -44,10 +44,20 @@ export function createMemberships({ database, clock, announce }: Pick<UsersDeps,
       return status !== undefined && status !== "removed";
     },
 
+    /** Status of the membership of the person behind an address; undefined where there never was one. */
+    statusOf: store.membershipStatusByEmail,
+    /** The live organizations whose only active owner somebody is. */
+    ownedAlone: store.organizationsOwnedAlone,
+    /** The live organizations somebody is a member of, active or not, and whether nobody else is. */
+    allOf: store.membershipsOf,
+
     /** Whether somebody is an active member. */
     isActive: async (tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> =>
       (await store.membershipStatus(tx, orgUuid, userUuid)) === "active",
-    /** The same; an active member is not removed before the transaction ends. */
+    /** Which of these people are active members. */
+    activeOf: (orgUuid: string, userUuids: readonly string[]): Promise<ReadonlySet<string>> =>
+      store.activeMembersOf(database, orgUuid, userUuids),
+    /** Whether somebody is an active member; if so, they are not removed before the transaction ends. */
     keepActive: store.keepActiveMembership,
 
     /**
@@ -59,5 +69,7 @@ export function createMemberships({ database, clock, announce }: Pick<UsersDeps,
     lastUsed: store.lastUsedOrganization,
     /** The organizations where somebody is an active member. */
     organizationsOf: store.activeOrganizationsOf,
+    /** Whether somebody is a member, active or not, of another organization than this one. */
+    belongsElsewhere: store.belongsElsewhere,
   };
 }

@@ -1,5 +1,5 @@
 import type { Announce } from "../../platform/announce.ts";
-import type { Caller } from "../../platform/caller.ts";
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { checkPassword } from "../../platform/crypto/password-rules.ts";
@@ -9,6 +9,8 @@ import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
+import { actorOf } from "../audit/index.ts";
+import type { AuditEvent } from "../audit/index.ts";
 import type { Person } from "./entities.ts";
 import { userErrors } from "./errors.ts";
 import * as store from "./store.ts";
@@ -23,6 +25,8 @@ export interface UsersDeps {
   random: Pick<Random, "uuid">;
   /** Tells the webhooks of an organization. */
   announce: Announce<"user.created" | "user.updated">;
+  /** Appends to the audit log, which is built on the knowledge of people. */
+  record(tx: Tx, event: AuditEvent): Promise<unknown>;
 }
 
 /** A person to be made. */
@@ -43,7 +47,7 @@ export interface PersonToMake {
 }
 
 /** People and their profiles. */
-export function createPeople({ database, clock, random, announce }: UsersDeps) {
+export function createPeople({ database, clock, random, announce, record }: UsersDeps) {
   async function make(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string } | undefined> {
     const uuid = random.uuid();
     const made = await store.insertPerson(
@@ -90,38 +94,59 @@ export function createPeople({ database, clock, random, announce }: UsersDeps) {
     },
 
     /**
-     * The person behind an address that has just been proven, made when there is none; row locked.
-     * `lostCredentials`: this was the first proof of the mailbox, so the password is gone and sessions must end.
+     * The person behind an address that has just been proven, made when there is none; row locked. `complete` tells whether
+     * no second factor of theirs is left to pass. `lostCredentials`: this was the first proof of an unconfirmed address,
+     * so the password is removed and the caller must end the other credentials.
      */
-    async proven(tx: Tx, email: Email): Promise<{ person: Person; lostCredentials: boolean }> {
+    async proven(tx: Tx, email: Email, complete: (userUuid: string) => Promise<boolean>): Promise<{ person: Person; lostCredentials: boolean; confirmed: boolean }> {
       await make(tx, { email, passwordHash: null, confirmed: true });
       const person = await store.lockPersonByEmail(tx, email.key);
       if (person === null) throw errors.unauthorized();
-      const lostCredentials = person.proveMailbox(dateOf(clock), false);
-      return { person, lostCredentials };
+      const before = person.emailConfirmedAt;
+      const lostCredentials = person.proveMailbox(dateOf(clock), await complete(person.uuid));
+      return { person, lostCredentials, confirmed: !before && Boolean(person.emailConfirmedAt) };
     },
 
-    /** Confirms the address of a sign-up by the link mailed then. */
-    async confirm(tx: Tx, userUuid: string): Promise<void> {
+    /** Confirms the address of a sign-up by the link mailed then. Undefined when it was confirmed before. */
+    async confirm(tx: Tx, userUuid: string): Promise<{ email: string } | undefined> {
       const person = await store.lockPerson(tx, userUuid);
-      person?.proveMailbox(dateOf(clock), true);
+      return person?.confirm(dateOf(clock)) === true ? { email: person.email } : undefined;
+    },
+
+    /** Confirms the address of somebody who proved their mailbox and has now passed the second factor too. */
+    confirmProven: (tx: Tx, userUuid: string): Promise<boolean> => store.confirmProven(tx, userUuid, dateOf(clock)),
+
+    /** Locks an account; returns its address and whether that was confirmed. */
+    async lockUnconfirmed(tx: Tx, userUuid: string): Promise<{ email: string; confirmed: boolean } | undefined> {
+      const person = await store.lockPerson(tx, userUuid);
+      return person === null ? undefined : { email: person.email, confirmed: Boolean(person.emailConfirmedAt) };
+    },
+
+    /** Ends an account whose address was never confirmed, once nothing of it is left elsewhere; the address is free then. */
+    async disown(tx: Tx, userUuid: string): Promise<void> {
+      (await store.lockPerson(tx, userUuid))?.disown(dateOf(clock));
+      await tx.em.flush();
+      await store.deletePicture(tx, userUuid);
     },
 
     /**
      * Notes that somebody who exists has the mailbox an invitation was sent to. They have also proven who they are,
-     * so what they proved it with stays.
+     * so what they proved it with stays. False when the address was confirmed before.
      */
-    confirmByInvitation: (tx: Tx, userUuid: string): Promise<void> => store.confirmEmail(tx, userUuid, dateOf(clock)),
+    confirmByInvitation: (tx: Tx, userUuid: string): Promise<boolean> => store.confirmEmail(tx, userUuid, dateOf(clock)),
 
     /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
-    async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }): Promise<void> {
+    async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }, info: RequestInfo): Promise<void> {
       const { userUuid, orgUuid } = caller;
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone)) throw userErrors.invalidPhone();
       await database.transaction(async (tx) => {
         const person = await store.lockPerson(tx, userUuid);
         const changed = person?.describe(change, dateOf(clock)) ?? [];
-        if (changed.length > 0 && orgUuid !== null) await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
+        if (changed.length === 0) return;
+        const resource = { type: "user", id: userUuid };
+        await record(tx, { type: "profile.updated", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata: { changed } });
+        if (orgUuid !== null) await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
       }, caller);
     },
 

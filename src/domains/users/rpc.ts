@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
-import { caller } from "../../platform/caller.ts";
+import { caller, requestInfo } from "../../platform/caller.ts";
 import type { Users } from "./index.ts";
 import type { PersonRow } from "./store.ts";
 
@@ -20,7 +20,7 @@ export function profileRpc({ people, pictures }: Users): Partial<ServiceImpl<typ
   return {
     getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
     updateProfile: async ({ firstName, phone }, context) => {
-      await people.updateProfile(caller(context), { firstName, phone });
+      await people.updateProfile(caller(context), { firstName, phone }, requestInfo(context));
       return { status: "ok" };
     },
     getPicture: async ({ userUuid }, context) => {

@@ -63,10 +63,23 @@ export async function findPersonByEmail(database: Database, emailKey: string): P
   return (await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey]))[0];
 }
 
-/** Notes that somebody has their mailbox, where that was not known. */
-export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<void> {
-  const sql = "update people set email_confirmed_at = $2, updated_at = $2, version = version + 1 where uuid = $1 and email_confirmed_at is null";
-  await tx.query(sql, [uuid, at]);
+/** Confirms the address of somebody; false when it was confirmed before. */
+export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<boolean> {
+  const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1
+    where uuid = $1 and email_confirmed_at is null returning 1 as one`;
+  return (await tx.query(sql, [uuid, at])).length > 0;
+}
+
+/** Confirms the address of somebody who has proven their mailbox; false when that is not so, or it was confirmed before. */
+export async function confirmProven(tx: Tx, uuid: string, at: Date): Promise<boolean> {
+  const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1
+    where uuid = $1 and email_confirmed_at is null and mailbox_proven_at is not null returning 1 as one`;
+  return (await tx.query(sql, [uuid, at])).length > 0;
+}
+
+/** Deletes the picture of somebody. */
+export async function deletePicture(tx: Tx, uuid: string): Promise<void> {
+  await tx.query("delete from pictures where user_uuid = $1", [uuid]);
 }
 
 /** Makes somebody a member; false when there is a membership, of whatever status. */
@@ -143,6 +156,31 @@ export async function activeOrganizationsOf(tx: Tx, userUuid: string): Promise<s
   return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
 }
 
+/** Whether somebody is a member, active or not, of another organization than this one. */
+export async function belongsElsewhere(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> {
+  const sql = `select 1 from memberships m join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
+    where m.user_uuid = $1 and m.org_uuid <> $2 and m.status <> 'removed' limit 1`;
+  return (await tx.query(sql, [userUuid, orgUuid])).length > 0;
+}
+
+/** The live organizations whose only active owner somebody is. */
+export async function organizationsOwnedAlone(tx: Tx, userUuid: string): Promise<string[]> {
+  const sql = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
+    where m.user_uuid = $1 and m.is_owner and m.status = 'active' and o.deleted_at is null and not exists (
+      select 1 from memberships other where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.is_owner and other.status = 'active')
+    order by m.org_uuid`;
+  return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
+}
+
+/** The live organizations somebody is a member of, active or not, and whether nobody else is. */
+export function membershipsOf(tx: Tx, userUuid: string): Promise<{ org_uuid: string; org_name: string; alone: boolean }[]> {
+  const sql = `select m.org_uuid, o.name as org_name, not exists (
+      select 1 from memberships other where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status <> 'removed') as alone
+    from memberships m join organizations o on o.uuid = m.org_uuid
+    where m.user_uuid = $1 and m.status <> 'removed' and o.deleted_at is null order by m.org_uuid`;
+  return tx.query(sql, [userUuid]);
+}
+
 /** Whether a person is or was a member of the organization; with null, exists at all. */
 export async function isKnown(database: Database, userUuid: string, orgUuid: string | null): Promise<boolean> {
   const rows =
@@ -213,7 +251,7 @@ export async function ownersOf(database: Database, orgUuid: string): Promise<{ u
   return database.prepared<{ userUuid: string; email: string }>(
     "users_owners",
     `select p.uuid as "userUuid", p.email from memberships m join people p on p.uuid = m.user_uuid
-     where m.org_uuid = $1 and m.is_owner and m.status = 'active' order by m.created_at, p.id`,
+     where m.org_uuid = $1 and m.is_owner and m.status = 'active' order by m.created_at, p.id limit 1000`,
     [orgUuid],
   );
 }
@@ -222,4 +260,11 @@ export async function ownersOf(database: Database, orgUuid: string): Promise<{ u
 export async function emailsOf(database: Database, userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await database.prepared<{ uuid: string; email: string }>("users_emails", "select uuid, email from people where uuid = any($1::uuid[])", [userUuids]);
   return new Map(rows.map((row) => [row.uuid, row.email]));
+}
+
+/** Which of these people are active members of an organization. */
+export async function activeMembersOf(database: Database, orgUuid: string, userUuids: readonly string[]): Promise<ReadonlySet<string>> {
+  const sql = "select user_uuid from memberships where org_uuid = $1 and user_uuid = any($2::uuid[]) and status = 'active'";
+  const rows = await database.prepared<{ user_uuid: string }>("users_active_of", sql, [orgUuid, userUuids]);
+  return new Set(rows.map((row) => row.user_uuid));
 }

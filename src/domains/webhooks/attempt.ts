@@ -6,10 +6,11 @@ import { handleTraced } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { Announcement } from "./events.ts";
-import { createFailing, wake } from "./failing.ts";
+import { createFailing } from "./failing.ts";
+import type { Turn } from "./failing.ts";
 import { createNoting } from "./noting.ts";
-import * as queue from "./queue-store.ts";
-import type { TakenDelivery } from "./queue-store.ts";
+import type { TakenDelivery } from "./places-store.ts";
+import { createRecovering } from "./recovering.ts";
 import type { AttemptRecord } from "./store.ts";
 
 /** Characters of an answer that are kept. */
@@ -26,6 +27,7 @@ interface Outcome {
 export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Announcement) => Promise<void>) {
   const { database, clock, log, sealer, outgoing, config } = deps;
   const noteSuccess = createNoting(database);
+  const recovered = createRecovering(deps);
   const noteFailure = createFailing(deps, announce);
 
   function secretsOf(delivery: TakenDelivery): string[] {
@@ -55,24 +57,23 @@ export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Annou
     }
   }
 
-  async function succeeded(delivery: TakenDelivery, record: AttemptRecord): Promise<void> {
-    if (!(await noteSuccess(delivery.delivery_id, record))) return;
-    await database.transaction(async (tx) => {
-      if (await queue.clearFailing(tx, delivery.webhook_id, dateOf(clock))) await wake(tx, delivery.webhook_id);
-    });
+  async function succeeded(delivery: TakenDelivery, record: AttemptRecord, turn: Turn | undefined): Promise<void> {
+    if (turn !== undefined) turn.answered = true;
+    if (await noteSuccess(delivery.delivery_id, record)) await recovered(delivery.webhook_id, turn);
   }
 
   return {
     /**
      * Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease
-     * ends. `answered` is called once the endpoint is done with it.
+     * ends. `answered` is called once the endpoint is done with it; `turn` is that of a retry.
      */
-    async attempt(delivery: TakenDelivery, answered: (ok: boolean) => void = () => undefined): Promise<boolean> {
+    async attempt(delivery: TakenDelivery, answered: (ok: boolean) => void = () => undefined, turn?: Turn): Promise<boolean> {
+      turn?.attempted.add(delivery.delivery_id);
       try {
         return await handleTraced("webhook delivery", delivery.traceparent, async () => {
           const outcome = await post(delivery);
           answered(outcome.ok);
-          await (outcome.ok ? succeeded(delivery, outcome.record) : noteFailure(delivery.webhook_id, { deliveryId: delivery.delivery_id, ...outcome }));
+          await (outcome.ok ? succeeded(delivery, outcome.record, turn) : noteFailure(delivery.webhook_id, { deliveryId: delivery.delivery_id, generation: delivery.generation, tries: delivery.tries, turn, ...outcome }));
           return outcome.ok;
         });
       } catch (error) {

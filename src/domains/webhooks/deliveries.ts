@@ -1,35 +1,39 @@
 import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Total } from "../../platform/db/counting.ts";
+import { databaseTime } from "../../platform/db/time.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
 import type { Registration } from "./registration.ts";
 import { KEPT_MS, bodyOf } from "./rules.ts";
+import * as list from "./delivery-store.ts";
+import type { DeliveryRow } from "./delivery-store.ts";
 import * as store from "./store.ts";
-import type { DeliveryRow, Page } from "./store.ts";
+import type { Page } from "./store.ts";
 
 /** Looking at deliveries, repeating one, sending a test (decisions 11.1, 11.4). */
 export function createDeliveries(deps: WebhookDeps, registration: Registration) {
   const { database, clock, random, nudge } = deps;
   return {
     /** Deliveries of a webhook, newest first. Error: 404 not_found. */
-    async list(caller: Caller, webhookId: string, status: string | undefined, page: Page): Promise<{ rows: DeliveryRow[]; total: number }> {
+    async list(caller: Caller, webhookId: string, status: DeliveryRow["status"] | undefined, page: Page): Promise<{ rows: DeliveryRow[] } & Total> {
       await registration.read(caller, webhookId);
-      return store.deliveriesOf(database, webhookId, status, page);
+      return list.deliveriesOf(database, webhookId, status, page);
     },
 
     /** Sends a settled delivery of the last 30 days once more, under the same `webhook-id`. Errors: 404 not_found, 409 conflict. */
     redeliver: (caller: Caller, webhookId: string, deliveryId: string): Promise<DeliveryRow> =>
       database.transaction(async (tx) => {
         const webhook = await registration.own(tx, caller, webhookId);
-        const delivery = await store.lockDelivery(tx, webhookId, deliveryId);
+        const delivery = await list.lockDelivery(tx, webhookId, deliveryId);
         const at = dateOf(clock);
         if (delivery === undefined || delivery.created_at.getTime() < at.getTime() - KEPT_MS) throw webhookErrors.deliveryNotFound();
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         if (delivery.status === "pending") throw webhookErrors.open();
-        await store.reopenDelivery(tx, deliveryId, at);
+        const nextAt = await list.reopenDelivery(tx, deliveryId, databaseTime(clock));
         tx.afterCommit(nudge);
-        return { ...delivery, status: "pending", next_attempt_at: at };
+        return { ...delivery, status: "pending", next_attempt_at: nextAt };
       }, caller),
 
     /** Sends `webhook.test`, whatever the webhook hears. Errors: 404 not_found, 409 conflict. */
@@ -40,7 +44,7 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
         const [at, deliveryId] = [dateOf(clock), random.uuid()];
         const id = newEventId(random);
         const body = bodyOf({ type: "webhook.test", timestamp: at, id, orgUuid: webhook.orgUuid, data: { webhook_id: webhookId } });
-        await store.insertForOne(tx, { id, type: "webhook.test", body, at }, webhookId, deliveryId);
+        await store.insertAtOnce(tx, { id, type: "webhook.test", body, at }, [{ webhookId, deliveryId }], databaseTime(clock));
         tx.afterCommit(nudge);
         return deliveryId;
       }, caller),

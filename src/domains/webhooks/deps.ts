@@ -24,6 +24,10 @@ export interface WebhookDeps {
   audit(tx: Tx, event: { type: "webhook.created" | "webhook.updated" | "webhook.deleted" | "key.rotated"; orgUuid: string; caller: Caller; info: RequestInfo; webhookId: string; metadata: Record<string, unknown> }): Promise<void>;
   /** The organization that publishes an app, where the caller administers it. */
   administeredApp(caller: Caller, appId: string): Promise<{ orgUuid: string } | undefined>;
+  /** Judges in the transaction that writes whether the caller still administers an app; it stays so until that ends. Throws `unauthorized`. */
+  keepAdministering(tx: Tx, caller: Caller, app: { appId: string; orgUuid?: string }): Promise<void>;
+  /** Whether the caller administers an app that is known to exist. */
+  administers(caller: Caller, appId: string): boolean;
   /** Ids of the apps the caller administers. */
   administeredApps(caller: Caller): Promise<string[]>;
   /** Something is due for the dispatcher: look now. */

@@ -16,6 +16,8 @@ const WebhookSchema = defineEntity({
     oldSecretExpiresAt: p.datetime().nullable(),
     failingSince: p.datetime().nullable(),
     endedAt: p.datetime().nullable(),
+    generation: p.integer(),
+    clearing: p.text().$type<"fail" | "delete">().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
   },
@@ -23,10 +25,19 @@ const WebhookSchema = defineEntity({
 
 /** A registered endpoint. */
 export class Webhook extends WebhookSchema.class {
-  /** Turns it off, by hand or because the endpoint is gone. */
+  /** Turns it off, by hand or because the endpoint is gone. What is open is over; its rows are worked off in batches. */
   disable(at: Date): void {
     this.status = "disabled";
+    this.generation++;
+    this.clearing = "fail";
     this.updatedAt = at;
+  }
+
+  /** Hides it for good; its deliveries, and then the row, are deleted in batches. */
+  remove(at: Date): void {
+    this.disable(at);
+    this.clearing = "delete";
+    this.endedAt = at;
   }
 
   /** Turns it on with a clean record. */

@@ -6,6 +6,7 @@ export const webhookErrors = defineErrors({
   deliveryNotFound: [404, "not_found", "No such delivery of the last 30 days."],
   appNotFound: [404, "app_not_found", "No such app."],
   adminRequired: [403, "forbidden", "Webhooks of an organization are its administrators'."],
+  tooMany: [409, "conflict", "An organization has at most 1,000 webhooks; delete one first."],
   disabled: [409, "conflict", "The webhook is disabled; enable it first."],
   open: [409, "conflict", "The delivery is still open."],
 });

@@ -5,6 +5,7 @@ import type { WebhookDeps } from "./deps.ts";
 import { WEBHOOK_RETRY } from "./events.ts";
 import type { Announcement } from "./events.ts";
 import * as queue from "./queue-store.ts";
+import { databaseTime } from "../../platform/db/time.ts";
 import { GIVE_UP_MS, nextWait } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
@@ -15,11 +16,23 @@ const AT_ONCE = 3;
 /** A failed attempt. */
 export interface Failure {
   deliveryId: string;
+  /** Of the delivery, as it was taken. */
+  generation: number;
+  tries: number;
   /** The endpoint said that it is gone for good. */
   gone: boolean;
   /** What its `Retry-After` asked for; 0: nothing. */
   retryAfterMs: number;
   record: AttemptRecord;
+  turn?: Turn | undefined;
+}
+
+/** Retries that are attempted together. While the endpoint takes some of them, it refuses the others and does not fail. */
+export interface Turn {
+  /** Ids of their deliveries: those that fail keep their times, whatever becomes of the others. */
+  attempted: Set<string>;
+  /** The endpoint has taken one. */
+  answered: boolean;
 }
 
 interface Waiting {
@@ -43,27 +56,26 @@ export function createFailing({ database, clock, random, config }: Pick<WebhookD
 
   async function note(tx: Tx, webhookId: string, failures: readonly Failure[]): Promise<void> {
     const webhook = await store.lockWebhook(tx, webhookId);
-    const tries = await queue.openTries(tx, failures.map(({ deliveryId }) => deliveryId));
-    const open = failures.filter(({ deliveryId }) => tries.has(deliveryId));
-    await queue.appendAttempts(tx, failures.filter(({ deliveryId }) => !tries.has(deliveryId)).map(({ deliveryId, record }) => ({ deliveryId, attempt: record })));
+    const stillOpen = await queue.stillOpen(tx, failures, webhook?.generation);
+    const open = failures.filter(({ deliveryId }) => stillOpen.has(deliveryId));
+    await queue.appendAttempts(tx, failures.filter(({ deliveryId }) => !stillOpen.has(deliveryId)).map(({ deliveryId, record }) => ({ deliveryId, attempt: record })));
     if (webhook === null || open.length === 0) return;
     const at = dateOf(clock);
-    webhook.failingSince ??= at;
+    if (open.some(({ turn }) => turn?.answered !== true)) webhook.failingSince ??= at;
     // Off, or its organization gone: what is open now is the last word, said once.
     const isOff = webhook.status === "disabled";
-    const noted = open.map(({ deliveryId, retryAfterMs, record }) => {
-      const wait = isOff ? undefined : nextWait(config.schedule, (tries.get(deliveryId) ?? 0) + 1, retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
-      return { deliveryId, attempt: record, nextAt: wait === undefined ? null : dateOf(clock, wait) };
+    const noted = open.map(({ deliveryId, tries, retryAfterMs, record }) => {
+      const wait = isOff ? undefined : nextWait(config.schedule, tries + 1, retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
+      return { deliveryId, attempt: record, waitMs: wait ?? null };
     });
-    await queue.markAttemptsFailed(tx, noted);
+    await queue.markAttemptsFailed(tx, noted, databaseTime(clock));
     if (isOff) return;
     const gone = open.some((failure) => failure.gone);
-    if (gone || at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS) {
+    if (gone || (webhook.failingSince && at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS)) {
       webhook.disable(at);
       await tx.em.flush();
-      await store.failOpen(tx, webhookId);
       await announce(tx, { type: "webhook.disabled", orgUuid: webhook.orgUuid, data: { webhook_id: webhookId, url: webhook.url, reason: gone ? "gone" : "failing" } });
-    } else if (noted.some(({ nextAt }) => nextAt !== null)) {
+    } else if (noted.some(({ waitMs }) => waitMs !== null)) {
       await wake(tx, webhookId);
     }
   }

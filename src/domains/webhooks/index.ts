@@ -7,7 +7,8 @@ import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { wake } from "./failing.ts";
 import { createPump } from "./pump.ts";
-import { purgeEnded, purgeEvents, retriedEndpoints } from "./queue-store.ts";
+import { purgeEnded, purgeEvents } from "./clearing-store.ts";
+import { retriedEndpoints } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { KEPT_MS } from "./rules.ts";
 import { endWebhooksOf } from "./store.ts";
@@ -24,24 +25,26 @@ export { webhookSecretRpc, webhooksRpc } from "./rpc.ts";
 export function createWebhooks(deps: WebhookDeps) {
   const announce = createAnnounce(deps);
   const registration = createRegistration(deps);
-  const attempt = createAttempt(deps, announce);
+  const behind = { ...deps, database: deps.database.background };
+  const attempt = createAttempt(behind, announce);
   return {
-    /** Tells whoever hears it, in the transaction in which it happened. */
+    /** Tells whoever hears it, in the transaction in which it happened; `organization.deleted` also ends the webhooks. */
     announce,
-    /** Ends the webhooks of an organization that is deleted, in the transaction of that: last, so that nothing is told after it. */
+    /** Ends every webhook of an organization, which hears of nothing any more. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
-      for (const webhookId of await endWebhooksOf(tx, orgUuid, dateOf(deps.clock))) await wake(tx, webhookId);
+      const { retrying } = await endWebhooksOf(tx, orgUuid, "organization.deleted", dateOf(deps.clock));
+      for (const webhookId of retrying) await wake(tx, webhookId);
     },
     registration,
     deliveries: createDeliveries(deps, registration),
-    pump: createPump(deps, attempt),
-    activities: createRetryActivities(deps, attempt),
+    pump: createPump(behind, attempt),
+    activities: createRetryActivities(behind, attempt),
     /** Endpoints, by id, that a retry is open for: each has a workflow. */
-    waiting: (after: string | null, limit: number) => retriedEndpoints(deps.database, after, limit),
-    /** Removes events and deliveries older than 30 days, and webhooks that ended as long ago. */
+    waiting: (after: string | null, limit: number) => retriedEndpoints(behind.database, after, limit),
+    /** Removes a batch of events and deliveries older than 30 days, and lets webhooks that ended as long ago be deleted. */
     async tidy(): Promise<number> {
       const before = dateOf(deps.clock, -KEPT_MS);
-      return (await purgeEvents(deps.database, before)) + (await purgeEnded(deps.database, before));
+      return (await purgeEvents(behind.database, before)) + (await purgeEnded(behind.database, before));
     },
   };
 }

@@ -1,29 +1,29 @@
-import { dateOf } from "../../platform/clock.ts";
+import { databaseTime } from "../../platform/db/time.ts";
 import { withoutTrace } from "../../platform/tracing.ts";
 import type { Attempt } from "./attempt.ts";
+import { createClearing } from "./clearing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { createPace } from "./pace.ts";
-import * as queue from "./queue-store.ts";
-import type { TakenDelivery } from "./queue-store.ts";
+import { takeFirst } from "./places-store.ts";
+import type { TakenDelivery } from "./places-store.ts";
 import { ATTEMPT_SLACK_MS } from "./rules.ts";
 
-/** First attempts at once that are not met with silence, and in all. */
-const CONCURRENCY = 256;
-const MOST = 1_000;
-const POLL_MS = 1_000;
+const POLL_MS = 500;
 
-/** Makes first attempts: at every nudge, and every second as the safety net. */
-export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" | "config">, { attempt }: Attempt) {
-  const { database, clock, log, config } = deps;
+/** Makes first attempts: at every nudge, and twice a second as the safety net. Works off what ended webhooks leave besides. */
+export function createPump({ database, clock, log, config }: Pick<WebhookDeps, "database" | "clock" | "log" | "config">, { attempt }: Attempt) {
   const pace = createPace();
+  const clearing = createClearing({ database: database, log });
   const work = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let again = false;
+  /** Where the present walk over the endpoints goes on; null at its start. */
+  let at: string | null = null;
   let looking: Promise<void> | undefined;
   let stopped = true;
 
   function begin(delivery: TakenDelivery): void {
-    const post = pace.begin(delivery.webhook_id);
+    const post = pace.begin({ webhookId: delivery.webhook_id, orgUuid: delivery.org_uuid, host: delivery.host });
     const answered = (ok: boolean): void => {
       pace.answered(post, ok);
       look();
@@ -36,15 +36,18 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
   }
 
   async function lookWhileAsked(): Promise<void> {
-    while (again && !stopped) {
-      again = false;
-      const free = Math.min(CONCURRENCY + pace.silent(), MOST) - work.size;
-      if (free <= 0) return;
+    while ((again || at !== null) && !stopped) {
+      const { active, silent } = pace.counts();
+      const shares = pace.shares(work.size - active - silent);
+      if (shares.free.active <= 0 || shares.free.quick <= 0) return;
+      if (at === null) again = false;
       try {
-        const taken = await queue.takeFirst(database, dateOf(clock), dateOf(clock, config.timeoutMs + ATTEMPT_SLACK_MS), free, pace.allowances());
+        const { taken, next } = await takeFirst(database, databaseTime(clock), config.timeoutMs + ATTEMPT_SLACK_MS, at, shares);
         taken.forEach(begin);
+        at = next;
       } catch (error) {
         log.debug({ err: error }, "due deliveries could not be read; tried again at the next poll");
+        return;
       }
     }
   }
@@ -58,16 +61,23 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
     });
   }
 
+  function poll(): void {
+    look();
+    clearing.look();
+  }
+
   return {
     start(): void {
       stopped = false;
-      timer = setInterval(look, POLL_MS);
-      look();
+      timer = setInterval(poll, POLL_MS);
+      poll();
     },
     /** Something is due: look now. */
     nudge: look,
     /** Deliveries in flight. */
     running: () => work.size,
+    /** Places in use, by what their posts are waiting for. */
+    places: pace.counts,
     /** Takes nothing more; resolves when what is in flight is done or `graceMs` are over. */
     async stop(graceMs: number): Promise<void> {
       stopped = true;
@@ -76,7 +86,7 @@ export function createPump(deps: Pick<WebhookDeps, "database" | "clock" | "log" 
       const patience = new Promise<void>((resolve) => {
         late = setTimeout(resolve, graceMs);
       });
-      await Promise.race([Promise.all([looking, ...work]), patience]);
+      await Promise.race([Promise.all([looking, clearing.stop(), ...work]), patience]);
       clearTimeout(late);
     },
   };

@@ -1,163 +1,122 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { present, presentPlus } from "../../platform/db/time.ts";
+import { NOBODY, waitingFor } from "./places-store.ts";
 import type { AttemptRecord } from "./store.ts";
 
-/** A delivery in the hands of whoever attempts it. */
-export interface TakenDelivery {
-  delivery_id: string;
-  webhook_id: string;
-  event_id: string;
-  body: string;
-  /** The trace of what caused it. */
-  traceparent: string | null;
-  url: string;
-  secret: Buffer;
-  old_secret: Buffer | null;
-  old_secret_expires_at: Date | null;
-}
+/** Attempts of a delivery that are kept, the newest. */
+const KEPT_ATTEMPTS = 50;
 
-/** Hides what is `due` until $1 and reads it. By keys alone, one after another: what a batch costs must not follow the size of the tables. */
-const taken = (lease: "leased_until" | "next_attempt_at"): string => `, moved as (
-    update webhook_deliveries set ${lease} = $1 where delivery_id = any(array(select delivery_id from due))
-    returning delivery_id, webhook_id, event_id, traceparent
-  )
-  select moved.*, e.body, w.url, w.secret, w.old_secret, w.old_secret_expires_at
-  from moved
-  cross join lateral (select body from webhook_events where event_id = moved.event_id limit 1) e
-  cross join lateral (select url, secret, old_secret, old_secret_expires_at from webhooks where webhook_id = moved.webhook_id limit 1) w`;
-
-/** The webhooks that something of a queue waits for, by id (and a null at the end): one look into the index each, however much that is. */
-const waiting = (queue: "first" | "retry", after?: string): string => `waiting as (
-       (select webhook_id from webhook_deliveries where status = 'pending' and queue = '${queue}'${after === undefined ? "" : ` and webhook_id > ${after}`} order by webhook_id limit 1)
-       union all
-       select (select d.webhook_id from webhook_deliveries d where d.status = 'pending' and d.queue = '${queue}' and d.webhook_id > waiting.webhook_id order by d.webhook_id limit 1)
-       from waiting where waiting.webhook_id is not null
-     )`;
-
-/**
- * Takes first attempts that are due and hides them until `leaseEnd`. An endpoint gets what `allowances` says, one where
- * that says nothing, so a slow one holds up nobody else; those that answer come first. Costs one look into the index for
- * each endpoint that something waits for, however much that is.
- */
-export function takeFirst(database: Pick<Database, "prepared">, now: Date, leaseEnd: Date, limit: number, allowances: ReadonlyMap<string, number>): Promise<TakenDelivery[]> {
-  return database.prepared<TakenDelivery>(
-    "webhooks-take-first",
-    `with recursive ${waiting("first")},
-     known as (select * from unnest($3::uuid[], $4::int[]) as k(webhook_id, free)),
-     hooks as materialized (
-       select waiting.webhook_id, coalesce(known.free, 1) as free
-       from waiting join webhooks w using (webhook_id) left join known using (webhook_id)
-       where coalesce(known.free, 1) > 0
-       order by w.failing_since is not null limit $5
-     ),
-     due as materialized (
-       select mine.delivery_id from hooks cross join lateral (
-         select delivery_id from webhook_deliveries
-         where webhook_id = hooks.webhook_id and status = 'pending' and queue = 'first' and next_attempt_at <= $2 and (leased_until is null or leased_until <= $2)
-         order by next_attempt_at limit hooks.free for update skip locked
-       ) mine limit $5
-     )${taken("leased_until")}`,
-    [leaseEnd, now, [...allowances.keys()], [...allowances.values()], limit],
-  );
-}
-
-/** Takes an endpoint's retries that are due and hides them until `leaseEnd`. */
-export function takeRetries(database: Pick<Database, "prepared">, webhookId: string, now: Date, leaseEnd: Date, limit: number): Promise<TakenDelivery[]> {
-  return database.prepared<TakenDelivery>(
-    "webhooks-take-retries",
-    `with due as materialized (
-       select delivery_id from webhook_deliveries
-       where webhook_id = $3 and status = 'pending' and queue = 'retry' and next_attempt_at <= $2
-       order by next_attempt_at limit $4 for update skip locked
-     )${taken("next_attempt_at")}`,
-    [leaseEnd, now, webhookId, limit],
-  );
-}
+/** SQL of a delivery's attempts and one more. */
+const withAttempt = (attempt: string): string => `jsonb_path_query_array(d.attempts || ${attempt}, '$[last - ${KEPT_ATTEMPTS - 1} to last]')`;
 
 /** Endpoints that a retry is open for, by id, after one of them. */
 export async function retriedEndpoints(database: Pick<Database, "prepared">, after: string | null, limit: number): Promise<string[]> {
-  const sql = `with recursive ${waiting("retry", "coalesce($1::uuid, '00000000-0000-0000-0000-000000000000')")}
-     select webhook_id from waiting where webhook_id is not null limit $2`;
+  const sql = `with recursive ${waitingFor("retry", "coalesce($1::uuid, '" + NOBODY + "')")}
+     select webhook_id from waiting join webhooks w using (webhook_id)
+     where exists (
+       select from webhook_deliveries d
+       where d.webhook_id = w.webhook_id and d.generation = w.generation and d.status = 'pending' and d.queue = 'retry'
+     ) limit $2`;
   return (await database.prepared<{ webhook_id: string }>("webhooks-retried", sql, [after, limit])).map((row) => row.webhook_id);
 }
 
-const nextRetry = "select min(next_attempt_at) as next from webhook_deliveries where webhook_id = $1 and status = 'pending' and queue = 'retry'";
+const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as wait_ms
+  from webhooks w join webhook_deliveries d using (webhook_id, generation)
+  where w.webhook_id = $1 and d.status = 'pending' and d.queue = 'retry'`;
 
-/** When an endpoint's next retry is due; undefined when none is open. */
-export async function nextRetryAt(database: Pick<Database, "prepared">, webhookId: string): Promise<Date | undefined> {
-  const [row] = await database.prepared<{ next: Date | null }>("webhooks-next-retry", nextRetry, [webhookId]);
-  return row?.next ?? undefined;
+/** Milliseconds until an endpoint's next retry is due, negative for one that is; undefined when none is open. */
+export async function nextRetryIn(database: Pick<Database, "prepared"> | Pick<Tx, "query">, webhookId: string, now: Date | null): Promise<number | undefined> {
+  const params = [webhookId, now];
+  const [row] = await ("query" in database
+    ? database.query<{ wait_ms: number | null }>(nextRetry, params)
+    : database.prepared<{ wait_ms: number | null }>("webhooks-next-retry", nextRetry, params));
+  return row?.wait_ms ?? undefined;
 }
 
-/** The same in a transaction; with the endpoint locked, nobody is about to add one. */
-export async function nextRetryIn(tx: Tx, webhookId: string): Promise<Date | undefined> {
-  const [row] = await tx.query<{ next: Date | null }>(nextRetry, [webhookId]);
-  return row?.next ?? undefined;
-}
-
-/** Notes successes, also of deliveries that were ended meanwhile. Answers those whose endpoint was failing until now. */
+/** Notes successes, also of deliveries that were ended meanwhile. Returns those whose endpoint was failing until now. */
 export async function markDelivered(database: Pick<Database, "prepared">, delivered: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<ReadonlySet<string>> {
   const rows = await database.prepared<{ delivery_id: string }>(
     "webhooks-delivered",
     `with noted as (
-       update webhook_deliveries d set status = 'delivered', attempts = d.attempts || ($2::jsonb -> d.delivery_id::text), tries = d.tries + 1, next_attempt_at = null
+       update webhook_deliveries d set status = 'delivered', generation = 0, attempts = ${withAttempt("($2::jsonb -> d.delivery_id::text)")},
+         tries = d.tries + 1, next_attempt_at = null
        where d.delivery_id = any($1::uuid[]) returning d.delivery_id, d.webhook_id
      )
-     select noted.delivery_id from noted cross join lateral (select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w where w.failing_since is not null`,
+     select noted.delivery_id from noted
+     cross join lateral (select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w where w.failing_since is not null`,
     [delivered.map(({ deliveryId }) => deliveryId), JSON.stringify(Object.fromEntries(delivered.map(({ deliveryId, attempt }) => [deliveryId, attempt])))],
   );
   return new Set(rows.map((row) => row.delivery_id));
 }
 
-/** The endpoint answers again: what waits goes out at once. Answers whether anything waits. */
-export async function clearFailing(tx: Tx, webhookId: string, now: Date): Promise<boolean> {
-  await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [webhookId]);
-  const rows = await tx.query("update webhook_deliveries set next_attempt_at = $2 where webhook_id = $1 and status = 'pending' and queue = 'retry' and next_attempt_at > $2 returning 1 as one", [webhookId, now]);
-  return rows.length > 0;
-}
+/** Most retries that are made due by one statement. */
+const BROUGHT_FORWARD = 5_000;
 
-/** Tries so far of those deliveries that are still open, their rows locked. */
-export async function openTries(tx: Tx, deliveryIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const rows = await tx.query<{ delivery_id: string; tries: number }>(
-    "select delivery_id, tries from webhook_deliveries where delivery_id = any($1::uuid[]) and status = 'pending' order by delivery_id for update", [deliveryIds],
+/**
+ * The endpoint, whose row is locked, answers again: what waits is due at once, but for some, at most 5,000 deliveries. Returns
+ * how many that were, and whether more wait; once none does, the endpoint is no longer failing.
+ */
+export async function bringForward(tx: Tx, webhookId: string, butFor: readonly string[], now: Date | null): Promise<{ brought: number; more: boolean }> {
+  const rows = await tx.query(
+    `update webhook_deliveries set next_attempt_at = ${present("$2")} where delivery_id = any(array(
+       select d.delivery_id from webhooks w cross join lateral (
+         select delivery_id from webhook_deliveries
+         where webhook_id = w.webhook_id and generation = w.generation and status = 'pending' and queue = 'retry'
+           and next_attempt_at > ${present("$2")} and delivery_id <> all($3::uuid[])
+         order by next_attempt_at limit ${BROUGHT_FORWARD} for update
+       ) d where w.webhook_id = $1
+     )) returning 1 as one`,
+    [webhookId, now, butFor],
   );
-  return new Map(rows.map((row) => [row.delivery_id, row.tries]));
+  const more = rows.length === BROUGHT_FORWARD;
+  if (!more) await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [webhookId]);
+  return { brought: rows.length, more };
 }
 
-/** Notes failed attempts; `nextAt` null ends a delivery. */
-export async function markAttemptsFailed(tx: Tx, failed: readonly { deliveryId: string; attempt: AttemptRecord; nextAt: Date | null }[]): Promise<void> {
+/** A failed attempt at a delivery as it was taken. */
+export interface FailedAttempt {
+  deliveryId: string;
+  generation: number;
+  tries: number;
+}
+
+/** Which of these deliveries still are as they were taken, their rows locked. */
+export async function stillOpen(tx: Tx, attempts: readonly FailedAttempt[], generation: number | undefined): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ delivery_id: string; tries: number; generation: number }>(
+    "select delivery_id, tries, generation from webhook_deliveries where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update",
+    [attempts.map(({ deliveryId }) => deliveryId), generation ?? -1],
+  );
+  const open = new Map(rows.map((row) => [row.delivery_id, row]));
+  const same = attempts.filter((one) => open.get(one.deliveryId)?.tries === one.tries && one.generation === generation);
+  return new Set(same.map(({ deliveryId }) => deliveryId));
+}
+
+/** Notes failed attempts; `waitMs` null ends a delivery. */
+export async function markAttemptsFailed(tx: Tx, failed: readonly { deliveryId: string; attempt: AttemptRecord; waitMs: number | null }[], now: Date | null): Promise<void> {
   await tx.query(
-    `update webhook_deliveries d set attempts = d.attempts || f.attempt, tries = d.tries + 1, queue = 'retry', next_attempt_at = f.next_at,
-       status = case when f.next_at is null then 'failed' else 'pending' end
-     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, next_at timestamptz) where d.delivery_id = f.delivery_id`,
-    [JSON.stringify(failed.map(({ deliveryId, attempt, nextAt }) => ({ delivery_id: deliveryId, attempt, next_at: nextAt })))],
+    `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
+       next_attempt_at = ${presentPlus("$2", "f.wait_ms")}, status = case when f.wait_ms is null then 'failed' else 'pending' end,
+       generation = case when f.wait_ms is null then 0 else d.generation end
+     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, wait_ms double precision) where d.delivery_id = f.delivery_id`,
+    [JSON.stringify(failed.map(({ deliveryId, attempt, waitMs }) => ({ delivery_id: deliveryId, attempt, wait_ms: waitMs }))), now],
   );
 }
 
-/** Notes failed attempts at deliveries that were settled while they were under way; that they are settled stays. */
+/** Notes failed attempts at deliveries that were settled or begun anew while they were under way; what they are stays. */
 export async function appendAttempts(tx: Tx, made: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<void> {
   if (made.length === 0) return;
   await tx.query(
-    "update webhook_deliveries d set attempts = d.attempts || m.attempt from jsonb_to_recordset($1) as m(delivery_id uuid, attempt jsonb) where d.delivery_id = m.delivery_id",
+    `update webhook_deliveries d set attempts = ${withAttempt("m.attempt")}
+     from jsonb_to_recordset($1) as m(delivery_id uuid, attempt jsonb) where d.delivery_id = m.delivery_id`,
     [JSON.stringify(made.map(({ deliveryId, attempt }) => ({ delivery_id: deliveryId, attempt })))],
   );
-}
-
-/** Removes events older than `before`, and their deliveries; answers how many. */
-export async function purgeEvents(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const rows = await database.prepared("webhooks-purge", "delete from webhook_events where event_id in (select event_id from webhook_events where created_at < $1 limit 5000) returning 1 as one", [before]);
-  return rows.length;
-}
-
-/** Removes webhooks that ended before `before`; answers how many. */
-export async function purgeEnded(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const rows = await database.prepared("webhooks-purge-ended", "delete from webhooks where webhook_id in (select webhook_id from webhooks where ended_at < $1 limit 500) returning 1 as one", [before]);
-  return rows.length;
 }
 
 /** An endpoint with deliveries that are open. */
 export interface OpenEndpoint {
   webhook_id: string;
   url: string;
+  /** At most 10,000 are counted. */
   open: number;
   failing_since: Date | null;
   /** When the first of them is tried next. */
@@ -170,11 +129,20 @@ export interface OpenEndpoint {
 export function openDeliveries(database: Pick<Database, "prepared">, limit: number): Promise<OpenEndpoint[]> {
   return database.prepared<OpenEndpoint>(
     "webhooks-open",
-    `select w.webhook_id, w.url, count(*)::int as open, w.failing_since, min(d.next_attempt_at) as next,
+    `with recursive ${waitingFor("first", `'${NOBODY}'::uuid`)},
+     retried as (select webhook_id from (with recursive ${waitingFor("retry", `'${NOBODY}'::uuid`)} select webhook_id from waiting) r)
+     select w.webhook_id, w.url, o.open, w.failing_since, o.next,
        (select coalesce(a.attempts->-1->>'error', 'HTTP ' || (a.attempts->-1->>'status_code'))
-        from webhook_deliveries a where a.webhook_id = w.webhook_id and a.status = 'pending' and a.tries > 0 order by a.next_attempt_at limit 1) as last_error
-     from webhook_deliveries d join webhooks w using (webhook_id) where d.status = 'pending'
-     group by w.webhook_id order by open desc limit $1`,
+        from webhook_deliveries a
+        where a.webhook_id = w.webhook_id and a.generation = w.generation and a.status = 'pending' and a.queue = 'retry' and a.tries > 0
+        order by a.next_attempt_at limit 1) as last_error
+     from (select webhook_id from waiting union select webhook_id from retried) known join webhooks w using (webhook_id)
+     cross join lateral (
+       select count(*)::int as open, min(next_attempt_at) as next from (
+         select next_attempt_at from webhook_deliveries d
+         where d.webhook_id = w.webhook_id and d.generation = w.generation and d.status = 'pending' limit 10000
+       ) some_of_them
+     ) o where o.open > 0 order by o.open desc limit $1`,
     [limit],
   );
 }

@@ -6,11 +6,11 @@ import { caller, requestInfo } from "../../platform/caller.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
-import type { Webhook } from "./entities.ts";
 import type { Webhooks } from "./index.ts";
-import type { DeliveryRow } from "./store.ts";
+import type { DeliveryRow } from "./delivery-store.ts";
+import type { WebhookRow } from "./store.ts";
 
-function printWebhook(webhook: Webhook) {
+function printWebhook(webhook: WebhookRow) {
   return {
     webhookId: webhook.webhookId, url: webhook.url, events: webhook.events, scope: webhook.scope,
     ...(webhook.appId ? { appId: webhook.appId } : {}),
@@ -43,8 +43,8 @@ export function webhooksRpc({ registration: endpoints, deliveries }: Webhooks): 
     },
     async listWebhooks(request, context) {
       const page = pageOf(request);
-      const { webhooks, total } = await endpoints.list(caller(context), page);
-      return { data: webhooks.map(printWebhook), total, ...page };
+      const { webhooks, ...total } = await endpoints.list(caller(context), page);
+      return { data: webhooks.map(printWebhook), ...total, ...page };
     },
     getWebhook: async ({ webhookId }, context) => printWebhook(await endpoints.read(caller(context), webhookId)),
     updateWebhook: async ({ webhookId, url, events, status }, context) =>
@@ -57,8 +57,8 @@ export function webhooksRpc({ registration: endpoints, deliveries }: Webhooks): 
     },
     async listDeliveries(request, context) {
       const page = pageOf(request);
-      const { rows, total } = await deliveries.list(caller(context), request.webhookId, request.status, page);
-      return { data: rows.map(printDelivery), total, ...page };
+      const { rows, ...total } = await deliveries.list(caller(context), request.webhookId, request.status as DeliveryRow["status"] | undefined, page);
+      return { data: rows.map(printDelivery), ...total, ...page };
     },
     redeliver: async ({ webhookId, deliveryId }, context) => printDelivery(await deliveries.redeliver(caller(context), webhookId, deliveryId)),
     testWebhook: async ({ webhookId }, context) => ({ deliveryId: await deliveries.test(caller(context), webhookId) }),

@@ -1,5 +1,7 @@
 import type { FieldViolation } from "../../platform/errors.ts";
 
+/** Webhooks an organization may have, disabled ones included (decisions 11.4). */
+export const MOST_WEBHOOKS = 1_000;
 /** Largest body that is sent, bytes (decisions 11.2). */
 export const MAX_BODY = 20_000;
 /** Unbroken failure after which an endpoint is disabled. */

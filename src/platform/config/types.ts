@@ -10,7 +10,7 @@ export interface Config {
   /** Where to listen; port 0 takes a free one. */
   readonly host: string;
   readonly port: number;
-  /** Public URL and issuer, without a slash at its end. */
+  /** Public URL and issuer, without a slash at its end. It may have a path, which the proxy strips. */
   readonly baseUrl: string;
   /** Whether `baseUrl` was set, or is made from the port. */
   readonly baseUrlGiven: boolean;
@@ -30,6 +30,8 @@ export interface Config {
     readonly tls: boolean | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly serverName?: string } | undefined;
   };
   readonly mail: {
+    /** `SERVICE_MAIL=off`: no mail is sent or kept, and routes that exist to mail something return 503. */
+    readonly off: boolean;
     /** Absent: the development mailbox. */
     readonly smtpUrl: string | undefined;
     readonly from: string;
@@ -49,6 +51,9 @@ export interface Config {
   readonly masterKey: Buffer | undefined;
   /** Wraps every other secret. Absent: made in development. */
   readonly instanceKey: Buffer | undefined;
+  /** Keys that were in use before; they open what they sealed and never seal (decisions 17.10). */
+  readonly previousMasterKey: Buffer | undefined;
+  readonly previousInstanceKey: Buffer | undefined;
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly reflection: boolean;
@@ -56,6 +61,8 @@ export interface Config {
   readonly metricsPort: number | undefined;
   /** SPIFFE trust domains are `<org_uuid>.<trustDomain>`. */
   readonly trustDomain: string;
+  /** The browser console: whether it is served, and after how long without input it signs out. */
+  readonly console: { readonly on: boolean; readonly idleMs: number };
   readonly stripe: Provider | undefined;
   readonly paddle: Provider | undefined;
   readonly ttl: Lifetimes;
@@ -90,6 +97,8 @@ export interface Lifetimes {
   readonly oidcStateMs: number;
   readonly oidcSessionMs: number;
   readonly secretRestoreMs: number;
+  /** Cursors of time-ordered lists. */
+  readonly cursorMs: number;
   /** Length of one of the hours that SVID lifetimes are counted in. */
   readonly svidHourMs: number;
 }

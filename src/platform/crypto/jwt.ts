@@ -41,7 +41,7 @@ export type KeyResolver = (kid: string, unverified: Readonly<JwtClaims>) => Prom
 
 /**
  * The claims of a token this service signed, or undefined: there is one kind of failure.
- * Takes only what `signJwt` makes: header of exactly `alg`, `typ`, `kid`, algorithm that of the key record,
+ * Takes only what `signJwt` makes: header of exactly `alg`, `typ`, `kid` (a thumbprint), algorithm that of the key record,
  * canonical base64url, `iss` as expected, `exp` in the future, `jti` present, at most 8 KiB.
  * What `resolveKey` throws passes through (the store may be away).
  */
@@ -54,6 +54,9 @@ export async function verifyJwt(token: string, resolveKey: KeyResolver, expected
   if (!verify(key.algorithm === "ed25519" ? null : "sha256", data, key.publicKey, signature)) return undefined;
   return claims as VerifiedClaims;
 }
+
+/** What `kid` is (RFC 7638, SHA-256); no other text reaches the store, which may choke on it (NUL). */
+const thumbprint = /^[\w-]{43}$/;
 
 interface ParsedToken {
   header: { alg: string; typ: string; kid: string };
@@ -73,6 +76,7 @@ function parse(token: string): ParsedToken | undefined {
   if (header === undefined || claims === undefined || signature === undefined) return undefined;
   const { alg, typ, kid, ...rest } = header;
   if (typeof alg !== "string" || typeof typ !== "string" || typeof kid !== "string" || Object.keys(rest).length > 0) return undefined;
+  if (!thumbprint.test(kid)) return undefined;
   return { header: { alg, typ, kid }, claims, signature, data: Buffer.from(token.slice(0, head.length + 1 + body.length), "ascii") };
 }
 

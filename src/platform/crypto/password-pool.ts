@@ -2,6 +2,8 @@ import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { errors } from "../errors.ts";
+import type { ServiceError } from "../errors.ts";
+import { createFairQueue } from "./password-queue.ts";
 
 /** Cost of argon2id (RFC 9106). */
 export interface PasswordCost {
@@ -18,8 +20,12 @@ export type HashReply = { id: number } & ({ ready: true } | { digest: string } |
 
 /** Runs hash jobs in a helper process, a few at a time. */
 export interface HashPool {
-  /** Queues a job. Rejects with 503 `unavailable` when the queue is full, the helper died or the pool is closed. */
-  run(job: HashJob): Promise<HashReply>;
+  /**
+   * Queues a job of somebody, `from`; jobs run in turn over those who wait. When the queue is full, the latest job of whoever has
+   * most waiting gives way, which may be this one. Rejects with 503 `unavailable` then, when the helper died and when the pool
+   * is closed.
+   */
+  run(job: HashJob, from: string): Promise<HashReply>;
   /** Process id of the helper, if one runs. */
   helperPid(): number | undefined;
   /** Refuses what waits, lets what runs finish and ends the helper. */
@@ -29,8 +35,10 @@ export interface HashPool {
 export interface HashPoolOptions {
   /** Jobs at once, each a thread of the helper. */
   concurrency: number;
-  /** Jobs that may wait besides those that run. */
-  queue: number;
+  /** Work that may wait, milliseconds: as many jobs as the measured time of one allows, and one for each thread at least. */
+  queueMs: number;
+  /** Most jobs that wait, however quick they are. Default 10,000. */
+  mostWaiting?: number;
   /** Niceness of the helper, 0 to 19. */
   niceness: number;
 }
@@ -41,12 +49,18 @@ interface Waiting {
   reject(cause: Error): void;
 }
 
+/** What a job is taken to cost until one has been measured, milliseconds. */
+const assumedMs = 50;
+/** Weight of the latest job in the mean. */
+const weight = 0.1;
+
 const helper = fileURLToPath(new URL("./password-worker.ts", import.meta.url));
 
 /** Makes the pool; the helper starts with the first job and again after a death. */
-export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions): HashPool {
-  const waiting: Waiting[] = [];
-  const running = new Map<number, Waiting>();
+export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 10_000 }: HashPoolOptions): HashPool {
+  const waiting = createFairQueue<Waiting>();
+  const running = new Map<number, Waiting & { startedAt: number }>();
+  let meanMs = assumedMs;
   let child: ChildProcess | undefined;
   let lastId = 0;
   let closed = false;
@@ -67,9 +81,12 @@ export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions
   }
 
   function settle(reply: HashReply): void {
+    // A helper that has just started: what it was sent before begins now.
+    if ("ready" in reply) for (const entry of running.values()) entry.startedAt = performance.now();
     const entry = running.get(reply.id);
     if (entry === undefined) return;
     running.delete(reply.id);
+    meanMs += weight * (performance.now() - entry.startedAt - meanMs);
     entry.resolve(reply);
     next();
   }
@@ -85,10 +102,10 @@ export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions
 
   function next(): void {
     while (running.size < concurrency) {
-      const entry = waiting.shift();
+      const entry = waiting.take();
       if (entry === undefined) break;
       const id = ++lastId;
-      running.set(id, entry);
+      running.set(id, { ...entry, startedAt: performance.now() });
       child ??= start();
       const target = child;
       target.send({ ...entry.job, id }, (cause) => {
@@ -97,6 +114,16 @@ export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions
     }
     keepAlive(running.size > 0);
     if (running.size === 0) drained?.();
+  }
+
+  /** Jobs that may wait now. */
+  function room(): number {
+    return Math.min(mostWaiting, Math.max(concurrency, Math.floor((queueMs * concurrency) / meanMs)));
+  }
+
+  /** The refusal of a job that has no place; the queue is worked off until the retry. */
+  function crowded(): ServiceError {
+    return errors.unavailable({ retryAfter: Math.max(1, (waiting.size() * meanMs) / concurrency / 1_000) });
   }
 
   /** An idle helper does not keep the service's process alive. */
@@ -111,17 +138,22 @@ export function createHashPool({ concurrency, queue, niceness }: HashPoolOptions
   }
 
   return {
-    run(job) {
-      if (closed || waiting.length + running.size >= concurrency + queue) return Promise.reject(errors.unavailable({ retryAfter: 1 }));
+    run(job, from) {
+      if (closed) return Promise.reject(errors.unavailable({ retryAfter: 1 }));
+      if (running.size >= concurrency && waiting.size() >= room()) {
+        const displaced = waiting.displaceFor(from);
+        if (displaced === undefined) return Promise.reject(crowded());
+        displaced.reject(crowded());
+      }
       return new Promise((resolve, reject) => {
-        waiting.push({ job, resolve, reject });
+        waiting.add(from, { job, resolve, reject });
         next();
       });
     },
     helperPid: () => child?.pid,
     async close() {
       closed = true;
-      for (const entry of waiting.splice(0)) entry.reject(errors.unavailable({ retryAfter: 1 }));
+      for (const entry of waiting.clear()) entry.reject(errors.unavailable({ retryAfter: 1 }));
       if (running.size > 0) await new Promise<void>((resolve) => (drained = resolve));
       const last = child;
       if (last === undefined || last.exitCode !== null || last.signalCode !== null) return;

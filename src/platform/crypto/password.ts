@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { systemRandom } from "../random.ts";
+import { limitKey } from "../outgoing/address.ts";
 import type { Random } from "../random.ts";
 import { createHashPool } from "./password-pool.ts";
 import type { HashReply, PasswordCost } from "./password-pool.ts";
@@ -14,24 +15,29 @@ export interface PasswordCheck {
   rehash: boolean;
 }
 
-/** Hashes and checks passwords off the event loop, bounded in number. */
+/**
+ * Hashes and checks passwords off the event loop, bounded in number. `address` is the client's, and empty for the service itself:
+ * passwords that wait are taken in turn over the addresses they came from, IPv6 by /64.
+ */
 export interface PasswordHasher {
   /** PHC string of argon2id. 503 `unavailable` when too many wait. */
-  hash(password: string): Promise<string>;
+  hash(password: string, address?: string): Promise<string>;
   /**
    * Checks a password against a stored hash. Null, for somebody unknown or without password, costs the same
    * and is never right. 503 `unavailable` when too many wait; a stored hash that cannot be read throws.
    */
-  verify(hash: string | null, password: string): Promise<PasswordCheck>;
+  verify(hash: string | null, password: string, address?: string): Promise<PasswordCheck>;
   /** Finishes what runs, refuses what waits, ends the helper process. */
   close(): Promise<void>;
 }
 
 export interface PasswordHasherOptions {
-  /** Hashes at once. Default: the cores. */
+  /** Hashes at once. Default: one for each core but one, which is the event loop's. */
   concurrency?: number;
-  /** Hashes that may wait. Default: 32 for each running one, about a second of work. */
-  queue?: number;
+  /** Hashes that may wait, as milliseconds of work. Default 10 s. */
+  queueMs?: number;
+  /** Most hashes that wait, however quick they are. */
+  mostWaiting?: number;
   /** Cost of new hashes; stored ones below it are due for a rehash. */
   cost?: PasswordCost;
   /** Niceness of the helper process. Default 10. */
@@ -41,17 +47,17 @@ export interface PasswordHasherOptions {
 
 /** Makes a hasher with a helper process of its own. Passwords are compared in NFC (RFC 8265), never truncated. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
-  const { concurrency = availableParallelism(), cost = defaultPasswordCost, niceness = 10, random = systemRandom } = options;
-  const pool = createHashPool({ concurrency, queue: options.queue ?? concurrency * 32, niceness });
+  const { concurrency = Math.max(1, availableParallelism() - 1), queueMs = 10_000, mostWaiting, cost = defaultPasswordCost, niceness = 10, random = systemRandom } = options;
+  const pool = createHashPool({ concurrency, queueMs, niceness, ...(mostWaiting === undefined ? {} : { mostWaiting }) });
   const dummy = dummyHash(cost, random);
   return {
-    async hash(password) {
-      const reply = checked(await pool.run({ password: password.normalize("NFC"), cost }));
+    async hash(password, address = "") {
+      const reply = checked(await pool.run({ password: password.normalize("NFC"), cost }, limitKey(address)));
       if (!("digest" in reply)) throw new Error("the password helper gave no hash");
       return reply.digest;
     },
-    async verify(hash, password) {
-      const reply = checked(await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }));
+    async verify(hash, password, address = "") {
+      const reply = checked(await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }, limitKey(address)));
       const ok = hash !== null && "ok" in reply && reply.ok;
       return { ok, rehash: ok && isWeaker(hash, cost) };
     },

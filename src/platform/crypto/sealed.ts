@@ -21,11 +21,12 @@ export interface Sealer {
 /**
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce.
  * A box is: version byte, nonce (12), cipher text, tag (16).
- * `key` is 32 bytes; anything else throws.
+ * `key` is 32 bytes; anything else throws. `previous` opens what it sealed and never seals (decisions 17.10).
  */
-export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = systemRandom): Sealer {
+export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = systemRandom, previous?: Buffer): Sealer {
   if (key.length !== 32) throw new RangeError("a sealing key is 32 bytes");
   const secret = Buffer.from(key);
+  const before = previous === undefined ? undefined : createSealer(previous, random);
   return {
     seal(plain, context) {
       const nonce = random.bytes(nonceLength);
@@ -44,6 +45,7 @@ export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = system
       try {
         return Buffer.concat([text, decipher.final()]);
       } catch (cause) {
+        if (before !== undefined) return before.open(box, context);
         throw new Error("the sealed box does not open: wrong key, wrong context or tampering", { cause });
       }
     },

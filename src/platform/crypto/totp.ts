@@ -25,7 +25,7 @@ export interface OtpauthFields {
 /** The `otpauth://totp/…` URI (Key URI format) that authenticator apps read from a QR code. */
 export function otpauthUri({ issuer, account, secret, label }: OtpauthFields): string {
   const name = label === undefined || label === "" ? account : `${account} (${label})`;
-  return generateURI({ strategy: "totp", issuer: plain(issuer), label: plain(name), secret, algorithm: "sha1", digits: 6, period });
+  return generateURI({ strategy: "totp", issuer: plain(issuer) || "Atrium", label: plain(name), secret, algorithm: "sha1", digits: 6, period });
 }
 
 /**

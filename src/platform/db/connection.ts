@@ -2,6 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
+import { DatabaseStartError } from "./failure.ts";
 import { createPreparing } from "./preparing.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -20,13 +21,17 @@ type Send = (...args: unknown[]) => unknown;
 const preparing = createPreparing();
 
 /**
- * A connection that is closed when an answer does not come in time. node-postgres' own `query_timeout` reports the time-out,
- * but then a deaf connection goes back into the pool and every later user waits again.
+ * A connection that works as the restricted role or not at all, and that is closed when an answer does not come in time.
+ * node-postgres' own `query_timeout` reports the time-out, but then a deaf connection goes back into the pool and every later
+ * user waits again.
  */
 class BoundedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as unknown as Send;
+    // While the role is being proved nobody else listens, and an error that nobody hears ends the process.
+    this.on("error", () => undefined);
+    this.connect = this.#connectProven(super.connect.bind(this), send);
     const bounded: Send = (...given) => {
       const args = named(given);
       const timer = setTimeout(() => {
@@ -59,6 +64,38 @@ class BoundedClient extends pg.Client {
     };
     this.query = bounded as unknown as pg.Client["query"];
   }
+
+  /**
+   * `connect` that also proves the role: a pooler may drop the option that sets it, and what the service connects as may
+   * own the tables and change audit events.
+   */
+  #connectProven(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
+    const proven = async (): Promise<void> => {
+      await connect();
+      const timer = setTimeout(() => this.connection.stream.destroy(), patience.answerMs);
+      try {
+        const { rows } = (await send("select current_user as role")) as pg.QueryResult<{ role: string }>;
+        if (rows[0]?.role !== appRole) throw wrongRole(this, rows[0]?.role ?? "nobody");
+      } catch (error) {
+        this.connection.stream.destroy();
+        throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+    };
+    const either = (callback?: (error?: Error) => void): unknown => {
+      if (callback === undefined) return proven();
+      return void proven().then(() => callback(), (error: unknown) => callback(error as Error));
+    };
+    return either as pg.Client["connect"];
+  }
+}
+
+function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseStartError {
+  return new DatabaseStartError(
+    `The database ${database ?? "postgres"} at ${host}:${port} runs statements as ${role} and not as ${appRole}: something in between, ` +
+      `such as a connection pooler, drops the start-up option that sets the role; let it pass "options", or connect without it.`,
+  );
 }
 
 /** A statement with values, with a name where it is to be prepared. */
@@ -102,6 +139,20 @@ function appConfig(url: string): pg.ClientConfig {
   };
 }
 
+/** Silence after a line about lost connections, milliseconds: a server that ends closes all of them at once. */
+const QUIET_MS = 1_000;
+
+/** Logs that connections are lost: once for many, with the code and without the stack, which is the driver's. */
+function createLossNote(log: Log): (error: Error & { code?: string }) => void {
+  let last = -Infinity;
+  return ({ code, message }) => {
+    const now = performance.now();
+    if (now - last < QUIET_MS) return log.debug({ err: { code, message } }, "database connection lost");
+    last = now;
+    return log.warn({ err: { code, message } }, "database connection lost");
+  };
+}
+
 /** A pool of connections in the restricted role. Nobody waits longer than 2 s for one of them. */
 export function appPool(url: string, max: number, log: Log): pg.Pool {
   const pool = new pg.Pool({
@@ -112,8 +163,7 @@ export function appPool(url: string, max: number, log: Log): pg.Pool {
     idleTimeoutMillis: 60_000,
   });
   // Without listeners a dropped connection would end the process; the pool has replaced it already.
-  const note = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  pool.on("error", note);
+  pool.on("error", createLossNote(log));
   // A connection that comes back inside a transaction is not given to anybody else.
   pool.on("release", (_error, client) => {
     const status = client.getTransactionStatus();

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, PostgresDriver } from "kysely";
-import type { DatabaseConnection, Driver, TransactionSettings } from "kysely";
+import type { DatabaseConnection, Driver, PostgresPool, TransactionSettings } from "kysely";
 import type { Pool, PoolClient } from "pg";
+import type { Shares } from "./shares.ts";
 
 /**
  * Kysely's controlled transactions, which migrations run in, keep their connection for ever when BEGIN or ROLLBACK fails
@@ -22,13 +23,14 @@ class ReleasingDriver extends PostgresDriver {
   }
 }
 
-/** MikroORM's way into a pool of ours. */
+/** MikroORM's way into a pool of ours, out of the share of whoever asks. */
 export class PoolDialect extends PostgresDialect {
-  readonly #pool: Pool;
+  readonly #pool: PostgresPool;
 
-  constructor(pool: Pool) {
-    super({ pool });
-    this.#pool = pool;
+  constructor(pool: Pool, shares: Pick<Shares, "connect"> = { connect: () => pool.connect() }) {
+    const shared: PostgresPool = { connect: () => shares.connect(), end: () => pool.end(), options: pool.options };
+    super({ pool: shared });
+    this.#pool = shared;
   }
 
   override createDriver(): Driver {
@@ -36,7 +38,10 @@ export class PoolDialect extends PostgresDialect {
   }
 }
 
-/** MikroORM's way to one connection, which somebody else has taken, runs a transaction on, and gives back: `release` of `borrowed` does nothing. */
-export function connectionOf(borrowed: PoolClient): Kysely<unknown> {
-  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: () => Promise.resolve(borrowed), end: () => Promise.resolve(), options: {} } }) });
+/**
+ * MikroORM's way to connections other than those it was opened with. The one connection of a transaction is taken and given back by
+ * somebody else: its `release` does nothing.
+ */
+export function connectionOf({ connect }: { connect: () => Promise<PoolClient> }): Kysely<unknown> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: () => connect(), end: () => Promise.resolve(), options: {} } }) });
 }

@@ -1,9 +1,10 @@
 import { OptimisticLockError } from "@mikro-orm/core";
+import { StartError } from "../embedded/start-error.ts";
 import { errors, ServiceError } from "../errors.ts";
 import { isStalePlan } from "./preparing.ts";
 
-/** The database could not be reached or prepared; the message is one line and free of secrets. */
-export class DatabaseStartError extends Error {}
+/** The database cannot be reached, prepared or used; the message is one line and free of secrets. */
+export class DatabaseStartError extends StartError {}
 
 /** Network and SQLSTATE codes that mean "the database is away", not "the statement is wrong". */
 const away = new Set([
@@ -16,6 +17,9 @@ const awayText =
 const again = new Set(["40001", "40P01"]);
 /** A text holds a NUL, which PostgreSQL cannot store; JSON never brings one this far, binary messages can. */
 const unstorable = new Set(["22021", "22P05"]);
+
+/** Raised by the functions of the database that judge callers. */
+const refused = "AT401";
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
@@ -43,10 +47,19 @@ export function isConsequence(error: unknown): boolean {
   return ["25P02", "26000"].includes(codeOf(error) ?? "");
 }
 
-/** What a caller gets: `unavailable` for a database that is away, `bad_request` for text it cannot hold, everything else as it is. */
+/** A caller no longer has the credential or the power they were authenticated with. */
+export function isRefused(error: unknown): boolean {
+  return codeOf(error) === refused;
+}
+
+/**
+ * What a caller gets: `unauthorized` for one who was judged again, `unavailable` for a database that is away, `bad_request` for
+ * text it cannot hold, everything else as it is.
+ */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
-  if (isUnavailable(error) || isRetryable(error)) return errors.unavailable({ retryAfter: 1, cause: error });
+  if (isRefused(error)) return errors.unauthorized({ cause: error });
+  if (isUnavailable(error) || isRetryable(error) || error instanceof DatabaseStartError) return errors.unavailable({ retryAfter: 1, cause: error });
   if (unstorable.has(codeOf(error) ?? "")) return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
   return error;
 }

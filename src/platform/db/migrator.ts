@@ -27,6 +27,43 @@ export function defineMigration(name: string, statements: readonly string[]): Mi
   return { name, class: migration };
 }
 
+/** An index that is built while its table is in use. */
+export interface ConcurrentIndex {
+  /** Name of the index. */
+  index: string;
+  /** What follows `create index concurrently <name> on`: table, columns, condition. */
+  on: string;
+}
+
+/**
+ * A migration outside of any transaction, for tables that grow: its indexes are built concurrently, so that nobody who
+ * writes has to wait. A start that is interrupted does all steps again: statements must change nothing the second time,
+ * an index that was left half built is built anew.
+ */
+export function defineConcurrentMigration(name: string, steps: readonly (string | ConcurrentIndex)[]): MigrationObject {
+  const migration = class extends Migration {
+    override isTransactional(): boolean {
+      return false;
+    }
+
+    override async up(): Promise<void> {
+      for (const step of steps) {
+        if (typeof step === "string") await this.execute(step);
+        else await this.#build(step);
+      }
+    }
+
+    async #build({ index, on }: ConcurrentIndex): Promise<void> {
+      const sql = "select indisvalid as valid from pg_index where indexrelid = to_regclass(?)";
+      const [found] = (await this.execute(sql, [index])) as { valid: boolean }[];
+      if (found?.valid === true) return;
+      if (found !== undefined) await this.execute(`drop index concurrently ${index}`);
+      await this.execute(`create index concurrently ${index} on ${on}`);
+    }
+  };
+  return { name, class: migration };
+}
+
 export interface MigrateOptions {
   /** The role that owns the schema. */
   url: string;
@@ -46,7 +83,7 @@ export interface MigrateOptions {
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = await connectPatiently(options.url, options.waitMs ?? 30_000);
   try {
-    await client.query("select pg_advisory_lock($1)", [lockKey]);
+    await takeTurn(client);
     await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
     const ran = await runPending(options);
     await client.query(grantRead(migrationTable));
@@ -58,9 +95,23 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
+/**
+ * Waits for the turn by asking again and again: a session that waits for the lock within a statement would hold up the
+ * concurrent building of an index, which waits for all statements older than itself.
+ */
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [lockKey]);
+    if (rows[0]?.mine === true) return;
+    await sleep(50);
+  }
+}
+
 async function runPending(options: MigrateOptions): Promise<string[]> {
   const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2 });
   pool.on("error", () => undefined);
+  // A connection that is lost fails the statement under way; without a listener it would end the process as well.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   const orm = await MikroORM.init({
     dbName: parseIntoClientConfig(options.url).database ?? "postgres",
     driverOptions: new PoolDialect(pool),

@@ -1,20 +1,20 @@
 import type { Clock } from "../clock.ts";
 import { currentTraceparent } from "../tracing.ts";
+import { databaseTime, present } from "./time.ts";
 import type { OutboxMessage, Tx } from "./types.ts";
 
 /** Writes the messages of one transaction with one statement, and with them the trace they belong to. */
 export async function insertOutbox(tx: Pick<Tx, "query">, clock: Clock, messages: readonly OutboxMessage[]): Promise<void> {
-  const now = new Date(clock.now());
   const rows = messages.map((message) => ({
     topic: message.topic,
     payload: message.payload,
-    available_at: message.availableAt ?? now,
+    available_at: message.availableAt ?? null,
     expires_at: message.expiresAt ?? null,
   }));
   await tx.query(
     `insert into outbox (topic, payload, created_at, available_at, expires_at, traceparent)
-     select topic, payload, $1, available_at, expires_at, $3
+     select topic, payload, ${present("$1")}, coalesce(available_at, ${present("$1")}), expires_at, $3
      from jsonb_to_recordset($2) as message(topic text, payload jsonb, available_at timestamptz, expires_at timestamptz)`,
-    [now, JSON.stringify(rows), currentTraceparent() ?? null],
+    [databaseTime(clock), JSON.stringify(rows), currentTraceparent() ?? null],
   );
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { databaseTime, present, presentPlus } from "./time.ts";
 import type { Database } from "./types.ts";
 
 /** An outbox row in the hands of a dispatcher. */
@@ -25,81 +26,108 @@ export interface ExpiredRow {
 /** The dispatcher's side of the outbox; `tx.emit` is the writers'. */
 export interface Outbox {
   /**
-   * Takes up to `limit` due rows of these topics, oldest first, and hides them from everybody for `leaseMs`. A row that is
+   * Takes up to `limit` due rows of a topic, oldest first, and hides them from everybody for `leaseMs`. A row that is
    * neither completed nor failed by then is due again: handlers must be idempotent.
    */
-  claimDue(limit: number, leaseMs: number, topics: readonly string[]): Promise<OutboxRow[]>;
+  claimDue(limit: number, leaseMs: number, topic: string): Promise<OutboxRow[]>;
   /** Keeps claimed rows hidden for another `leaseMs` from now. */
   extend(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Removes rows that are done. */
   complete(ids: readonly string[]): Promise<void>;
-  /** Lets rows be due again at `nextAt`; those that expire before that are removed, and the answer is how many. */
-  fail(ids: readonly string[], error: string, nextAt: Date): Promise<number>;
-  /** Removes rows whose time is over, at most 100, and tells which. */
+  /** Lets rows be due again after `waitMs`; those that expire before that are removed. Returns how many these are. */
+  fail(ids: readonly string[], error: string, waitMs: number): Promise<number>;
+  /** Removes rows whose time is over, {@link MOST_EXPIRED} at most, and tells which. */
   dropExpired(): Promise<ExpiredRow[]>;
   /** Milliseconds the oldest due row has been waiting; 0 when none is. */
   oldestAge(): Promise<number>;
   /** When the next row is or becomes due, leases included; null when there is none. */
   nextDue(): Promise<Date | null>;
-  /** Rows by topic, for metrics: all, and those that failed at least once. */
+  /** Rows by topic, for metrics: all, and those that failed at least once; counted to 100,000 each. */
   counts(): Promise<{ topic: string; rows: number; failing: number }[]>;
 }
 
 const maxError = 2_000;
+/** Most rows that are given up by one statement. */
+export const MOST_EXPIRED = 1_000;
+/** Most rows of a topic that are counted. */
+const COUNTED = 100_000;
+
+/** The topics that have rows (and a null at the end), one look into the index each. */
+const topics = `topics as (
+    (select topic from outbox order by topic limit 1)
+    union all
+    select (select o.topic from outbox o where o.topic > topics.topic order by o.topic limit 1) from topics where topics.topic is not null
+  )`;
+const counted = (where: string): string =>
+  `(select count(*)::int from (select 1 from outbox o where o.topic = topics.topic ${where} limit ${COUNTED}) some_of_them)`;
 
 export function createOutbox({ database, clock }: { database: Pick<Database, "prepared">; clock: Clock }): Outbox {
-  const now = (plusMs = 0): Date => new Date(clock.now() + plusMs);
+  const now = (): Date | null => databaseTime(clock);
   return {
-    claimDue: (limit, leaseMs, topics) => database.prepared<OutboxRow>("outbox-claim",
+    claimDue: (limit, leaseMs, topic) => database.prepared<OutboxRow>("outbox-claim",
       `with due as materialized (
          select id from outbox
-         where available_at <= $1 and (expires_at is null or expires_at > $1) and topic = any($2)
+         where topic = $2 and available_at <= ${present("$1")} and (expires_at is null or expires_at > ${present("$1")})
          order by available_at, id limit $3 for update skip locked
        ), claimed as (
-         update outbox set available_at = $4, attempts = outbox.attempts + 1 from due where outbox.id = due.id
+         update outbox set available_at = ${presentPlus("$1", "$4")}, attempts = outbox.attempts + 1 from due where outbox.id = due.id
          returning outbox.id, topic, payload, attempts, created_at, expires_at, traceparent
        )
        select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt", traceparent from claimed order by id`,
-      [now(), topics, limit, now(leaseMs)]),
+      [now(), topic, limit, leaseMs]),
 
     async extend(ids, leaseMs) {
-      await database.prepared("outbox-extend", "update outbox set available_at = $2 where id = any($1::bigint[])",
-        [ids, now(leaseMs)]);
+      const sql = `update outbox set available_at = ${presentPlus("$2", "$3")} where id = any($1::bigint[])`;
+      await database.prepared("outbox-extend", sql, [ids, now(), leaseMs]);
     },
 
     async complete(ids) {
       await database.prepared("outbox-complete", "delete from outbox where id = any($1::bigint[])", [ids]);
     },
 
-    async fail(ids, error, nextAt) {
+    async fail(ids, error, waitMs) {
+      const next = presentPlus("$3", "$4");
       const rows = await database.prepared<{ dropped: number }>("outbox-fail",
-        `with dropped as (delete from outbox where id = any($1::bigint[]) and expires_at <= $3 returning id),
-         kept as (update outbox set available_at = $3, last_error = $2 where id = any($1::bigint[]) and (expires_at is null or expires_at > $3))
+        `with dropped as (delete from outbox where id = any($1::bigint[]) and expires_at <= ${next} returning id),
+         kept as (
+           update outbox set available_at = ${next}, last_error = $2
+           where id = any($1::bigint[]) and (expires_at is null or expires_at > ${next})
+         )
          select count(*)::int as dropped from dropped`,
-        [ids, error.slice(0, maxError), nextAt]);
+        [ids, error.slice(0, maxError), now(), waitMs]);
       return rows[0]?.dropped ?? 0;
     },
 
     dropExpired: () => database.prepared<ExpiredRow>("outbox-expired",
-      `delete from outbox where id in
-         (select id from outbox where expires_at <= $1 and available_at <= $1 limit 100 for update skip locked)
+      `delete from outbox where id = any(array(
+         select id from outbox where expires_at <= ${present("$1")} and available_at <= ${present("$1")}
+         order by expires_at limit ${MOST_EXPIRED} for update skip locked))
        returning id, topic, attempts, last_error as "lastError"`,
       [now()]),
 
     async oldestAge() {
-      const rows = await database.prepared<{ oldest: Date | null }>("outbox-oldest",
-        "select min(available_at) as oldest from outbox where available_at <= $1", [now()]);
-      const oldest = rows[0]?.oldest;
-      return oldest ? Math.max(0, clock.now() - oldest.getTime()) : 0;
+      const rows = await database.prepared<{ age: number | null }>("outbox-oldest",
+        `with recursive ${topics}
+         select extract(epoch from ${present("$1")} - min(oldest.available_at))::double precision * 1000 as age
+         from topics cross join lateral (
+           select available_at from outbox o where o.topic = topics.topic and available_at <= ${present("$1")} order by available_at limit 1
+         ) oldest`,
+        [now()]);
+      return Math.max(0, Math.round(rows[0]?.age ?? 0));
     },
 
     async nextDue() {
-      const rows = await database.prepared<{ next: Date | null }>("outbox-next", "select min(available_at) as next from outbox", []);
+      const rows = await database.prepared<{ next: Date | null }>("outbox-next",
+        `with recursive ${topics}
+         select min(first.available_at) as next from topics
+         cross join lateral (select available_at from outbox o where o.topic = topics.topic order by available_at limit 1) first`,
+        []);
       return rows[0]?.next ?? null;
     },
 
     counts: () => database.prepared("outbox-counts",
-      `select topic, count(*)::int as rows, (count(*) filter (where last_error is not null))::int as failing
-       from outbox group by topic order by topic`, []),
+      `with recursive ${topics}
+       select topic, ${counted("")} as rows, ${counted("and o.last_error is not null")} as failing
+       from topics where topic is not null order by topic`, []),
   };
 }

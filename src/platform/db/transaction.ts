@@ -1,24 +1,28 @@
 import { FlushMode } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import type { Pool, PoolClient, QueryResult } from "pg";
+import type { PoolClient, QueryResult } from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { connectionOf } from "./dialect.ts";
-import { isConsequence, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
+import type { Guard } from "./guard.ts";
+import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
-import type { OnBehalf, OutboxMessage, Tx } from "./types.ts";
+import type { Shares } from "./shares.ts";
+import type { HeldTransaction, Judge, OnBehalf, OutboxMessage, Tx } from "./types.ts";
 
 const attempts = 3;
 
 export interface TransactionDeps {
   orm: MikroORM;
   /** Where connections for transactions come from. */
-  pool: Pool;
+  shares: Shares;
   clock: Clock;
   log: Log;
   /** Called after a commit that wrote outbox rows. */
   nudge: () => void;
+  /** In development and tests. */
+  guard: Guard | undefined;
 }
 
 /** A transaction from the side of whoever ends it, and what it gathered besides its rows. */
@@ -30,6 +34,8 @@ interface Open {
   flush(): Promise<void>;
   /** Refuses every further statement, of entities too. */
   close(): void;
+  /** Judges the caller, once; undefined where that has been done, or there is none. */
+  lastJudgement(): Promise<void> | undefined;
   /** Of several statements that failed, the first: it made the others fail. */
   firstFailure(): unknown;
 }
@@ -49,35 +55,86 @@ export function createTransaction(deps: TransactionDeps) {
 }
 
 async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T> {
+  const { guard } = deps;
   onBehalf?.signal?.throwIfAborted();
-  const client = await deps.pool.connect();
-  const open = openOn(client, deps.orm);
+  guard?.demandFree("a transaction");
+  guard?.demandNoneHeld("a transaction");
+  const client = await deps.shares.connect(onBehalf);
+  const open = openOn(client, deps.orm, onBehalf?.judge);
   let result: T;
   try {
     await client.query("begin");
-    result = await work(open.tx);
+    result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
     await open.flush();
     if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
-    await onBehalf?.effect?.commit(open.tx);
-    onBehalf?.signal?.throwIfAborted();
-    open.close();
-    await commit(client, open.firstFailure());
+    if (onBehalf?.judge === undefined && onBehalf?.regardless === undefined) await guard?.demandJudged(open.tx);
+    if (onBehalf?.effect?.hold(held(deps, client, open, onBehalf)) === true) {
+      guard?.holding(true);
+      return result;
+    }
+    await finish(deps, client, open, onBehalf);
   } catch (error) {
-    open.close();
-    await rollback(client, deps.log);
-    throw isConsequence(error) ? (open.firstFailure() ?? error) : error;
+    throw await failed(deps, client, open, error);
   }
-  client.release();
-  if (tracing()) withoutTrace(() => afterwards(deps, open));
-  else afterwards(deps, open);
   return result;
 }
 
-/** PostgreSQL answers COMMIT of a transaction in which a statement failed with a ROLLBACK and no error. */
-async function commit(client: PoolClient, failure: unknown): Promise<void> {
+/** Commits, gives the connection back and does what waits for the commit. */
+async function finish(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf?: OnBehalf): Promise<void> {
+  await end(client, open, onBehalf?.signal);
+  const { guard } = deps;
+  client.release();
+  if (guard !== undefined) guard.apart(() => withoutTrace(() => afterwards(deps, open)));
+  else if (tracing()) withoutTrace(() => afterwards(deps, open));
+  else afterwards(deps, open);
+}
+
+/** Rolls back; the error that tells why it came to that. */
+async function failed(deps: TransactionDeps, client: PoolClient, open: Open, error: unknown): Promise<unknown> {
+  open.close();
+  await rollback(client, deps.log);
+  return isConsequence(error) ? (open.firstFailure() ?? error) : error;
+}
+
+/** A transaction for somebody else to end. */
+function held(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf: OnBehalf): HeldTransaction {
+  let over: Promise<void> | undefined;
+  async function commitHeld(): Promise<void> {
+    try {
+      await finish(deps, client, open, onBehalf);
+    } catch (error) {
+      throw mapFailure(await failed(deps, client, open, error));
+    }
+  }
+  async function rollBackHeld(): Promise<void> {
+    open.close();
+    await rollback(client, deps.log);
+  }
+  return {
+    query: open.tx.query,
+    commit: () => (over ??= commitHeld()),
+    // A commit that failed has rolled back.
+    rollback: () => (over ??= rollBackHeld()).catch(() => undefined),
+  };
+}
+
+/**
+ * The last judgement of the caller and COMMIT travel together. PostgreSQL answers COMMIT of a transaction in which a statement
+ * failed, the judgement among them, with a ROLLBACK and no error.
+ */
+async function end(client: PoolClient, open: Open, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const judged = open.lastJudgement();
+  // It may wait for a removal under way, and the deadline may pass meanwhile.
+  if (signal !== undefined && judged !== undefined) {
+    await judged;
+    signal.throwIfAborted();
+  }
+  open.close();
   const { command } = await client.query("commit");
   if (command === "COMMIT") return;
-  if (isRetryable(failure) || isUnavailable(failure)) throw failure;
+  const failure = open.firstFailure();
+  if (isRetryable(failure) || isUnavailable(failure) || isRefused(failure)) throw failure;
   throw new Error("the transaction was rolled back: a statement in it had failed", { cause: failure });
 }
 
@@ -103,12 +160,13 @@ function afterwards(deps: TransactionDeps, { messages, actions }: Open): void {
 }
 
 /** A transaction on a connection. Most need no entities, so the unit of work is made when it is asked for. */
-function openOn(client: PoolClient, orm: MikroORM): Open {
+function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Open {
   const messages: OutboxMessage[] = [];
   const actions: (() => void)[] = [];
   let em: EntityManager | undefined;
   let over = false;
   let failure: unknown;
+  let judgement: Promise<void> | undefined;
   /** Every statement of the transaction goes this way, so that none goes when it is over: it would be outside of it. */
   function send<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
     if (over) return Promise.reject(isOver());
@@ -122,7 +180,8 @@ function openOn(client: PoolClient, orm: MikroORM): Open {
       if (em !== undefined) return em;
       if (over) throw isOver();
       em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
-      em.setTransactionContext(connectionOf(Object.create(client, { query: { value: send }, release: { value: () => undefined } }) as PoolClient));
+      const borrowed = Object.create(client, { query: { value: send }, release: { value: () => undefined } }) as PoolClient;
+      em.setTransactionContext(connectionOf({ connect: () => Promise.resolve(borrowed) }));
       return em;
     },
     query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
@@ -138,12 +197,22 @@ function openOn(client: PoolClient, orm: MikroORM): Open {
     afterCommit(action): void {
       actions.push(action);
     },
+    judge: () => judged("change") ?? Promise.resolve(),
   };
+
+  function judged(how: "keep" | "change"): Promise<void> | undefined {
+    if (judge === undefined) return undefined;
+    judgement ??= judge(tx, how);
+    judgement.catch(() => undefined);
+    return judgement;
+  }
+
   return {
     tx,
     messages,
     actions,
     flush: async () => em?.flush(),
+    lastJudgement: () => (judgement === undefined ? judged("keep") : undefined),
     close(): void {
       over = true;
     },

@@ -9,7 +9,7 @@ import type { RunAs } from "./account.ts";
 import { loadOrCreatePassword } from "./data-folder.ts";
 import { rememberedPort } from "./ports.ts";
 import { endProcess, listProcesses, signalProcess } from "./processes.ts";
-import { lastWords, startServer } from "./server-process.ts";
+import { startServer } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { StartError } from "./start-error.ts";
 import { supervise } from "./supervisor.ts";
@@ -74,7 +74,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     const until = Date.now() + READY_MS;
     while (!isReady(data, server.pid)) {
       const end = server.ended();
-      if (end !== undefined) throw new StartError(`PostgreSQL did not start (${end}): ${lastWords(logFile)}; its log is ${logFile}`);
+      if (end !== undefined) throw new StartError(`PostgreSQL did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
       if (Date.now() > until) {
         await server.stop();
         throw new StartError(`PostgreSQL was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);

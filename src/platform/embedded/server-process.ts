@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { endProcess, signalProcess } from "./processes.ts";
 
 /** A started server program. */
@@ -9,6 +9,8 @@ export interface ServerProcess {
   readonly exited: Promise<string>;
   /** Undefined while it runs, else how it ended. */
   ended(): string | undefined;
+  /** The last lines it has logged that tell of trouble, on one line; for error messages. */
+  lastWords(): string;
   /** Ends it in good order, patiently at first; resolves when it is gone. */
   stop(): Promise<void>;
   /** Asks it to end and does not wait: for a process that is about to exit itself. */
@@ -38,6 +40,7 @@ const MAX_LOG_BYTES = 8 * 1024 * 1024;
  */
 export function startServer(options: ServerCommand): Promise<ServerProcess> {
   const log = openLog(options.logFile);
+  const before = fstatSync(log).size;
   const child = spawn(options.command, options.args, {
     cwd: options.cwd,
     env: options.env,
@@ -62,6 +65,7 @@ export function startServer(options: ServerCommand): Promise<ServerProcess> {
         pid,
         exited,
         ended: () => end,
+        lastWords: () => lastWords(options.logFile, before),
         async stop() {
           if (end === undefined) await endProcess(pid, options.stopSteps);
           await exited;
@@ -85,10 +89,10 @@ function openLog(path: string): number {
   return openSync(path, "a", 0o600);
 }
 
-/** The last lines of a log file that tell of trouble, on one line; for error messages. */
-export function lastWords(logFile: string, lines = 3): string {
+/** The last telling lines of a log file after what it held before. */
+function lastWords(logFile: string, before: number, lines = 3): string {
   try {
-    const all = readFileSync(logFile, "utf8").trimEnd().split("\n");
+    const all = readFileSync(logFile).subarray(before).toString("utf8").trimEnd().split("\n");
     const telling = all.slice(-20).filter((line) => /fatal|error|panic|hint|denied/i.test(line));
     return (telling.length > 0 ? telling : all).slice(-lines).join(" / ");
   } catch {

@@ -22,6 +22,8 @@ export interface TemporalSearch {
   signal?: AbortSignal | undefined;
   /** Where archives come from; another origin in tests. */
   downloadOrigin?: string;
+  /** SHA-256 of archives by platform (`linux_amd64`); others in tests. */
+  checksums?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -84,7 +86,11 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
   );
 }
 
-/** @returns why it did not work, or undefined when `<work>/temporal` is there. */
+/**
+ * Builds the program. Go compares every module it fetches with its checksum database (GOSUMDB), so what is built is what
+ * was published under that version.
+ * @returns why it did not work, or undefined when `<work>/temporal` is there.
+ */
 async function buildWithGo(work: string, { path, log, signal }: TemporalSearch): Promise<string | undefined> {
   const go = onPath(path, "go") ?? onPath("/usr/local/go/bin:/opt/homebrew/bin:/usr/local/bin", "go");
   if (go === null) return "no Go to build it with";

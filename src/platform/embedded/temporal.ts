@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { rememberedPort } from "./ports.ts";
 import { endProcess, listProcesses } from "./processes.ts";
-import { lastWords, startServer } from "./server-process.ts";
+import { startServer } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { StartError } from "./start-error.ts";
 import { supervise } from "./supervisor.ts";
@@ -66,7 +66,7 @@ export async function startTemporal({ folder, program, namespace = "atrium", log
     const until = Date.now() + READY_MS;
     while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
       const end = server.ended();
-      if (end !== undefined) throw new StartError(`The Temporal development server did not start (${end}): ${lastWords(logFile)}; its log is ${logFile}`);
+      if (end !== undefined) throw new StartError(`The Temporal development server did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
       if (Date.now() > until) {
         await server.stop();
         throw new StartError(`The Temporal development server was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);

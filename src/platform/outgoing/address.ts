@@ -35,6 +35,11 @@ export function clientAddress(socketAddress: string, xForwardedFor: string | und
   return address;
 }
 
+/** Whether a socket's address is a trusted proxy's. */
+export function isTrustedProxy(address: string, trustedProxies: TrustedProxies): boolean {
+  return isTrusted(canonicalAddress(address) ?? address, trustedProxies);
+}
+
 /** The key an address is counted under in limits: IPv4 whole, IPv6 by its /64. */
 export function limitKey(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -10,6 +10,8 @@ export interface MailContent {
   code?: string | undefined;
   /** Small print after the action: how long it is good for, what to do when it was not you. */
   notes?: readonly string[] | undefined;
+  /** Set apart at the end: a way out for a recipient who has nothing to do with the account. */
+  objection?: { text: string; label: string; url: string; note: string } | undefined;
   /** On whose behalf the mail is sent. */
   organization: string;
 }
@@ -21,23 +23,27 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character);
 }
 
-/** Lays a mail out twice, as plain text and as one self-contained HTML page. Throws when the action's URL is not http(s). */
+/** Lays a mail out twice, as plain text and as one self-contained HTML page. Throws when a URL is not http(s). */
 export function layOutMail(content: MailContent): { text: string; html: string } {
-  if (content.action !== undefined && !/^https?:\/\//i.test(content.action.url)) throw new TypeError("a mail's action is an http(s) URL");
+  for (const { url } of [content.action, content.objection].filter((one) => one !== undefined)) {
+    if (!/^https?:\/\//i.test(url)) throw new TypeError("a mail's action is an http(s) URL");
+  }
   return { text: asText(content), html: asHtml(content) };
 }
 
-function asText({ title, paragraphs, action, code, notes = [], organization }: MailContent): string {
+function asText({ title, paragraphs, action, code, notes = [], objection, organization }: MailContent): string {
   const blocks = [title, ...paragraphs];
   if (code !== undefined) blocks.push(`    ${code}`);
   if (action !== undefined) blocks.push(`${action.label}:\n${action.url}`);
-  blocks.push(...notes, `-- \n${organization}`);
+  blocks.push(...notes);
+  if (objection !== undefined) blocks.push(objection.text, `${objection.label}:\n${objection.url}`, objection.note);
+  blocks.push(`-- \n${organization}`);
   return `${blocks.join("\n\n")}\n`;
 }
 
 const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 
-function asHtml({ title, paragraphs, action, code, notes = [], organization }: MailContent): string {
+function asHtml({ title, paragraphs, action, code, notes = [], objection, organization }: MailContent): string {
   const paragraph = (text: string): string => `<p style="margin:0 0 16px;font-size:16px;line-height:1.55;color:#1d2433">${lines(text)}</p>`;
   const note = (text: string): string => `<p style="margin:0 0 8px;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}</p>`;
   const rows = [
@@ -46,6 +52,7 @@ function asHtml({ title, paragraphs, action, code, notes = [], organization }: M
     ...(code === undefined ? [] : [codeBlock(code)]),
     ...(action === undefined ? [] : [button(action)]),
     ...notes.map(note),
+    ...(objection === undefined ? [] : [objectionBlock(objection)]),
   ];
   return `<!doctype html>
 <html lang="en">
@@ -66,6 +73,11 @@ function button({ label, url }: { label: string; url: string }): string {
   const href = escapeHtml(url);
   return `<p style="margin:8px 0 24px"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#3457d5;color:#ffffff;font-size:16px;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>
 <p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#5b6578">If the button does not work, open this address:<br><a href="${href}" style="color:#3457d5;word-break:break-all">${href}</a></p>`;
+}
+
+function objectionBlock({ text, label, url, note }: NonNullable<MailContent["objection"]>): string {
+  const link = `<a href="${escapeHtml(url)}" style="color:#3457d5">${escapeHtml(label)}</a>`;
+  return `<p style="margin:24px 0 0;padding:16px 0 0;border-top:1px solid #dfe3ea;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}<br>${link}<br>${lines(note)}</p>`;
 }
 
 function codeBlock(code: string): string {

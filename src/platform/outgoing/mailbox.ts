@@ -16,6 +16,9 @@ export interface MailSink {
   send(mail: Mail): Promise<void>;
 }
 
+/** Drops every mail: `SERVICE_MAIL=off`. */
+export const noMail: MailSink = { send: () => Promise.resolve() };
+
 /** A mail as the mailbox keeps it. */
 export interface KeptMail extends Mail {
   at: Date;

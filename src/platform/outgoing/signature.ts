@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { constantTimeEqual } from "../crypto/opaque.ts";
+import type { ErrorRow } from "../errors.ts";
 import type { Random } from "../random.ts";
 
 const prefix = "whsec_";
@@ -41,6 +42,12 @@ export function signDelivery({ id, timestamp, body, secrets }: Delivery): Delive
 
 /** Headers of a request: the fetch API's, or a record with names in lower case. */
 export type SignedHeaders = { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The one refusal of a delivery to us, whatever is wrong with it (decisions 9.4). */
+export const badSignature: ErrorRow = [401, "unauthorized", "The signature is missing or wrong, or the install is not known."];
+
+/** Headers that carry a signature, one for each scheme. */
+export const signatureHeaders = ["webhook-signature", "service-signature"] as const;
 
 export interface ReceivedDelivery {
   headers: SignedHeaders;

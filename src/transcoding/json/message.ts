@@ -17,6 +17,8 @@ export interface MessageLimits {
   readonly registry?: Registry | undefined;
   /** Fields of the whole message that must be there, though the message cannot tell an absent list from an empty one. */
   readonly present?: readonly DescField[] | undefined;
+  /** Lists of the whole message that may be absent but not empty, which the message cannot tell apart either. */
+  readonly filled?: readonly DescField[] | undefined;
 }
 
 /**
@@ -28,6 +30,7 @@ export function readMessage(desc: DescMessage, bytes: Uint8Array, limits: Messag
   return guarded(limits, (state) => {
     const node = parsed(bytes, limits);
     for (const field of limits.present ?? []) demand(field, node, state);
+    for (const field of limits.filled ?? []) demandItems(field, node, state);
     return messageReader(desc)(node, state);
   });
 }
@@ -50,11 +53,26 @@ export function fieldOnlyReader(desc: DescMessage, field: DescField, limits: Mes
 }
 
 function demand(field: DescField, node: JsonNode, state: ReadState): void {
+  if (!(node instanceof JsonObject) || memberOf(node, field) !== null) return;
+  refuseMember(field, "required", "is required", state);
+}
+
+function demandItems(field: DescField, node: JsonNode, state: ReadState): void {
   if (!(node instanceof JsonObject)) return;
-  if (acceptedNames(field).some((name) => (node.values[node.keys.indexOf(name)] ?? null) !== null)) return;
+  const value = memberOf(node, field);
+  if (Array.isArray(value) && value.length === 0) refuseMember(field, "too_few", "must have at least 1 item", state);
+}
+
+/** The member of a field under any of its names; null where there is none. */
+function memberOf(node: JsonObject, field: DescField): JsonNode {
+  const name = acceptedNames(field).find((one) => node.keys.includes(one));
+  return name === undefined ? null : (node.values[node.keys.indexOf(name)] ?? null);
+}
+
+function refuseMember(field: DescField, code: string, message: string, state: ReadState): void {
   state.path[0] = printedName(field);
   state.depth = 1;
-  state.misfit("required", "is required");
+  state.misfit(code, message);
   state.depth = 0;
 }
 

@@ -1,8 +1,9 @@
 import { loadCore, startHelper } from "../processes.ts";
+import type { Cores } from "../processes.ts";
 import type { LoadJob, LoadResult } from "./job.ts";
 import { toolFor } from "./tools.ts";
 
-/** Makes load from the load core. */
+/** Makes load, from the load core unless told otherwise. */
 export interface Load {
   /** Runs a job. Throws when a request failed, unless the row is about refusals. */
   run(job: LoadJob): Promise<LoadResult>;
@@ -10,8 +11,8 @@ export interface Load {
 }
 
 /** Starts our generator's process; wrk and h2load take over where they are there and the job is one for them. */
-export async function startLoad({ tools = true }: { tools?: boolean } = {}): Promise<Load> {
-  const generator = await startHelper(loadCore, "load/generator.ts");
+export async function startLoad({ tools = true, cores = loadCore }: { tools?: boolean; cores?: Cores } = {}): Promise<Load> {
+  const generator = await startHelper(cores, "load/generator.ts");
   return {
     async run(job) {
       const tool = tools && job.tools !== false ? toolFor(job) : undefined;

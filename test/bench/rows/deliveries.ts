@@ -45,7 +45,7 @@ export const deliveriesAgainstLoop: RatioRow = {
   name: "deliveries",
   title: "webhook deliveries to one receiver, against a loop of undici posts and updates",
   unit: "1/s",
-  target: 0.6,
+  target: 0.7,
   at: "least",
   async sides(stage) {
     const market = await withWebhook(stage);

@@ -1,10 +1,13 @@
 import { auditLists } from "./audit.ts";
+import { loginsAgainstBetterAuth, meAgainstBetterAuth } from "./better-auth.ts";
 import { browse } from "./browse.ts";
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
 import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { magicLinks } from "./links.ts";
-import { logins, meDuringLogins } from "./logins.ts";
-import { meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, newTokens } from "./me.ts";
+import { logins, meAmongLogins, meDuringLogins } from "./logins.ts";
+import {
+  meAgainstBare, meAgainstGrpcJs, meAgainstPlain, meAtHalf, meOverConnect, meOverGrpc, newTokens,
+} from "./me.ts";
 import { peopleReads } from "./people.ts";
 import { transcoding } from "./post.ts";
 import { refreshes } from "./refresh.ts";
@@ -13,12 +16,14 @@ import type { Row } from "./row.ts";
 import { secondFactor } from "./second-factor.ts";
 import { freshStart, idleMemory, laterStart } from "./start.ts";
 import { timings } from "./timing.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Every row, in the order of the table. */
 export const rows: readonly Row[] = [
-  meAgainstBare, meAgainstPlain, meOverConnect, meOverGrpc, transcoding, newTokens, logins, meDuringLogins,
+  meAgainstBare, meAgainstPlain, meAgainstBetterAuth, meAtHalf, meOverConnect, meOverGrpc, meAgainstGrpcJs, transcoding,
+  newTokens, logins, loginsAgainstBetterAuth, meDuringLogins, meAmongLogins,
   secondFactor, refreshes, magicLinks, meDuringRevocations, ...timings,
   deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest, ...browse,
-  ...peopleReads, ...auditLists,
+  ...peopleReads, ...auditLists, ...webhookRoutes,
   freshStart, laterStart, idleMemory,
 ];

@@ -1,12 +1,17 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
 import type { LoadJob } from "../load/job.ts";
+import { bothCores } from "../processes.ts";
+import type { Service } from "../service.ts";
 import type { Stage } from "../stage.ts";
-import type { RatioRow } from "./row.ts";
+import type { RatioRow, Sample } from "./row.ts";
 
 /** Logins that are in flight at once: enough to keep argon2 busy, fewer than may wait. */
-const inFlight = 16;
+export const inFlight = 16;
 /** `/me` requests a second while the flood goes on: what an idle service answers easily. */
 const probesPerSecond = 500;
+/** Longer than the queue of passwords is. */
+const idleAfterMs = 11_000;
 
 /** Logins against argon2 alone, on the same core. */
 export const logins: RatioRow = {
@@ -69,8 +74,55 @@ export const meDuringLogins: RatioRow = {
   },
 };
 
-async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | "connections">> {
-  const { port, people } = await stage.service();
+/** Clients that log in at once. */
+const clients = 200;
+
+/** The same where nothing keeps the logins from the cores of the service, its database and the load. */
+export const meAmongLogins: RatioRow = {
+  kind: "ratio",
+  name: "flood-shared",
+  title: `p99 of /me during ${clients} parallel logins, all on the same two cores, against its idle p99`,
+  unit: "ms",
+  target: 3,
+  at: "most",
+  async sides(stage) {
+    const service = await stage.serviceAmongLoad();
+    const flood = { ...loginsOf(stage, service), connections: clients, refusal: 503 };
+    const [probes, background] = [await stage.background(bothCores), await stage.background(bothCores)];
+    const file = stage.requests(service.tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })));
+    const p99 = async (seconds: number): Promise<Sample> => {
+      const { p99: value = Number.NaN } = await probes.run({ protocol: "http1", port: service.port, connections: 32, file, rate: probesPerSecond, seconds });
+      return { value };
+    };
+    return [
+      {
+        name: "during a flood",
+        async measure(seconds) {
+          const flooded = background.run({ ...flood, seconds: seconds + 0.6 });
+          await sleep(300);
+          const sample = await p99(seconds);
+          await flooded;
+          return sample;
+        },
+      },
+      {
+        name: "idle",
+        async measure(seconds) {
+          // What is left of a flood is worked off first.
+          await sleep(idleAfterMs);
+          return p99(seconds);
+        },
+      },
+    ];
+  },
+};
+
+/** Logins of everybody at the service, one after another. */
+export async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | "connections">> {
+  return loginsOf(stage, await stage.service());
+}
+
+function loginsOf(stage: Stage, { port, people }: Pick<Service, "port" | "people">): Omit<LoadJob, "seconds" | "connections"> {
   const file = stage.requests(people.map((person) => ({ method: "POST", path: "/api/auth/login", headers: { "content-type": "application/json" }, body: JSON.stringify(person) })));
   return { protocol: "http1", port, file, tools: false };
 }

@@ -2,6 +2,7 @@ import { fromJsonString, toBinary } from "@bufbuild/protobuf";
 import { GetMeResponseSchema } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { Serving } from "../baselines/serve.ts";
 import type { GrpcCall, LoadJob } from "../load/job.ts";
+import type { Helper } from "../processes.ts";
 import type { Stage } from "../stage.ts";
 import type { RatioRow, Side } from "./row.ts";
 
@@ -12,7 +13,7 @@ const procedure = "/atrium.access.v1.AccessService/GetMe";
 const json = { "content-type": "application/json" };
 
 /** Ours: `GET /api/auth/me` from as many sessions as there are connections. */
-async function meOverRest(stage: Stage): Promise<Side> {
+export async function meOverRest(stage: Stage): Promise<Side> {
   const { port, pid, tokens } = await stage.service();
   const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
   return side(stage, "Atrium, REST", { protocol: "http1", port, connections, file }, pid);
@@ -58,7 +59,7 @@ export const meOverConnect: RatioRow = {
   name: "me-connect",
   title: "the same over Connect JSON, against an empty connect-node handler",
   unit: "req/s",
-  target: 0.9,
+  target: 1.2,
   at: "least",
   async sides(stage) {
     const { port, pid, tokens, me } = await stage.service();
@@ -69,22 +70,47 @@ export const meOverConnect: RatioRow = {
   },
 };
 
+/** Ours over gRPC. */
+async function meOverGrpcSide(stage: Stage): Promise<{ ours: Side; job: Omit<LoadJob, "port" | "seconds"> }> {
+  const { port, pid, tokens, me } = await stage.service();
+  // Tokens of one person: their answers have one length, by which the generator tells good ones.
+  const own = tokens.filter((_, i) => i % 16 === 0);
+  const grpc: GrpcCall = {
+    path: procedure, metadata: own.map(bearer), message: "", answerBytes: answerBytes(me), streams: 16,
+  };
+  const job = { protocol: "grpc", connections: 4, grpc } as const;
+  return { ours: side(stage, "Atrium, gRPC", { ...job, port }, pid), job };
+}
+
 /** Over gRPC against a handler that does nothing. */
 export const meOverGrpc: RatioRow = {
   kind: "ratio",
   name: "me-grpc",
   title: "the same over gRPC, against an empty connect-node handler",
   unit: "req/s",
-  target: 0.9,
+  target: 1,
   at: "least",
   async sides(stage) {
-    const { port, pid, tokens, me } = await stage.service();
+    const { me } = await stage.service();
     const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "h2c" });
-    // Tokens of one person: their answers have one length, by which the generator tells good ones.
-    const own = tokens.filter((_, i) => i % 16 === 0);
-    const grpc: GrpcCall = { path: procedure, metadata: own.map(bearer), message: "", answerBytes: answerBytes(me), streams: 16 };
-    const job = { protocol: "grpc", connections: 4, grpc } as const;
-    return [side(stage, "Atrium, gRPC", { ...job, port }, pid), side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+    const { ours, job } = await meOverGrpcSide(stage);
+    return [ours, side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+  },
+};
+
+/** Over gRPC against the reference implementation of gRPC for Node with a handler that does nothing. */
+export const meAgainstGrpcJs: RatioRow = {
+  kind: "ratio",
+  name: "me-grpc-js",
+  title: "the same over gRPC, against @grpc/grpc-js serving the same message",
+  unit: "req/s",
+  target: 1.5,
+  at: "least",
+  async sides(stage) {
+    const { me } = await stage.service();
+    const empty = await stage.server<Serving>("baselines/grpc-js.ts", { ANSWER: me });
+    const { ours, job } = await meOverGrpcSide(stage);
+    return [ours, side(stage, "@grpc/grpc-js", { ...job, port: empty.ready.port }, empty.pid)];
   },
 };
 
@@ -92,9 +118,9 @@ export const meOverGrpc: RatioRow = {
 export const newTokens: RatioRow = {
   kind: "ratio",
   name: "new-tokens",
-  title: "tokens never seen before, against bare node:http",
+  title: "/me with tokens never seen before, against bare node:crypto Ed25519 verifications",
   unit: "req/s",
-  target: 0.13,
+  target: 0.65,
   at: "least",
   async sides(stage) {
     const service = await stage.service();
@@ -103,10 +129,49 @@ export const newTokens: RatioRow = {
       async measure(seconds) {
         const tokens = await service.fresh(Math.ceil(seconds * 15_000));
         const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
-        return stage.load({ protocol: "http1", port: service.port, connections, file, once: true, seconds }, service.pid);
+        const job = { protocol: "http1", port: service.port, connections, file, once: true, seconds } as const;
+        return stage.load(job, service.pid);
       },
     };
-    return [ours, await bareHttp(stage)];
+    const bare = await stage.server<object>("baselines/ed25519-verifies.ts", { TOKEN: service.tokens[0] ?? "" });
+    return [ours, verifications(bare)];
+  },
+};
+
+function verifications(bare: Helper<object>): Side {
+  return {
+    name: "bare verifications",
+    async measure(seconds) {
+      const { perSecond } = await bare.ask<{ perSecond: number }>({ seconds });
+      return { value: perSecond };
+    },
+  };
+}
+
+/** p99 of `/me` at half of what the service can do, against a bare server at the same absolute rate. */
+export const meAtHalf: RatioRow = {
+  kind: "ratio",
+  name: "me-half",
+  title: "p99 of /me at half saturation, against bare node:http at the same rate",
+  unit: "ms",
+  target: 2,
+  at: "most",
+  async sides(stage) {
+    const { port, pid, tokens, me } = await stage.service();
+    const { ready, pid: barePid } = await stage.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
+    const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+    const full = await stage.load({ protocol: "http1", port, connections, file, seconds: 3 }, pid);
+    const rate = Math.round(full.value / 2);
+    stage.log(`  half of the saturated service: ${rate} requests a second`);
+    const p99 = (name: string, at: number, server: number): Side => ({
+      name,
+      async measure(seconds) {
+        const job = { protocol: "http1", port: at, connections: 64, file, rate, seconds } as const;
+        const sample = await stage.load(job, server);
+        return { ...sample, value: sample.p99 ?? Number.NaN };
+      },
+    });
+    return [p99("Atrium", port, pid), p99("bare node:http", ready.port, barePid)];
   },
 };
 

@@ -9,7 +9,7 @@ export const transcoding: RatioRow = {
   name: "transcoding",
   title: "REST transcoding of a small POST, against fastify with JSON schema",
   unit: "req/s",
-  target: 0.85,
+  target: 1,
   at: "least",
   async sides(stage) {
     const file = stage.requests([postApp]);

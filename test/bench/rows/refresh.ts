@@ -15,7 +15,7 @@ export const refreshes: RatioRow = {
   name: "refresh",
   title: "POST /api/auth/refresh, against bare transactions of two updates and two inserts",
   unit: "1/s",
-  target: 0.5,
+  target: 0.6,
   at: "least",
   async sides(stage) {
     const service = await stage.service();

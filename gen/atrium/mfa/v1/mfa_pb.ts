@@ -18,7 +18,28 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/mfa/v1/mfa.proto.
  */
 export const file_atrium_mfa_v1_mfa: GenFile = /*@__PURE__*/
-  fileDesc("ChdhdHJpdW0vbWZhL3YxL21mYS5wcm90bxINYXRyaXVtLm1mYS52MSIUChJMaXN0RmFjdG9yc1JlcXVlc3QiOgoTTGlzdEZhY3RvcnNSZXNwb25zZRIjCgRkYXRhGAEgAygLMhUuYXRyaXVtLm1mYS52MS5GYWN0b3IiVwoGRmFjdG9yEgoKAmlkGAEgASgNEhMKC2ZhY3Rvcl90eXBlGAIgASgJEhIKBWxhYmVsGAMgASgJSACIAQESDgoGc3RhdHVzGAQgASgJQggKBl9sYWJlbCJeChNDcmVhdGVGYWN0b3JSZXF1ZXN0EiEKC2ZhY3Rvcl90eXBlGAEgASgJQgy6uxgICAE6BHRvdHASGgoFbGFiZWwYAiABKAlCBrq7GAIYZEgAiAEBQggKBl9sYWJlbCI+ChRDcmVhdGVGYWN0b3JSZXNwb25zZRImCgRkYXRhGAEgASgLMhguYXRyaXVtLm1mYS52MS5OZXdGYWN0b3IiwAEKCU5ld0ZhY3RvchIKCgJpZBgBIAEoDRIPCgd1c2VyX2lkGAIgASgNEhMKC2ZhY3Rvcl90eXBlGAMgASgJEg4KBnNlY3JldBgEIAEoCRITCgtvdHBhdXRoX3VyaRgFIAEoCRISCgVsYWJlbBgGIAEoCUgAiAEBEg4KBnN0YXR1cxgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIICgZfbGFiZWwiNwoTVmVyaWZ5RmFjdG9yUmVxdWVzdBIKCgJpZBgBIAEoDRIUCgRjb2RlGAIgASgJQga6uxgCCAEiRAoUVmVyaWZ5RmFjdG9yUmVzcG9uc2USLAoEZGF0YRgBIAEoCzIeLmF0cml1bS5tZmEudjEuQWN0aXZhdGVkRmFjdG9yInQKD0FjdGl2YXRlZEZhY3RvchIKCgJpZBgBIAEoDRITCgtmYWN0b3JfdHlwZRgCIAEoCRIOCgZzdGF0dXMYAyABKAkSMAoMYWN0aXZhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIhChNEZWxldGVGYWN0b3JSZXF1ZXN0EgoKAmlkGAEgASgNIhoKGExpc3RSZWNvdmVyeUNvZGVzUmVxdWVzdCJGChlMaXN0UmVjb3ZlcnlDb2Rlc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5hdHJpdW0ubWZhLnYxLlJlY292ZXJ5Q29kZSJ9CgxSZWNvdmVyeUNvZGUSCgoCaWQYASABKA0SMQoHdXNlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAESLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoeUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXF1ZXN0Ik0KH1JlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVzcG9uc2USKgoEZGF0YRgBIAEoCzIcLmF0cml1bS5tZmEudjEuUmVjb3ZlcnlDb2RlcyIeCg1SZWNvdmVyeUNvZGVzEg0KBWNvZGVzGAEgAygJIhUKE0dldE1mYVN0YXR1c1JlcXVlc3QiSwoUR2V0TWZhU3RhdHVzUmVzcG9uc2USFwoPaGFzX2FjdGl2ZV90b3RwGAEgASgIEhoKEmhhc19yZWNvdmVyeV9jb2RlcxgCIAEoCCJrChRDaGFsbGVuZ2VUb3RwUmVxdWVzdBIZCgltZmFfdG9rZW4YASABKAlCBrq7GAIIARIUCgRjb2RlGAIgASgJQga6uxgCCAESFQoIcmVjb3ZlcnkYAyABKAhIAIgBAUILCglfcmVjb3ZlcnkygQoKCk1mYVNlcnZpY2USgQEKC0xpc3RGYWN0b3JzEiEuYXRyaXVtLm1mYS52MS5MaXN0RmFjdG9yc1JlcXVlc3QaIi5hdHJpdW0ubWZhLnYxLkxpc3RGYWN0b3JzUmVzcG9uc2UiK5ACAaq7GAYIAigBQAGC0+STAhgSFi9hcGkvdjEvbWUvbWZhL2ZhY3RvcnMSnAEKDENyZWF0ZUZhY3RvchIiLmF0cml1bS5tZmEudjEuQ3JlYXRlRmFjdG9yUmVxdWVzdBojLmF0cml1bS5tZmEudjEuQ3JlYXRlRmFjdG9yUmVzcG9uc2UiQ6q7GBUIAigBQAFIAVILYmFkX3JlcXVlc3SyuxgFCMkBKAGC0+STAhs6ASoiFi9hcGkvdjEvbWUvbWZhL2ZhY3RvcnMSnQEKDFZlcmlmeUZhY3RvchIiLmF0cml1bS5tZmEudjEuVmVyaWZ5RmFjdG9yUmVxdWVzdBojLmF0cml1bS5tZmEudjEuVmVyaWZ5RmFjdG9yUmVzcG9uc2UiRKq7GBMIAigBQAFSC2JhZF9yZXF1ZXN0gtPkkwInOgEqIiIvYXBpL3YxL21lL21mYS9mYWN0b3JzL3tpZH0vdmVyaWZ5Eo0BCgxEZWxldGVGYWN0b3ISIi5hdHJpdW0ubWZhLnYxLkRlbGV0ZUZhY3RvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQaq7GBMIAigBQAFSC2JhZF9yZXF1ZXN0srsYAwjMAYLT5JMCHSobL2FwaS92MS9tZS9tZmEvZmFjdG9ycy97aWR9EpoBChFMaXN0UmVjb3ZlcnlDb2RlcxInLmF0cml1bS5tZmEudjEuTGlzdFJlY292ZXJ5Q29kZXNSZXF1ZXN0GiguYXRyaXVtLm1mYS52MS5MaXN0UmVjb3ZlcnlDb2Rlc1Jlc3BvbnNlIjKQAgGquxgGCAIoAUABgtPkkwIfEh0vYXBpL3YxL21lL21mYS9yZWNvdmVyeS1jb2RlcxLOAQoXUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXMSLS5hdHJpdW0ubWZhLnYxLlJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdBouLmF0cml1bS5tZmEudjEuUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZSJUqrsYFQgCKAFAAUgBUgtiYWRfcmVxdWVzdLK7GAQoATABgtPkkwItOgEqIigvYXBpL3YxL21lL21mYS9yZWNvdmVyeS1jb2Rlcy9yZWdlbmVyYXRlEpsBCgxHZXRNZmFTdGF0dXMSIi5hdHJpdW0ubWZhLnYxLkdldE1mYVN0YXR1c1JlcXVlc3QaIy5hdHJpdW0ubWZhLnYxLkdldE1mYVN0YXR1c1Jlc3BvbnNlIkKQAgGquxgGCAIoAUABgtPkkwIvWhcSFS9hcGkvdjEvbWUvbWZhL3N0YXR1cxIUL2FwaS9hdXRoL21mYS9zdGF0dXMSkwEKDUNoYWxsZW5nZVRvdHASIy5hdHJpdW0ubWZhLnYxLkNoYWxsZW5nZVRvdHBSZXF1ZXN0GhsuYXRyaXVtLmNvbW1vbi52MS5Ub2tlblBhaXIiQKq7GA8IBFILYmFkX3JlcXVlc3SyuxgCKAGC0+STAiE6ASoiHC9hcGkvYXV0aC9tZmEvdG90cC9jaGFsbGVuZ2ViBnByb3RvMw", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChdhdHJpdW0vbWZhL3YxL21mYS5wcm90bxINYXRyaXVtLm1mYS52MSI3ChpEZWxldGVNZW1iZXJGYWN0b3JzUmVxdWVzdBIZCgl1c2VyX3V1aWQYASABKAlCBrq7GAJAASIUChJMaXN0RmFjdG9yc1JlcXVlc3QiOgoTTGlzdEZhY3RvcnNSZXNwb25zZRIjCgRkYXRhGAEgAygLMhUuYXRyaXVtLm1mYS52MS5GYWN0b3IiVwoGRmFjdG9yEgoKAmlkGAEgASgNEhMKC2ZhY3Rvcl90eXBlGAIgASgJEhIKBWxhYmVsGAMgASgJSACIAQESDgoGc3RhdHVzGAQgASgJQggKBl9sYWJlbCJeChNDcmVhdGVGYWN0b3JSZXF1ZXN0EiEKC2ZhY3Rvcl90eXBlGAEgASgJQgy6uxgICAE6BHRvdHASGgoFbGFiZWwYAiABKAlCBrq7GAIYZEgAiAEBQggKBl9sYWJlbCI+ChRDcmVhdGVGYWN0b3JSZXNwb25zZRImCgRkYXRhGAEgASgLMhguYXRyaXVtLm1mYS52MS5OZXdGYWN0b3IiwAEKCU5ld0ZhY3RvchIKCgJpZBgBIAEoDRIPCgd1c2VyX2lkGAIgASgNEhMKC2ZhY3Rvcl90eXBlGAMgASgJEg4KBnNlY3JldBgEIAEoCRITCgtvdHBhdXRoX3VyaRgFIAEoCRISCgVsYWJlbBgGIAEoCUgAiAEBEg4KBnN0YXR1cxgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIICgZfbGFiZWwiNwoTVmVyaWZ5RmFjdG9yUmVxdWVzdBIKCgJpZBgBIAEoDRIUCgRjb2RlGAIgASgJQga6uxgCCAEiRAoUVmVyaWZ5RmFjdG9yUmVzcG9uc2USLAoEZGF0YRgBIAEoCzIeLmF0cml1bS5tZmEudjEuQWN0aXZhdGVkRmFjdG9yInQKD0FjdGl2YXRlZEZhY3RvchIKCgJpZBgBIAEoDRITCgtmYWN0b3JfdHlwZRgCIAEoCRIOCgZzdGF0dXMYAyABKAkSMAoMYWN0aXZhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIhChNEZWxldGVGYWN0b3JSZXF1ZXN0EgoKAmlkGAEgASgNIhoKGExpc3RSZWNvdmVyeUNvZGVzUmVxdWVzdCJGChlMaXN0UmVjb3ZlcnlDb2Rlc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5hdHJpdW0ubWZhLnYxLlJlY292ZXJ5Q29kZSJ9CgxSZWNvdmVyeUNvZGUSCgoCaWQYASABKA0SMQoHdXNlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAESLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoeUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXF1ZXN0Ik0KH1JlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVzcG9uc2USKgoEZGF0YRgBIAEoCzIcLmF0cml1bS5tZmEudjEuUmVjb3ZlcnlDb2RlcyIeCg1SZWNvdmVyeUNvZGVzEg0KBWNvZGVzGAEgAygJIhUKE0dldE1mYVN0YXR1c1JlcXVlc3QiSwoUR2V0TWZhU3RhdHVzUmVzcG9uc2USFwoPaGFzX2FjdGl2ZV90b3RwGAEgASgIEhoKEmhhc19yZWNvdmVyeV9jb2RlcxgCIAEoCCJrChRDaGFsbGVuZ2VUb3RwUmVxdWVzdBIZCgltZmFfdG9rZW4YASABKAlCBrq7GAIIARIUCgRjb2RlGAIgASgJQga6uxgCCAESFQoIcmVjb3ZlcnkYAyABKAhIAIgBAUILCglfcmVjb3ZlcnkyoQsKCk1mYVNlcnZpY2USgQEKC0xpc3RGYWN0b3JzEiEuYXRyaXVtLm1mYS52MS5MaXN0RmFjdG9yc1JlcXVlc3QaIi5hdHJpdW0ubWZhLnYxLkxpc3RGYWN0b3JzUmVzcG9uc2UiK5ACAaq7GAYIAigBQAGC0+STAhgSFi9hcGkvdjEvbWUvbWZhL2ZhY3RvcnMSnAEKDENyZWF0ZUZhY3RvchIiLmF0cml1bS5tZmEudjEuQ3JlYXRlRmFjdG9yUmVxdWVzdBojLmF0cml1bS5tZmEudjEuQ3JlYXRlRmFjdG9yUmVzcG9uc2UiQ6q7GBUIAigBQAFIAVILYmFkX3JlcXVlc3SyuxgFCMkBKAGC0+STAhs6ASoiFi9hcGkvdjEvbWUvbWZhL2ZhY3RvcnMSnQEKDFZlcmlmeUZhY3RvchIiLmF0cml1bS5tZmEudjEuVmVyaWZ5RmFjdG9yUmVxdWVzdBojLmF0cml1bS5tZmEudjEuVmVyaWZ5RmFjdG9yUmVzcG9uc2UiRKq7GBMIAigBQAFSC2JhZF9yZXF1ZXN0gtPkkwInOgEqIiIvYXBpL3YxL21lL21mYS9mYWN0b3JzL3tpZH0vdmVyaWZ5Eo0BCgxEZWxldGVGYWN0b3ISIi5hdHJpdW0ubWZhLnYxLkRlbGV0ZUZhY3RvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQaq7GBMIAigBQAFSC2JhZF9yZXF1ZXN0srsYAwjMAYLT5JMCHSobL2FwaS92MS9tZS9tZmEvZmFjdG9ycy97aWR9EpoBChFMaXN0UmVjb3ZlcnlDb2RlcxInLmF0cml1bS5tZmEudjEuTGlzdFJlY292ZXJ5Q29kZXNSZXF1ZXN0GiguYXRyaXVtLm1mYS52MS5MaXN0UmVjb3ZlcnlDb2Rlc1Jlc3BvbnNlIjKQAgGquxgGCAIoAUABgtPkkwIfEh0vYXBpL3YxL21lL21mYS9yZWNvdmVyeS1jb2RlcxLOAQoXUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXMSLS5hdHJpdW0ubWZhLnYxLlJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdBouLmF0cml1bS5tZmEudjEuUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZSJUqrsYFQgCKAFAAUgBUgtiYWRfcmVxdWVzdLK7GAQoATABgtPkkwItOgEqIigvYXBpL3YxL21lL21mYS9yZWNvdmVyeS1jb2Rlcy9yZWdlbmVyYXRlEpsBCgxHZXRNZmFTdGF0dXMSIi5hdHJpdW0ubWZhLnYxLkdldE1mYVN0YXR1c1JlcXVlc3QaIy5hdHJpdW0ubWZhLnYxLkdldE1mYVN0YXR1c1Jlc3BvbnNlIkKQAgGquxgGCAIoAUABgtPkkwIvWhcSFS9hcGkvdjEvbWUvbWZhL3N0YXR1cxIUL2FwaS9hdXRoL21mYS9zdGF0dXMSnQEKE0RlbGV0ZU1lbWJlckZhY3RvcnMSKS5hdHJpdW0ubWZhLnYxLkRlbGV0ZU1lbWJlckZhY3RvcnNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkOquxgOCAISAQEYASIFdXNlcnOyuxgDCMwBgtPkkwIkKiIvYXBpL3VzZXJzL3t1c2VyX3V1aWR9L21mYS1mYWN0b3JzEpMBCg1DaGFsbGVuZ2VUb3RwEiMuYXRyaXVtLm1mYS52MS5DaGFsbGVuZ2VUb3RwUmVxdWVzdBobLmF0cml1bS5jb21tb24udjEuVG9rZW5QYWlyIkCquxgPCARSC2JhZF9yZXF1ZXN0srsYAigBgtPkkwIhOgEqIhwvYXBpL2F1dGgvbWZhL3RvdHAvY2hhbGxlbmdlQkgKEWNvbS5hdHJpdW0ubWZhLnYxUAFaIWF0cml1bS9nZW4vZ28vYXRyaXVtL21mYS92MTttZmF2MaoCDUF0cml1bS5NZmEuVjFiBnByb3RvMw", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+
+/**
+ * Names a member.
+ *
+ * @generated from message atrium.mfa.v1.DeleteMemberFactorsRequest
+ */
+export type DeleteMemberFactorsRequest = Message<"atrium.mfa.v1.DeleteMemberFactorsRequest"> & {
+  /**
+   * The member.
+   *
+   * @generated from field: string user_uuid = 1;
+   */
+  userUuid: string;
+};
+
+/**
+ * Describes the message atrium.mfa.v1.DeleteMemberFactorsRequest.
+ * Use `create(DeleteMemberFactorsRequestSchema)` to create a new message.
+ */
+export const DeleteMemberFactorsRequestSchema: GenMessage<DeleteMemberFactorsRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_mfa_v1_mfa, 0);
 
 /**
  * Nothing: the factors are the caller's.
@@ -33,7 +54,7 @@ export type ListFactorsRequest = Message<"atrium.mfa.v1.ListFactorsRequest"> & {
  * Use `create(ListFactorsRequestSchema)` to create a new message.
  */
 export const ListFactorsRequestSchema: GenMessage<ListFactorsRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 0);
+  messageDesc(file_atrium_mfa_v1_mfa, 1);
 
 /**
  * The caller's factors.
@@ -54,7 +75,7 @@ export type ListFactorsResponse = Message<"atrium.mfa.v1.ListFactorsResponse"> &
  * Use `create(ListFactorsResponseSchema)` to create a new message.
  */
 export const ListFactorsResponseSchema: GenMessage<ListFactorsResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 1);
+  messageDesc(file_atrium_mfa_v1_mfa, 2);
 
 /**
  * A factor, without its secret.
@@ -96,7 +117,7 @@ export type Factor = Message<"atrium.mfa.v1.Factor"> & {
  * Use `create(FactorSchema)` to create a new message.
  */
 export const FactorSchema: GenMessage<Factor> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 2);
+  messageDesc(file_atrium_mfa_v1_mfa, 3);
 
 /**
  * A factor to make.
@@ -124,7 +145,7 @@ export type CreateFactorRequest = Message<"atrium.mfa.v1.CreateFactorRequest"> &
  * Use `create(CreateFactorRequestSchema)` to create a new message.
  */
 export const CreateFactorRequestSchema: GenMessage<CreateFactorRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 3);
+  messageDesc(file_atrium_mfa_v1_mfa, 4);
 
 /**
  * The factor made.
@@ -145,7 +166,7 @@ export type CreateFactorResponse = Message<"atrium.mfa.v1.CreateFactorResponse">
  * Use `create(CreateFactorResponseSchema)` to create a new message.
  */
 export const CreateFactorResponseSchema: GenMessage<CreateFactorResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 4);
+  messageDesc(file_atrium_mfa_v1_mfa, 5);
 
 /**
  * A pending factor with its secret.
@@ -215,7 +236,7 @@ export type NewFactor = Message<"atrium.mfa.v1.NewFactor"> & {
  * Use `create(NewFactorSchema)` to create a new message.
  */
 export const NewFactorSchema: GenMessage<NewFactor> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 5);
+  messageDesc(file_atrium_mfa_v1_mfa, 6);
 
 /**
  * A code of a pending factor.
@@ -243,7 +264,7 @@ export type VerifyFactorRequest = Message<"atrium.mfa.v1.VerifyFactorRequest"> &
  * Use `create(VerifyFactorRequestSchema)` to create a new message.
  */
 export const VerifyFactorRequestSchema: GenMessage<VerifyFactorRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 6);
+  messageDesc(file_atrium_mfa_v1_mfa, 7);
 
 /**
  * The factor activated.
@@ -264,7 +285,7 @@ export type VerifyFactorResponse = Message<"atrium.mfa.v1.VerifyFactorResponse">
  * Use `create(VerifyFactorResponseSchema)` to create a new message.
  */
 export const VerifyFactorResponseSchema: GenMessage<VerifyFactorResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 7);
+  messageDesc(file_atrium_mfa_v1_mfa, 8);
 
 /**
  * A factor that has just become active.
@@ -306,7 +327,7 @@ export type ActivatedFactor = Message<"atrium.mfa.v1.ActivatedFactor"> & {
  * Use `create(ActivatedFactorSchema)` to create a new message.
  */
 export const ActivatedFactorSchema: GenMessage<ActivatedFactor> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 8);
+  messageDesc(file_atrium_mfa_v1_mfa, 9);
 
 /**
  * Names a factor.
@@ -327,7 +348,7 @@ export type DeleteFactorRequest = Message<"atrium.mfa.v1.DeleteFactorRequest"> &
  * Use `create(DeleteFactorRequestSchema)` to create a new message.
  */
 export const DeleteFactorRequestSchema: GenMessage<DeleteFactorRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 9);
+  messageDesc(file_atrium_mfa_v1_mfa, 10);
 
 /**
  * Nothing: the codes are the caller's.
@@ -342,7 +363,7 @@ export type ListRecoveryCodesRequest = Message<"atrium.mfa.v1.ListRecoveryCodesR
  * Use `create(ListRecoveryCodesRequestSchema)` to create a new message.
  */
 export const ListRecoveryCodesRequestSchema: GenMessage<ListRecoveryCodesRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 10);
+  messageDesc(file_atrium_mfa_v1_mfa, 11);
 
 /**
  * The caller's recovery codes.
@@ -363,7 +384,7 @@ export type ListRecoveryCodesResponse = Message<"atrium.mfa.v1.ListRecoveryCodes
  * Use `create(ListRecoveryCodesResponseSchema)` to create a new message.
  */
 export const ListRecoveryCodesResponseSchema: GenMessage<ListRecoveryCodesResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 11);
+  messageDesc(file_atrium_mfa_v1_mfa, 12);
 
 /**
  * A recovery code, without the code.
@@ -398,7 +419,7 @@ export type RecoveryCode = Message<"atrium.mfa.v1.RecoveryCode"> & {
  * Use `create(RecoveryCodeSchema)` to create a new message.
  */
 export const RecoveryCodeSchema: GenMessage<RecoveryCode> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 12);
+  messageDesc(file_atrium_mfa_v1_mfa, 13);
 
 /**
  * Nothing: the codes are the caller's.
@@ -413,7 +434,7 @@ export type RegenerateRecoveryCodesRequest = Message<"atrium.mfa.v1.RegenerateRe
  * Use `create(RegenerateRecoveryCodesRequestSchema)` to create a new message.
  */
 export const RegenerateRecoveryCodesRequestSchema: GenMessage<RegenerateRecoveryCodesRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 13);
+  messageDesc(file_atrium_mfa_v1_mfa, 14);
 
 /**
  * The codes issued.
@@ -434,7 +455,7 @@ export type RegenerateRecoveryCodesResponse = Message<"atrium.mfa.v1.RegenerateR
  * Use `create(RegenerateRecoveryCodesResponseSchema)` to create a new message.
  */
 export const RegenerateRecoveryCodesResponseSchema: GenMessage<RegenerateRecoveryCodesResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 14);
+  messageDesc(file_atrium_mfa_v1_mfa, 15);
 
 /**
  * Recovery codes in plain text.
@@ -455,7 +476,7 @@ export type RecoveryCodes = Message<"atrium.mfa.v1.RecoveryCodes"> & {
  * Use `create(RecoveryCodesSchema)` to create a new message.
  */
 export const RecoveryCodesSchema: GenMessage<RecoveryCodes> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 15);
+  messageDesc(file_atrium_mfa_v1_mfa, 16);
 
 /**
  * Nothing: the status is the caller's.
@@ -470,7 +491,7 @@ export type GetMfaStatusRequest = Message<"atrium.mfa.v1.GetMfaStatusRequest"> &
  * Use `create(GetMfaStatusRequestSchema)` to create a new message.
  */
 export const GetMfaStatusRequestSchema: GenMessage<GetMfaStatusRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 16);
+  messageDesc(file_atrium_mfa_v1_mfa, 17);
 
 /**
  * State of the caller's second factor.
@@ -498,7 +519,7 @@ export type GetMfaStatusResponse = Message<"atrium.mfa.v1.GetMfaStatusResponse">
  * Use `create(GetMfaStatusResponseSchema)` to create a new message.
  */
 export const GetMfaStatusResponseSchema: GenMessage<GetMfaStatusResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 17);
+  messageDesc(file_atrium_mfa_v1_mfa, 18);
 
 /**
  * The second factor of a sign-in.
@@ -533,13 +554,15 @@ export type ChallengeTotpRequest = Message<"atrium.mfa.v1.ChallengeTotpRequest">
  * Use `create(ChallengeTotpRequestSchema)` to create a new message.
  */
 export const ChallengeTotpRequestSchema: GenMessage<ChallengeTotpRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_mfa_v1_mfa, 18);
+  messageDesc(file_atrium_mfa_v1_mfa, 19);
 
 /**
- * A person's own second factor; all but the challenge take a person's token
- * only. Once a factor is active, adding, verifying or deleting one and
- * regenerating recovery codes need a proof of the second factor in the session
- * at most 900 seconds old, else 403 `step_up_required`. Wrong codes are 401
+ * A person's own second factor; all but the challenge and the removal by an
+ * administrator take a person's token only. Once a factor is active, adding,
+ * verifying or deleting one and regenerating recovery codes need a proof of the
+ * second factor in the session at most 900 seconds old, else 403
+ * `step_up_required`; the first factor needs a sign-in or step-up of that age.
+ * Every change is mailed to the person. Wrong codes are 401
  * `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
  * `Retry-After`. Body faults are 400 `bad_request`.
  *
@@ -621,6 +644,20 @@ export const MfaService: GenService<{
     methodKind: "unary";
     input: typeof GetMfaStatusRequestSchema;
     output: typeof GetMfaStatusResponseSchema;
+  },
+  /**
+   * Removes every factor and the recovery codes of a member who belongs to no
+   * other organization (else 403 `forbidden`), and ends their sessions. Admins
+   * with an elevated token; the factors of an owner are removed by owners only.
+   * One's own need a recent proof of the second factor besides. 404
+   * `user_not_found`.
+   *
+   * @generated from rpc atrium.mfa.v1.MfaService.DeleteMemberFactors
+   */
+  deleteMemberFactors: {
+    methodKind: "unary";
+    input: typeof DeleteMemberFactorsRequestSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Completes a sign-in with the second factor and answers the pair (420

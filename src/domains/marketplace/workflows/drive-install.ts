@@ -1,4 +1,4 @@
-import { condition, defineSignal, patched, proxyActivities, proxyLocalActivities, setHandler } from "@temporalio/workflow";
+import { condition, continueAsNew, defineSignal, patched, proxyActivities, proxyLocalActivities, setHandler, workflowInfo } from "@temporalio/workflow";
 import type { InstallActivities, InstallStep } from "../activities.ts";
 
 const retry = { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" } as const;
@@ -11,6 +11,14 @@ export const installChangedSignal = defineSignal("install-changed");
 
 type InstallRequest = Exclude<InstallStep, { kind: "none" }>;
 
+/** How far the schedule of the present step has come: a signal that has nothing new to tell does not begin it anew. */
+interface Tried {
+  eventId: string;
+  attempts: number;
+  /** When the next attempt is due, milliseconds since the epoch. */
+  nextAt: number;
+}
+
 /** A wait of the schedule with its jitter of ±20 % (decisions 11.4). */
 function jittered(ms: number): number {
   return Math.round(ms * (0.8 + Math.random() * 0.4));
@@ -20,19 +28,20 @@ function jittered(ms: number): number {
  * Drives an install as its row asks: provisioning, notices, deprovisioning. The row holds the truth, this workflow the
  * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
  */
-export async function driveInstall(installId: string): Promise<void> {
+export async function driveInstall(installId: string, begun: Tried = { eventId: "", attempts: 0, nextAt: 0 }): Promise<void> {
   const readStep = patched("step-read-locally") ? nextInstallStep : nextInstallStepByQueue;
   let changed = false;
   setHandler(installChangedSignal, () => {
     changed = true;
   });
 
-  /** How far the schedule of the present step has come: a signal that has nothing new to tell does not begin it anew. */
-  let tried = { eventId: "", attempts: 0, nextAt: 0 };
+  let tried = begun;
   const nextAt = ({ schedule }: InstallRequest, attempts: number, retryAfterMs: number): number =>
     Date.now() + Math.max(jittered(schedule[Math.min(attempts, schedule.length - 1)] ?? 0), retryAfterMs);
 
-  /** Tries one step until it is settled, accepted, overtaken by a change or out of time. */
+  const isLong = (): boolean => workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn");
+
+  /** Tries one step until it is settled, accepted, overtaken by a change, out of time or too long for one run. */
   async function drive(step: InstallRequest): Promise<void> {
     const { eventId } = step;
     const deadline = Date.now() + step.remainingMs;
@@ -53,11 +62,14 @@ export async function driveInstall(installId: string): Promise<void> {
       if (result.kind !== "retry") return;
       const attempts = tried.attempts + 1;
       tried = { eventId, attempts, nextAt: nextAt(step, attempts, result.retryAfterMs) };
+      if (isLong()) return;
     }
     await expireInstallStep(installId, eventId);
   }
 
   for (;;) {
+    // At every turn, with what has been tried: signals and attempts alone would make a history long.
+    if (isLong()) await continueAsNew<typeof driveInstall>(installId, tried);
     changed = false;
     const step = await readStep(installId);
     if (step.kind !== "none") await drive(step);

@@ -1,4 +1,4 @@
-import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
+import { condition, continueAsNew, defineSignal, patched, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
 import type { RetryActivities } from "../activities.ts";
 
 // The worker tells while it works; one that was killed is missed after the heartbeat's time and not after the activity's.
@@ -21,6 +21,8 @@ export async function retryDeliveries(webhookId: string): Promise<void> {
     changed = true;
   });
   for (;;) {
+    // At every turn: signals alone would make the history of an endpoint long whose next retry is far. What is due is in the rows.
+    if (workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn")) await continueAsNew<typeof retryDeliveries>(webhookId);
     changed = false;
     const wait = await nextDeliveryRetry(webhookId);
     if (wait === null) {

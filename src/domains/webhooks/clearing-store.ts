@@ -1,0 +1,86 @@
+import type { Database } from "../../platform/db/types.ts";
+
+type Statements = Pick<Database, "prepared">;
+
+/** Most deliveries that one statement ends or removes. */
+const BATCH = 2_000;
+/** Events whose deliveries are removed together, and events removed by one statement. */
+const EVENTS = 500;
+
+/** A webhook that something is left to do of. */
+interface Clearing {
+  webhook_id: string;
+  clearing: "fail" | "delete";
+}
+
+const oldOnes = `select d.delivery_id from webhooks w
+  cross join lateral (
+    with recursive generations as (
+      (select generation from webhook_deliveries
+       where webhook_id = w.webhook_id and status = 'pending' and generation < w.generation order by generation limit 1)
+      union all
+      select (select d.generation from webhook_deliveries d
+        where d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation > generations.generation and d.generation < w.generation
+        order by d.generation limit 1)
+      from generations where generations.generation is not null
+    )
+    select delivery_id from generations join webhook_deliveries d using (generation)
+    where d.webhook_id = w.webhook_id and d.status = 'pending' limit ${BATCH}
+  ) d where w.webhook_id = $1`;
+
+/** Works off a batch of what ended webhooks and disabled ones have left. Returns whether there may be more. */
+export async function clearSome(database: Statements): Promise<boolean> {
+  const [next] = await database.prepared<Clearing>(
+    "webhooks-clearing", "select webhook_id, clearing from webhooks where clearing is not null order by random() limit 1", [],
+  );
+  if (next === undefined) return false;
+  const cleared = await (next.clearing === "delete" ? deleteSome(database, next.webhook_id) : failSome(database, next.webhook_id));
+  if (!cleared) await finish(database, next);
+  return true;
+}
+
+async function failSome(database: Statements, webhookId: string): Promise<boolean> {
+  const sql = `update webhook_deliveries set status = 'failed', generation = 0, next_attempt_at = null
+    where delivery_id = any(array(${oldOnes})) and status = 'pending' returning 1 as one`;
+  return (await database.prepared("webhooks-fail-some", sql, [webhookId])).length > 0;
+}
+
+async function deleteSome(database: Statements, webhookId: string): Promise<boolean> {
+  const sql = `delete from webhook_deliveries where delivery_id = any(array(
+    select delivery_id from webhook_deliveries where webhook_id = $1 limit ${BATCH})) returning 1 as one`;
+  return (await database.prepared("webhooks-delete-some", sql, [webhookId])).length > 0;
+}
+
+/** Nothing is left, unless something came meanwhile: then it stays to be worked off. */
+async function finish(database: Statements, { webhook_id: webhookId, clearing }: Clearing): Promise<void> {
+  if (clearing === "delete") {
+    const sql = "delete from webhooks where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)";
+    await database.prepared("webhooks-cleared-deleted", sql, [webhookId]);
+    return;
+  }
+  const sql = `update webhooks w set clearing = null where w.webhook_id = $1 and w.clearing = 'fail' and not exists (
+    select from webhook_deliveries d where d.webhook_id = $1 and d.status = 'pending' and d.generation < w.generation)`;
+  await database.prepared("webhooks-cleared-failed", sql, [webhookId]);
+}
+
+/** Removes some of the deliveries, and then of the events, that are older than `before`; returns how many rows. */
+export async function purgeEvents(database: Statements, before: Date): Promise<number> {
+  const old = `select event_id from webhook_events where created_at < $1 order by created_at limit ${EVENTS}`;
+  const deliveries = await database.prepared("webhooks-purge-deliveries",
+    `delete from webhook_deliveries where delivery_id = any(array(
+       select d.delivery_id from (${old}) e cross join lateral (
+         select delivery_id from webhook_deliveries where event_id = e.event_id limit ${BATCH}
+       ) d limit ${BATCH})) returning 1 as one`, [before]);
+  if (deliveries.length > 0) return deliveries.length;
+  const events = await database.prepared("webhooks-purge-events",
+    `delete from webhook_events e where event_id = any(array(${old}))
+     and not exists (select from webhook_deliveries d where d.event_id = e.event_id) returning 1 as one`, [before]);
+  return events.length;
+}
+
+/** Lets webhooks that ended before `before` be deleted; returns how many. */
+export async function purgeEnded(database: Statements, before: Date): Promise<number> {
+  const sql = `update webhooks set clearing = 'delete' where webhook_id = any(array(
+    select webhook_id from webhooks where ended_at < $1 and clearing is distinct from 'delete' limit 500)) returning 1 as one`;
+  return (await database.prepared("webhooks-purge-ended", sql, [before])).length;
+}

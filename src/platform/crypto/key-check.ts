@@ -1,0 +1,53 @@
+import type { Clock } from "../clock.ts";
+import { dateOf } from "../clock.ts";
+import type { Database, Tx } from "../db/types.ts";
+import { StartError } from "../embedded/start-error.ts";
+import type { Sealer } from "./sealed.ts";
+
+const KEY = "instance";
+const CONTEXT = "key-check:instance";
+
+/** What {@link checkInstanceKey} works with. */
+export interface KeyCheckDeps {
+  database: Pick<Database, "transaction">;
+  clock: Clock;
+  sealer: Sealer;
+  /** Whether the sealer opens what is stored already; true where nothing is. */
+  opensStored(tx: Tx): Promise<boolean>;
+}
+
+/**
+ * Compares the instance key with the one the database was first used with. The first start stores a box sealed with its key;
+ * of several first starts the primary key lets one win, and the others are held against its box.
+ * @throws StartError when the key is another one: the service would start and fail at every secret.
+ */
+export async function checkInstanceKey({ database, clock, sealer, opensStored }: KeyCheckDeps): Promise<void> {
+  const isRight = await database.transaction(async (tx) => {
+    const stored = await boxIn(tx);
+    if (stored !== undefined) return opens(sealer, stored);
+    // A database from before there was a check has secrets, but no box.
+    if (!(await opensStored(tx))) return false;
+    const fresh = sealer.seal(KEY, CONTEXT);
+    const insert = "insert into key_checks (key, box, created_at) values ($1, $2, $3) on conflict do nothing";
+    await tx.query(insert, [KEY, fresh, dateOf(clock)]);
+    return opens(sealer, (await boxIn(tx)) ?? fresh);
+  });
+  if (isRight) return;
+  throw new StartError(
+    "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with; set the key of the first start " +
+      "(development keeps it in secrets/instance-key of its data folder).",
+  );
+}
+
+async function boxIn(tx: Tx): Promise<Buffer | undefined> {
+  const rows = await tx.query<{ box: Buffer }>("select box from key_checks where key = $1", [KEY]);
+  return rows[0]?.box;
+}
+
+function opens(sealer: Sealer, box: Buffer): boolean {
+  try {
+    return sealer.open(box, CONTEXT).toString("utf8") === KEY;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import type { Tx } from "../db/types.ts";
+import type { LimiterDeps } from "./budget.ts";
+
+/** How many failures in a row are too many, and how long they are remembered after the last. */
+export interface StreakRule {
+  name: string;
+  most: number;
+  forgetMs: number;
+}
+
+/** Failures in a row, for all instances together, that only a success ends. */
+export interface Streaks {
+  /** Counts a try as failed before it is made, so that parallel tries cannot outrun the count. False, and nothing is counted, at `most`. */
+  charge(rule: StreakRule, subject: string): Promise<boolean>;
+  /** Takes back the charge of a try that neither failed nor succeeded. */
+  refund(rule: StreakRule, subject: string): Promise<void>;
+  /** Whether there have been `most` failures in a row. */
+  full(rule: StreakRule, subject: string): Promise<boolean>;
+}
+
+/** Failed tries to sign a person in, by email, from wherever and by whichever door (decisions 13). */
+export const SIGN_IN_FAILURES: StreakRule = { name: "sign_in", most: 100, forgetMs: 30 * 24 * 60 * 60 * 1000 };
+
+const chargeSql = `
+  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, 0, $2::bigint + $4::bigint)
+  on conflict (id) do update set failures = case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end, forget_ms = $2::bigint + $4::bigint
+    where d.failures < $3::integer or d.forget_ms <= $2::bigint
+  returning 1 as one`;
+const refundSql = `
+  with last as (delete from rate_delays where id = $1 and failures <= 1)
+  update rate_delays set failures = failures - 1 where id = $1 and failures > 1 returning 1 as one`;
+const fullSql = "select 1 as one from rate_delays where id = $1 and failures >= $2::integer and forget_ms > $3::bigint";
+
+/** Streaks over the service's clock, in PostgreSQL. */
+export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Streaks {
+  return {
+    charge: async (rule, subject) =>
+      (await database.prepared("rate-streak-charge", chargeSql, [idOf(rule, subject), clock.now(), rule.most, rule.forgetMs])).length > 0,
+    async refund(rule, subject) {
+      await database.prepared("rate-streak-refund", refundSql, [idOf(rule, subject)]);
+    },
+    full: async (rule, subject) => (await database.prepared("rate-streak-full", fullSql, [idOf(rule, subject), rule.most, clock.now()])).length > 0,
+  };
+}
+
+/** Ends a streak in the transaction of the success. */
+export async function endStreak(tx: Pick<Tx, "query">, rule: StreakRule, subject: string): Promise<void> {
+  await tx.query("delete from rate_delays where id = $1", [idOf(rule, subject)]);
+}
+
+function idOf({ name }: StreakRule, subject: string): Buffer {
+  return createHash("sha256").update(`${name}\n${subject}`).digest();
+}

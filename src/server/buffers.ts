@@ -1,0 +1,77 @@
+import type { ServerResponse } from "node:http";
+import { constants } from "node:http2";
+import { Readable } from "node:stream";
+import { hasBody } from "../transcoding/index.ts";
+import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
+import type { Account } from "./connections.ts";
+
+/** Bytes that the server holds for one address, always on: bodies being collected and answers not yet taken. */
+export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
+
+/** Of a larger body nothing is kept: the size limit of every route refuses it. */
+const MAX_COLLECTED_BYTES = 1024 * 1024;
+
+/** Request bodies of addresses. */
+export interface BodyBuffers {
+  /** Counts the body of a request as it arrives; one that does not fit loses its stream or connection. */
+  count(request: NodeRequest, response: NodeResponse, account: Account): void;
+  /** Whether the body that a request announces does not fit. */
+  refuses(request: NodeRequest): boolean;
+  /** What has arrived of the body is no longer needed. */
+  release(request: object): void;
+}
+
+/** Creates the count. */
+export function createBodyBuffers(maxBytes: number): BodyBuffers {
+  const bodies = new WeakMap<object, Body>();
+
+  function release(request: object): void {
+    const body = bodies.get(request);
+    if (body === undefined) return;
+    body.account.bodyBytes -= body.bytes;
+    body.bytes = 0;
+    body.released = true;
+  }
+
+  return {
+    count(request, response, account) {
+      if (!hasBody(request)) return;
+      const body: Body = { account, bytes: 0, released: false };
+      bodies.set(request, body);
+      const push = Readable.prototype.push as (this: NodeRequest, chunk: unknown, encoding?: BufferEncoding) => boolean;
+      request.push = (chunk: Buffer | null, encoding) => {
+        if (chunk === null || body.released) return push.call(request, chunk, encoding);
+        body.bytes += chunk.length;
+        account.bodyBytes += chunk.length;
+        if (heldBytes(account) <= maxBytes) return push.call(request, chunk, encoding);
+        reset(request);
+        return true;
+      };
+      (response as ServerResponse).once("close", () => release(request));
+    },
+    refuses(request) {
+      const body = bodies.get(request);
+      if (body === undefined) return false;
+      const announced = Math.min(Number(request.headers["content-length"] ?? 0), MAX_COLLECTED_BYTES);
+      return heldBytes(body.account) + announced > maxBytes;
+    },
+    release,
+  };
+}
+
+interface Body {
+  readonly account: Account;
+  bytes: number;
+  /** What still arrives is thrown away. */
+  released: boolean;
+}
+
+/** Bytes held for an address. */
+export function heldBytes({ bodyBytes, unreadBytes }: Account): number {
+  return bodyBytes + unreadBytes;
+}
+
+function reset(request: NodeRequest): void {
+  if ("stream" in request) request.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  else request.socket.destroy();
+}

@@ -1,0 +1,51 @@
+import type { Socket } from "node:net";
+import { limitKey } from "../platform/outgoing/address.ts";
+
+/** Open connections of one address at a time, always on (decisions 13). */
+export const MAX_CONNECTIONS = 1_000;
+
+/** What the server holds for one address, as long as it has connections. */
+export interface Account {
+  connections: number;
+  /** Bytes of request bodies that have arrived, of requests without a complete answer. */
+  bodyBytes: number;
+  /** Bytes of answers that the clients have not taken, when last summed. */
+  unreadBytes: number;
+}
+
+/** Accounts by address; IPv6 addresses count by /64. */
+export interface Addresses {
+  /** False when its address has as many connections as it may; else the socket counts until it closes. */
+  admit(socket: Socket): boolean;
+  /** The account of an admitted connection; undefined for those of trusted proxies. */
+  accountOf(socket: Socket): Account | undefined;
+}
+
+/** Creates the accounts. Connections of trusted proxies are those of many clients and have none. */
+export function createAddresses(isTrusted: (address: string) => boolean, maxConnections: number): Addresses {
+  const accounts = new Map<string, Account>();
+  return {
+    admit(socket) {
+      const { remoteAddress } = socket;
+      if (remoteAddress === undefined) return false;
+      if (isTrusted(remoteAddress)) return true;
+      const key = keyOf(remoteAddress);
+      const account = accounts.get(key) ?? { connections: 0, bodyBytes: 0, unreadBytes: 0 };
+      if (account.connections >= maxConnections) return false;
+      account.connections++;
+      accounts.set(key, account);
+      socket.once("close", () => {
+        if (--account.connections === 0) accounts.delete(key);
+      });
+      return true;
+    },
+    accountOf({ remoteAddress }) {
+      if (remoteAddress === undefined || isTrusted(remoteAddress)) return undefined;
+      return accounts.get(keyOf(remoteAddress));
+    },
+  };
+}
+
+function keyOf(address: string): string {
+  return limitKey(address.replace(/^::ffff:(?=\d+\.)/iu, ""));
+}

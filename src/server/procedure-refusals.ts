@@ -1,0 +1,97 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { errors, ServiceError } from "../platform/errors.ts";
+import type { ErrorRow } from "../platform/errors.ts";
+import type { NodeResponse } from "../transcoding/index.ts";
+import { nodeHeaders } from "./adapter.ts";
+import type { Call } from "./call.ts";
+import { codeOf, connectError, headersOf } from "./codes.ts";
+import type { Gate } from "./gate.ts";
+import type { Fail } from "./reporter.ts";
+
+const noProcedure: ErrorRow = [404, "unimplemented", "No such procedure."];
+
+/** `/<package>.<Service>/<Method>`: no route of REST has a dot in its first segment and a name alone after it. */
+const procedurePath = /^\/[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\/[A-Za-z_]\w*$/u;
+
+/** Whether a request that no route takes is the call of a procedure there is not. */
+export function callsProcedure(path: string, call: Call): boolean {
+  return (
+    call.protocol === "grpc" ||
+    call.protocol === "grpc-web" ||
+    (call.request.method === "POST" && procedurePath.test(path))
+  );
+}
+
+/** The error of such a call. */
+export function unknownProcedure(): ServiceError {
+  return new ServiceError(noProcedure);
+}
+
+/**
+ * Answers such a call in its own protocol (decisions 15.3): trailers alone over gRPC and gRPC-Web, 404 with the code
+ * `unimplemented` over Connect. Nothing of the body is read.
+ */
+export function answerUnknown(
+  error: ServiceError,
+  call: Call,
+  response: NodeResponse,
+  extra: Readonly<Record<string, string>>,
+): number {
+  if (call.protocol === "connect") {
+    const body = Buffer.from(errorToJsonBytes(connectError(error), undefined));
+    const headers = {
+      ...extra,
+      ...headersOf(error),
+      "content-type": "application/json",
+      "content-length": String(body.length),
+    };
+    (response as ServerResponse).writeHead(error.status, headers).end(body);
+    return error.status;
+  }
+  const trailer = new Headers();
+  setTrailerStatus(trailer, connectError(error));
+  const type = call.protocol === "grpc" ? "application/grpc" : "application/grpc-web+proto";
+  trailersOnly(response, { ...extra, ...nodeHeaders(trailer), "content-type": type });
+  return 200;
+}
+
+/** Answers a call over Connect whose method (405) or content type (415) its procedure does not take. */
+export type RefuseUnread = (status: number, call: Call) => Promise<UniversalServerResponse>;
+
+/**
+ * Connect answers such a call without an error, and before anybody is authenticated. This makes it an error of the
+ * contract, in the order of decisions 1.7: the content type is judged after the caller.
+ */
+export function createRefuseUnread(gate: Gate, fail: Fail): RefuseUnread {
+  return async (status, call) => {
+    let error = status === 405 ? errors.methodNotAllowed() : errors.unsupportedMediaType();
+    let httpStatus = status;
+    try {
+      if (status === 415 && call.policy !== undefined) {
+        await gate.authenticate(call.policy, call);
+        const refusal = gate.refusal(call.policy, call);
+        if (refusal !== undefined) throw refusal;
+      }
+      fail(error, call);
+    } catch (reason) {
+      error = fail(reason, call);
+      httpStatus = codeToHttpStatus(codeOf(error));
+    }
+    const header = new Headers({ ...headersOf(error), "content-type": "application/json" });
+    return { status: httpStatus, header, body: one(errorToJsonBytes(connectError(error), undefined)) };
+  };
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+/** Sends one header block that ends the stream: node's `end()` would add an empty trailer block that hides the status. */
+function trailersOnly(response: NodeResponse, headers: OutgoingHttpHeaders): void {
+  if ("stream" in response)
+    response.stream.respond({ ":status": 200, ...response.getHeaders(), ...headers }, { endStream: true });
+  else response.writeHead(200, headers).end();
+}

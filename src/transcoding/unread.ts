@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants as h2 } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { hasBody } from "./body.ts";
+import type { NodeRequest, NodeResponse } from "./types.ts";
+
+/** Bytes of a body that are waited for rather than close the connection, where nobody says otherwise. */
+export const DRAIN_BYTES = 64 * 1024;
+
+/** How long, and for how many bytes, a client that has its answer may go on sending. */
+const LINGER_MS = 400;
+const LINGER_BYTES = 4 * 1024 * 1024;
+/** How long the rest of a stream's window may take to arrive before the stream is reset. */
+const SETTLE_MS = 100;
+
+const released = new WeakSet<NodeRequest>();
+const answeredEarly = new WeakSet<ServerHttp2Stream>();
+
+/** Whether the stream's answer was complete before its request was: its client may well reset it then. */
+export function isAnsweredEarly(stream: ServerHttp2Stream): boolean {
+  return answeredEarly.has(stream);
+}
+
+/**
+ * Decides what becomes of the body of a request whose answer does not wait for it; to be called before the answer is
+ * written, any number of times. What still arrives after the answer is thrown away, within bounds. Beyond them an
+ * HTTP/2 stream is reset and an HTTP/1.1 connection closed. Bytes that nobody reads would otherwise count against
+ * their connection for ever, whoever shares it.
+ *
+ * An HTTP/1.1 connection is kept if at most `drainBytes` are announced, or the body has arrived by the time the answer
+ * is written.
+ */
+export function releaseBody(request: NodeRequest, response: NodeResponse, drainBytes = DRAIN_BYTES): void {
+  if (!hasBody(request) || released.has(request)) return;
+  released.add(request);
+  if ("stream" in request) releaseStream(request.stream);
+  else releaseConnection(request, response as ServerResponse, drainBytes);
+}
+
+function releaseStream(stream: ServerHttp2Stream): void {
+  stream.once("finish", () => {
+    if (stream.readableEnded || stream.destroyed) return;
+    answeredEarly.add(stream);
+    // By then node has reset the stream if nothing was ever read of it and its answer has no trailers.
+    setImmediate(() => {
+      if (!stream.closed) lingerThenReset(stream);
+    });
+  });
+}
+
+/**
+ * Resolves when the body of a refused HTTP/2 request has arrived, thrown away, or has used up its bounds; undefined where
+ * there is nothing to wait for. A client that is refused before it has sent everything resets its stream and opens the
+ * next one at once, faster than node lets go of streams, and has that one refused.
+ */
+export function bodyArrived(request: NodeRequest): Promise<void> | undefined {
+  if (!("stream" in request) || !request.readableDidRead) return undefined;
+  const { stream } = request;
+  if (stream.readableEnded || stream.destroyed || stream.endAfterHeaders) return undefined;
+  return new Promise((resolve) => throwAway(stream, resolve));
+}
+
+/** Resets the stream when what still arrives takes long: trailers have reached the client by then. */
+function lingerThenReset(stream: ServerHttp2Stream): void {
+  throwAway(stream, () => {
+    if (stream.destroyed) return;
+    // Without new window the client stops by itself; frames that arrive after a reset would count as its misbehaviour.
+    stream.pause();
+    const timer = setTimeout(() => {
+      stream.close(h2.NGHTTP2_NO_ERROR); // RFC 9113 §8.1
+      stream.resume(); // a stream with unread bytes is never destroyed
+    }, SETTLE_MS);
+    stream.once("close", () => clearTimeout(timer));
+  });
+}
+
+function throwAway(stream: ServerHttp2Stream, done: () => void): void {
+  let left = LINGER_BYTES;
+  const stop = (): void => {
+    clearTimeout(timer);
+    stream.off("end", stop).off("close", stop);
+    left = -1;
+    done();
+  };
+  const timer = setTimeout(stop, LINGER_MS);
+  // The request object hands on nothing more, and cannot hold the stream back by being full.
+  stream.removeAllListeners("data");
+  stream.on("data", (chunk: Buffer) => {
+    if (left >= 0 && (left -= chunk.length) < 0) stop();
+  });
+  stream.on("end", stop).on("close", stop);
+  stream.resume();
+}
+
+function releaseConnection(request: IncomingMessage, response: ServerResponse, drainBytes: number): void {
+  const small = Number(request.headers["content-length"] ?? Infinity) <= drainBytes;
+  if (!small && response.shouldKeepAlive) {
+    response.shouldKeepAlive = false;
+    request.once("end", () => (response.shouldKeepAlive = true));
+  }
+  response.once("prefinish", () => {
+    if (!request.readableEnded && !request.socket.destroyed) discard(request, request.socket);
+  });
+}
+
+/**
+ * Throws away what still arrives. A connection that node closes after the answer is closed in the manner of RFC 9112
+ * §9.6: bytes unread when a socket closes would reset it under the answer.
+ */
+function discard(request: IncomingMessage, socket: Socket): void {
+  let left = LINGER_BYTES;
+  let timer: NodeJS.Timeout | undefined;
+  request.removeAllListeners("readable");
+  request.removeAllListeners("data");
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.destroy();
+  });
+  socket.destroySoon = () => {
+    timer ??= setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.end();
+  };
+  const stop = (): void => clearTimeout(timer);
+  socket.once("close", stop);
+  request.once("end", () => {
+    // The connection goes on to its next request: nothing of this one stays with it.
+    socket.off("close", stop);
+    Reflect.deleteProperty(socket, "destroySoon");
+    if (timer !== undefined) socket.destroySoon();
+  });
+}

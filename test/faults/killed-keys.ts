@@ -1,0 +1,31 @@
+import { callRest } from "../support/app.ts";
+import { draftOf } from "../support/market.ts";
+import { startKeyedWrites } from "./keyed-writes.ts";
+import type { Scenario } from "./scenario.ts";
+import { owner, startServers } from "./servers.ts";
+import { must } from "./trade.ts";
+
+/** Writes in flight at any time. */
+const LANES = 16;
+
+/** Two instances are killed in turn under writes with Idempotency-Keys; what was in flight is sent again at once. */
+export function killedKeys(kills: number): Scenario {
+  return async (say) => {
+    const servers = await startServers(["serve", "serve"]);
+    try {
+      const [url = ""] = servers.urls;
+      const body = { email: owner.email, password: owner.password, org_name: owner.org };
+      const { access_token: token } = must(await callRest(url, "POST", "/api/auth/login", { body }));
+      const draft = draftOf("listed-often", "http://127.0.0.1:9/provision");
+      const { app_id: appId } = must(await callRest(url, "POST", "/api/marketplace/apps", { token, body: draft }));
+      const writes = startKeyedWrites(servers.urls, servers.databaseUrl, token, appId, LANES);
+      for (let nth = 0; nth < kills; nth++) await servers.kill("serve");
+      const { wrong, ...met } = await writes.verdict();
+      say(`${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ${met.replayed} answered from what was stored`);
+      if (met.repeated === 0) wrong.push("no write was in flight when an instance was killed");
+      return wrong.slice(0, 10);
+    } finally {
+      await servers.close();
+    }
+  };
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { Answer, TestApp } from "../support/app.ts";
+import { mailsTo, outcome } from "../support/people.ts";
+
+// Hundreds of passwords are hashed.
+vi.setConfig({ testTimeout: 600_000 });
+
+let app: TestApp;
+let second: TestApp;
+beforeAll(async () => {
+  const env = { SERVICE_RATE_LIMITS: "on", SERVICE_OPEN_SIGNUP: "1", SERVICE_TRUSTED_PROXIES: "127.0.0.1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" };
+  app = await startApp({ env });
+  second = await startApp({ env, databaseUrl: app.databaseUrl, clock: app.clock });
+});
+afterAll(async () => {
+  await second.close();
+  await app.close();
+});
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+let addresses = 0;
+/** An address nobody has used; of 65,000. */
+const stranger = (): string => `198.18.${++addresses >> 8}.${addresses & 255}`;
+let calls = 0;
+
+/** A call from an address, to one instance and the other in turn. */
+function from(address: string, path: string, body: unknown): Promise<Answer> {
+  calls += 1;
+  return (calls % 2 === 0 ? app : second).call("POST", `/api/auth/${path}`, { body, headers: { "x-forwarded-for": address } });
+}
+
+const login = (address: string, email: string, password: string) => from(address, "login", { email, password, org_name: app.owner.org });
+const guess = (address: string, email: string, code = "x") => from(address, "otp/verify", { email, code });
+
+/** Wrong tries in parallel, each from an address of its own, some of them passwords and most of them codes. */
+async function fail(email: string, times: number): Promise<string[]> {
+  const tries: Promise<Answer>[] = [];
+  for (let at = 0; at < times; at++) tries.push(at % 10 === 0 ? login(stranger(), email, "wrong") : guess(stranger(), email));
+  return (await Promise.all(tries)).map(outcome);
+}
+
+function shut(answer: Answer): void {
+  expect(outcome(answer)).toBe("429 rate_limited");
+  expect(answer.headers.get("retry-after")).toBe("3600");
+}
+
+describe("after 100 failures in a row, by passwords and codes, from wherever", () => {
+  it("only addresses that signed the person in may try again, until a success", async () => {
+    const { email, password } = app.owner;
+    const [home, network, once] = ["192.0.2.1", "2001:db8:1:2::1", "192.0.2.2"];
+    expect(outcome(await login(once, email, password))).toBe("200");
+    app.clock.advance(30 * day);
+    for (const address of [home, network]) expect(outcome(await login(address, email, password))).toBe("200");
+    const outcomes = await fail(email, 130);
+    expect(outcomes.filter((one) => one === "401 unauthorized")).toHaveLength(100);
+    expect(outcomes.filter((one) => one === "429 rate_limited")).toHaveLength(30);
+    app.clock.advance(10 * day);
+    shut(await login(stranger(), email, password));
+    shut(await guess(stranger(), email));
+    shut(await login(once, email, password));
+    expect(outcome(await login("2001:db8:1:2:ffff::9", email, "wrong"))).toBe("401 unauthorized");
+    shut(await login("2001:db8:1:3::1", email, password));
+    expect(outcome(await login(home, email, password))).toBe("200");
+    expect(outcome(await login(stranger(), email, "wrong"))).toBe("401 unauthorized");
+    expect(outcome(await login(stranger(), email, password))).toBe("200");
+  });
+
+  it("unknown people get the same answers", async () => {
+    const email = "nobody@shut.test";
+    expect((await fail(email, 100)).every((one) => one === "401 unauthorized")).toBe(true);
+    shut(await login(stranger(), email, "wrong"));
+    shut(await guess(stranger(), "NOBODY@shut.test"));
+    expect(outcome(await login(stranger(), "other@shut.test", "wrong"))).toBe("401 unauthorized");
+  });
+
+  it("any other way in opens the doors again", async () => {
+    const { email, password } = app.owner;
+    await fail(email, 100);
+    shut(await login(stranger(), email, password));
+    const { body: sent } = await from(stranger(), "magic-link/send", { email });
+    expect(outcome(await from(stranger(), "magic-link/verify", { token: sent.dev_token }))).toBe("200");
+    expect(outcome(await login(stranger(), email, password))).toBe("200");
+  });
+
+  it("successes in between, by code or password, begin the count anew", async () => {
+    const { email } = app.owner;
+    await fail(email, 60);
+    await from(stranger(), "otp", { email });
+    const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, email)).at(-1)?.text ?? "")?.[1] ?? "";
+    expect(outcome(await guess(stranger(), email, code))).toBe("200");
+    expect((await fail(email, 60)).every((one) => one === "401 unauthorized")).toBe(true);
+  });
+
+  it("tries that are not judged are not counted", async () => {
+    const email = "delayed@shut.test";
+    const address = stranger();
+    for (let at = 0; at < 10; at++) {
+      app.clock.advance(6_000);
+      expect(outcome(await login(address, email, "wrong"))).toBe("401 unauthorized");
+    }
+    for (let at = 0; at < 100; at++) expect((await login(address, email, "wrong")).status).toBe(429);
+    expect((await fail(email, 90)).every((one) => one === "401 unauthorized")).toBe(true);
+    shut(await login(stranger(), email, "wrong"));
+    shut(await login(address, email, "wrong"));
+  });
+});
+
+it("one address may try sixty passwords a minute, whosever they are, and a network of 64 bits is one", async () => {
+  for (const client of [() => "203.0.113.1", (at: number) => `2001:db8:9:9::${at.toString(16)}`]) {
+    const answers = await Promise.all(Array.from({ length: 70 }, (_, at) => login(client(at), `many${at}@sixty.test`, "wrong")));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(60);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
+    expect(outcome(await login(stranger(), "many0@sixty.test", "wrong"))).toBe("401 unauthorized");
+  }
+});

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TestApp } from "../support/app.ts";
+import { elevated, founder, member } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
+import { pathOf, writes, writingRoutes } from "./late-writes.ts";
+import type { Stage, Write } from "./late-writes.ts";
+import { raced } from "./race.ts";
+import { guardedRoutes } from "./rules.ts";
+import { apiKey, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
+
+let app: TestApp;
+let watch: pg.Client;
+beforeAll(async () => {
+  app = await startMatrixApp();
+  watch = new pg.Client(app.databaseUrl);
+  watch.on("error", () => undefined);
+  await watch.connect();
+});
+afterAll(async () => {
+  await watch.end();
+  await app.close();
+});
+
+/** An organization with one of everything and an owner who has every power. */
+async function stage(): Promise<Stage> {
+  const shop = await publishApp(app, (await signIn(app, await founder(app))).token, (await platformAdmin(app)).token);
+  const side = await populate(app, shop.slug);
+  const ann = await member(app, { ...side.owner, token: side.token }, 1);
+  await runSql(app.databaseUrl, "update memberships set is_owner = true where user_uuid = $1", [ann.userUuid]);
+  await runSql(app.databaseUrl, "update people set is_platform_admin = true, is_superuser = true, is_operator = true where uuid = $1", [ann.userUuid]);
+  const device = randomUUID();
+  const { token, sid } = await signIn(app, ann, device);
+  const key = await apiKey(app, { org: ann.org, token }, ["admin", "vault:write"]);
+  return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, device };
+}
+
+/** What ends or lessens a caller, and what undoes it, so that the same caller can write again. */
+interface End {
+  by: "person" | "key";
+  sql: readonly string[];
+  undo: readonly string[];
+}
+
+const member_ = "org_uuid = $1 and user_uuid = $2";
+const session = "uuid = $3";
+const ends: Record<string, End> = {
+  "a person is removed": {
+    by: "person",
+    sql: [`update memberships set status = 'removed', version = version + 1 where ${member_}`, `update sessions set revoked_at = created_at where ${session}`],
+    undo: [`update memberships set status = 'active', version = version - 1 where ${member_}`, `update sessions set revoked_at = null where ${session}`],
+  },
+  "a person is made inactive": {
+    by: "person",
+    sql: [`update memberships set status = 'inactive', version = version + 1 where ${member_}`, `update sessions set revoked_at = created_at where ${session}`],
+    undo: [`update memberships set status = 'active', version = version - 1 where ${member_}`, `update sessions set revoked_at = null where ${session}`],
+  },
+  "a person is given another role": {
+    by: "person",
+    sql: [`update memberships set role_id = 3, is_owner = false, version = version + 1 where ${member_}`],
+    undo: [`update memberships set role_id = 1, is_owner = true, version = version - 1 where ${member_}`],
+  },
+  "a person's session is revoked": {
+    by: "person",
+    sql: [`update sessions set revoked_at = created_at where ${session}`],
+    undo: [`update sessions set revoked_at = null where ${session}`],
+  },
+  "a key is revoked": { by: "key", sql: ["update api_keys set revoked_at = created_at where key_id = $4"], undo: ["update api_keys set revoked_at = null where key_id = $4"] },
+  "a key's maker is given another role": {
+    by: "key",
+    sql: [`update memberships set role_id = 3, is_owner = false, version = version + 1 where ${member_}`],
+    undo: [`update memberships set role_id = 1, is_owner = true, version = version - 1 where ${member_}`],
+  },
+};
+
+async function run(sql: readonly string[], on: Stage, client: pg.Client = watch): Promise<void> {
+  const params = [on.side.owner.org, on.actor.userUuid, on.sid, on.key.id];
+  for (const text of sql) {
+    const used = [...new Set([...text.matchAll(/\$(\d)/gu)].map(([, n]) => Number(n)))].sort();
+    await client.query(used.reduce((told, n, at) => told.replaceAll(`$${n}`, `$${at + 1}`), text), used.map((n) => params[n - 1]));
+  }
+}
+
+it("every route by which somebody writes is among those that race the end of their caller", () => {
+  expect(writingRoutes().map(({ name }) => name).filter((name) => writes[name] === undefined)).toEqual([]);
+});
+
+describe("nothing is committed, and the answer is 401, when", () => {
+  it.each(Object.keys(ends))("%s while they write", { timeout: 300_000 }, async (what) => {
+    const end = ends[what] as End;
+    const on = await stage();
+    const forKeys = new Set(guardedRoutes().filter(({ personOnly, words }) => !personOnly && !/elevated|owner|platform|operator|superuser/u.test([...words].join(" "))).map(({ route }) => `${route.method} ${route.path}`));
+    const faults: string[] = [];
+    let tried = 0;
+    for (const { name, binding } of writingRoutes()) {
+      if (end.by === "key" && !forKeys.has(name)) continue;
+      const write: Write = (await writes[name]?.(on)) ?? {};
+      const token = end.by === "key" ? on.key.key : on.actor.token;
+      const send = () => {
+        // With a key, which is honoured where something is made, the transaction ends later and elsewhere.
+        const headers = { "idempotency-key": randomUUID(), ...write.headers };
+        return app.call(binding.method, pathOf(binding, on, write), { token, headers, ...(write.body === undefined ? {} : { body: write.body }) });
+      };
+      tried++;
+      const fault = await raced(app.databaseUrl, watch, { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) }, send);
+      if (fault !== undefined) faults.push(`${name} ${fault}`);
+      const control = await send();
+      if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);
+      await run(["update sessions set revoked_at = null where uuid = $3"], on);
+    }
+    expect(faults).toEqual([]);
+    expect(tried).toBeGreaterThan(end.by === "key" ? 25 : 55);
+  });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { ofRefusal } from "../../src/platform/db/types.ts";
+import type { OnBehalf } from "../../src/platform/db/types.ts";
+import { openTestDatabase } from "../support/database.ts";
+
+let database: OpenDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+const second = "asks for a second connection";
+const during = <T>(work: () => Promise<T>): Promise<T> => database.guard?.call("a call", work) ?? work();
+const write = (onBehalf?: OnBehalf) => database.transaction((tx) => tx.emit({ topic: "guard", payload: {} }), onBehalf);
+const judged: OnBehalf = { judge: () => Promise.resolve() };
+
+describe("inside a transaction", () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ["another transaction", () => database.transaction(() => Promise.resolve())],
+    ["a read of entities", () => database.read(() => Promise.resolve())],
+    ["a statement outside it", () => database.prepared("guard_one", "select 1 as one", [])],
+  ])("%s is an error, whether a connection is free or not", async (_what, ask) => {
+    await expect(database.transaction(async () => void (await ask()))).rejects.toThrow(second);
+    await ask();
+  });
+
+  it("what is done after its commit is outside of it", async () => {
+    let after: Promise<unknown> = Promise.resolve();
+    await database.transaction((tx) => {
+      tx.afterCommit(() => void (after = database.transaction(() => Promise.resolve("went"))));
+      return Promise.resolve();
+    });
+    expect(await after).toBe("went");
+  });
+});
+
+describe("during the call of somebody who is authenticated", () => {
+  it("a transaction that writes must be passed its caller, or be one that records a refusal", async () => {
+    await expect(during(() => write())).rejects.toThrow("was not passed its caller");
+    await expect(during(() => write({}))).rejects.toThrow("was not passed its caller");
+    await during(() => write(judged));
+    await during(() => write(ofRefusal));
+    expect(await database.prepared("guard_rows", "select count(*)::int as n from outbox where topic = 'guard'", [])).toEqual([{ n: 2 }]);
+  });
+
+  it("a transaction that only reads need not, but must not lock", async () => {
+    await during(() => database.transaction((tx) => tx.query("select uuid from organizations")));
+    await expect(during(() => database.transaction((tx) => tx.query("select * from plans for update")))).rejects.toThrow("writes or locks");
+  });
+
+  it("nothing is written by a statement outside transactions", async () => {
+    const statement = () => database.prepared("guard_write", "delete from outbox where topic = 'guard' returning 1 as one", []);
+    await expect(during(statement)).rejects.toThrow("outside a transaction that judges its caller");
+    expect(await statement()).toHaveLength(2);
+  });
+});

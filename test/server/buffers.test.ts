@@ -1,0 +1,130 @@
+import { connect as connectH2 } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { start } from "./support.ts";
+import type { Running } from "./support.ts";
+
+const MIB = 1024 * 1024;
+let server: Running;
+beforeAll(async () => void (server = await start({ limits: { bufferedBytes: 4 * MIB } })));
+afterAll(() => server.close());
+
+const authorization = "Bearer admin";
+
+function open(localAddress: string, { port } = server): Socket {
+  return connect({ port, host: "127.0.0.1", localAddress }).on("error", () => undefined);
+}
+
+function openH2(localAddress: string, settings = {}, to = server): ClientHttp2Session {
+  return connectH2(to.url, { settings, createConnection: () => open(localAddress, to) }).on("error", () => undefined);
+}
+
+const large = "/api/large?to=900000";
+
+function get(session: ClientHttp2Session, path: string): ClientHttp2Stream {
+  return session.request({ ":path": path }).on("error", () => undefined);
+}
+
+const answered = (stream: ClientHttp2Stream): Promise<unknown> =>
+  new Promise((resolve) => stream.once("response", (answer) => resolve(answer[":status"])).once("close", () => resolve(stream.rstCode)));
+
+async function statusFrom(localAddress: string, to = server): Promise<unknown> {
+  const session = openH2(localAddress, {}, to);
+  const status = await answered(get(session, "/api/hello"));
+  session.destroy();
+  return status;
+}
+
+/** Sends so much of a request with a body over HTTP/1.1, and waits for the first line of an answer or the end. */
+function half(localAddress: string, head: string, sent: number, to = server): { socket: Socket; answer: Promise<string> } {
+  const socket = open(localAddress, to);
+  const answer = new Promise<string>((resolve) => {
+    socket.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n\r\n")[0] ?? "")).once("close", () => resolve("closed"));
+  });
+  const lines = `POST /api/things HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\n${head}\r\n\r\n`;
+  socket.write(lines + (head.startsWith("Transfer") ? `${MIB.toString(16)}\r\n` : "") + "x".repeat(sent));
+  return { socket, answer };
+}
+
+describe("bytes held for one address", () => {
+  test("in answers over HTTP/2 beyond the limit cost the newest streams, and nobody else", async () => {
+    const other = openH2("127.0.0.3", { initialWindowSize: 0 });
+    const kept = get(other, large);
+    expect(await answered(kept)).toBe(200);
+    const session = openH2("127.0.0.2", { initialWindowSize: 0 });
+    const streams: ClientHttp2Stream[] = [];
+    for (let nth = 0; nth < 8; nth++) {
+      const stream = get(session, large);
+      streams.push(stream);
+      await answered(stream);
+    }
+    await expect.poll(() => streams.filter((stream) => stream.closed).length).toBeGreaterThanOrEqual(4);
+    expect(streams.slice(0, 2).map((stream) => stream.closed)).toEqual([false, false]);
+    expect(streams.filter((stream) => stream.closed).map((stream) => stream.rstCode)).toContain(11);
+    expect([kept.closed, await statusFrom("127.0.0.3"), await statusFrom("127.0.0.2")]).toEqual([false, 200, 200]);
+    session.destroy();
+    other.destroy();
+  });
+
+  test("in answers over HTTP/1.1 beyond the limit cost the newest connections, pipelined answers included", async () => {
+    const flood = (): Socket => {
+      const socket = open("127.0.0.2").pause();
+      socket.write(`GET ${large} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(10));
+      return socket;
+    };
+    const quiet = open("127.0.0.2");
+    const neighbour = open("127.0.0.3");
+    const floods: Socket[] = [];
+    let closed = 0;
+    for (let nth = 0; nth < 8; nth++) floods.push(flood().on("close", () => closed++));
+    // A paused socket learns of its end by writing.
+    await expect.poll(() => {
+      for (const socket of floods) if (!socket.destroyed) socket.write("\r\n");
+      return closed;
+    }, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect([quiet.destroyed, neighbour.destroyed, await statusFrom("127.0.0.3"), await statusFrom("127.0.0.2")]).toEqual([false, false, 200, 200]);
+    for (const socket of [...floods, quiet, neighbour]) socket.destroy();
+  });
+
+  test("in request bodies: what does not fit is refused by its length, and reset without one", async () => {
+    const length = `Content-Length: ${MIB}`;
+    const held = Array.from({ length: 4 }, () => half("127.0.0.2", length, 900_000));
+    await expect.poll(async () => {
+      const more = half("127.0.0.2", length, 0);
+      const answer = await Promise.race([more.answer, new Promise((resolve) => setTimeout(resolve, 100))]);
+      more.socket.destroy();
+      return answer;
+    }).toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1/iu);
+    const unannounced = half("127.0.0.2", "Transfer-Encoding: chunked", 1_000_000);
+    expect(await unannounced.answer).toBe("closed");
+    const session = openH2("127.0.0.2");
+    const stream = session.request({ ":path": "/api/things", ":method": "POST", "content-type": "application/json", authorization });
+    stream.on("error", () => undefined).write("x".repeat(1_000_000));
+    expect(await answered(stream)).toBe(11);
+    session.destroy();
+
+    const other = half("127.0.0.3", length, 900_000);
+    expect(await statusFrom("127.0.0.3")).toBe(200);
+    expect(await statusFrom("127.0.0.2")).toBe(200);
+    expect([...held, other].map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
+    for (const { socket } of [...held, other]) socket.destroy();
+    await expect.poll(async () => {
+      const again = half("127.0.0.2", "Content-Length: 3", 3);
+      const answer = await again.answer;
+      again.socket.destroy();
+      return answer;
+    }).toMatch(/^HTTP\/1\.1 400 /u);
+  });
+
+  test("are not counted for a trusted proxy", async () => {
+    const trusting = await start({ limits: { bufferedBytes: MIB }, isTrusted: (address) => address === "127.0.0.2" });
+    const held = Array.from({ length: 4 }, () => half("127.0.0.2", `Content-Length: ${MIB}`, 900_000, trusting));
+    const session = openH2("127.0.0.2", {}, trusting);
+    expect(await answered(get(session, large))).toBe(200);
+    for (const { socket } of held) socket.destroy();
+    session.destroy();
+    await trusting.close();
+  });
+});

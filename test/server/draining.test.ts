@@ -1,0 +1,127 @@
+import { connect as connectH2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
+import { connect } from "node:net";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.ts";
+import { startApp } from "../support/app.ts";
+import { as, start } from "./support.ts";
+import type { Running } from "./support.ts";
+
+/** A call that is under way because its body is not all there yet; `finish` sends it and resolves to what the server said. */
+async function underWay(url: string, path: string, body: string): Promise<{ finish: () => Promise<string> }> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
+  await expect.poll(() => text).toContain("100 Continue");
+  return {
+    async finish() {
+      text = "";
+      socket.write(body);
+      await closed;
+      return text;
+    },
+  };
+}
+
+async function asked(url: string, path: string, init: RequestInit = {}) {
+  const { status, headers, ...answer } = await fetch(`${url}${path}`, init).then(async (got) => ({ status: got.status, headers: got.headers, text: await got.text() }));
+  return { status, connection: headers.get("connection"), retryAfter: headers.get("retry-after"), body: answer.text };
+}
+
+async function openSession(url: string): Promise<{ session: ClientHttp2Session; goneAway: Promise<unknown> }> {
+  const session = connectH2(url);
+  const goneAway = new Promise((resolve) => session.once("goaway", resolve));
+  await new Promise((resolve) => session.once("remoteSettings", resolve));
+  return { session, goneAway };
+}
+
+const refusal = async (call: Promise<unknown>): Promise<[Code, string | null]> => {
+  const { code, metadata } = ConnectError.from(await call.catch((error: unknown) => error));
+  return [code, metadata.get("retry-after")];
+};
+
+describe("while something is in flight, a server that is being closed", () => {
+  async function draining(check: (server: Running, closed: Promise<void>) => Promise<void>): Promise<void> {
+    const server = await start();
+    const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
+    const closed = server.close(60_000);
+    await check(server, closed);
+    expect(await call.finish()).toContain("HTTP/1.1 204 ");
+    await closed;
+    await expect(fetch(`${server.url}/api/hello`)).rejects.toThrow();
+  }
+
+  test("answers 503 unavailable on new connections, closes them, and finishes what runs", async () => {
+    await draining(async ({ url }) => {
+      for (const [path, init] of [["/api/hello", {}], ["/api/me", {}], ["/api/nope", {}], ["/api/login", { method: "POST", body: "{}", headers: { "content-type": "application/json" } }]] as const) {
+        const { body, ...rest } = await asked(url, path, init);
+        expect({ path, ...rest }).toEqual({ path, status: 503, connection: "close", retryAfter: "1" });
+        expect(JSON.parse(body)).toMatchObject({ code: "unavailable", status: 503 });
+      }
+    });
+  });
+
+  test("answers UNAVAILABLE over Connect, gRPC and gRPC-Web", async () => {
+    await draining(async (server) => {
+      for (const protocol of ["connect", "connect-json", "grpc", "grpc-web"] as const) {
+        expect([protocol, ...(await refusal(server.client(protocol)["hello"]!({})))]).toEqual([protocol, Code.Unavailable, "1"]);
+        expect([protocol, ...(await refusal(server.client(protocol)["me"]!({}, as("admin"))))]).toEqual([protocol, Code.Unavailable, "1"]);
+      }
+    });
+  });
+
+  test("sends GOAWAY on HTTP/2 connections, old and new", async () => {
+    const server = await start();
+    const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
+    const old = await openSession(server.url);
+    const closed = server.close(60_000);
+    await old.goneAway;
+    const young = await openSession(server.url);
+    const stream = young.session.request({ ":path": "/api/hello" });
+    expect(await new Promise((resolve) => stream.once("response", (answer) => resolve(answer[":status"])))).toBe(503);
+    stream.resume();
+    await young.goneAway;
+    await call.finish();
+    await closed;
+  });
+
+  test("says NOT_SERVING to health checks and watches", async () => {
+    const server = await start();
+    const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
+    const watch = server.client("grpc", Health)["watch"]!({ service: "" })[Symbol.asyncIterator]();
+    expect((await watch.next()).value).toMatchObject({ status: Status.SERVING });
+    const closed = server.close(60_000);
+    expect((await watch.next()).value).toMatchObject({ status: Status.NOT_SERVING });
+    expect(await server.client("grpc", Health)["check"]!({ service: "" })).toMatchObject({ status: Status.NOT_SERVING });
+    await call.finish();
+    await closed;
+  });
+});
+
+test("with nothing in flight a server closes at once, whoever is connected or watches its health", async () => {
+  const server = await start();
+  const idle = connect(server.port, "127.0.0.1");
+  await new Promise((resolve) => idle.once("connect", resolve));
+  await openSession(server.url);
+  await server.fetch("/api/hello");
+  const watch = server.client("grpc", Health)["watch"]!({ service: "" })[Symbol.asyncIterator]();
+  await watch.next();
+  // The grace is longer than the test may take.
+  await server.close(600_000);
+});
+
+test("GET /readyz of a draining service is 503 with the report, and /healthz stays 200", async () => {
+  const app = await startApp();
+  const call = await underWay(app.url, "/api/auth/login", '{"email":"a@b.co","password":"wrong password","org_name":"Acme"}');
+  const closed = app.close();
+  const ready = await asked(app.url, "/readyz");
+  expect([ready.status, ready.connection, ready.retryAfter]).toEqual([503, "close", "1"]);
+  expect(JSON.parse(ready.body)).toMatchObject({ status: "draining", database: "ok", migrations: "ok" });
+  expect((await asked(app.url, "/healthz")).status).toBe(200);
+  expect(await asked(app.url, "/api/auth/me")).toMatchObject({ status: 503, connection: "close" });
+  expect(await call.finish()).toContain("HTTP/1.1 401 ");
+  await closed;
+});

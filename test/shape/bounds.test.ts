@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { TidyingTask } from "../../src/compose/tidying.ts";
+import { testDatabase } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { runSql } from "../support/postgres.ts";
+
+/** Why a table does not grow without bound. */
+type Bound =
+  /** The tidying forgets its rows once they have been over for this long. */
+  | { purgedBy: TidyingTask; after: string }
+  /** Rows go with another table's, by a foreign key that cascades or in the statement that removes or limits those. */
+  | { goesWith: string; atMost: string }
+  /** At most so many rows of each of what customers have, who are what the platform is sized by. */
+  | { eachOf: string; atMost: string }
+  /** Its rows are work, which the background takes away as it does it. */
+  | { workedOffBy: string }
+  /** Its rows are the platform's own. */
+  | { fixedBy: string };
+
+/** Every table of the schema with its bound. A table that needs a new kind of bound needs a reason to be one. */
+const bounds: Readonly<Record<string, Bound>> = {
+  // What customers are, and what is theirs for good.
+  people: { eachOf: "person", atMost: "1" },
+  organizations: { eachOf: "organization", atMost: "1, ended ones as well: names and logs refer to them" },
+  organization_names: { eachOf: "organization", atMost: "each name it ever had, so that none is issued twice" },
+  organization_settings: { eachOf: "organization", atMost: "1" },
+  membership_counts: { eachOf: "organization", atMost: "1" },
+  memberships: { eachOf: "person", atMost: "1 for each organization, removed ones as well" },
+  roles: { eachOf: "organization", atMost: "those its administrators name" },
+  role_permissions: { goesWith: "roles", atMost: "the catalogue of permissions" },
+  pictures: { eachOf: "person", atMost: "1" },
+  signing_keys: { eachOf: "organization", atMost: "2 within the overlap of a rotation, during which no other begins" },
+
+  // The marketplace.
+  apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },
+  app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },
+  app_admins: { eachOf: "app", atMost: "1 for each member of its organization" },
+  app_listings: { eachOf: "app", atMost: "1 for each product and plan in another marketplace" },
+  installs: { eachOf: "organization", atMost: "1 live one for each app; those that are over are the record of what was bought" },
+  install_timeline: { goesWith: "installs", atMost: "200, the newest" },
+  cloud_targets: { goesWith: "installs", atMost: "1" },
+
+  // Sign-in and credentials.
+  sessions: { purgedBy: "sessions", after: "30 days from their end" },
+  refresh_tokens: { goesWith: "sessions", atMost: "one for each refresh of a session, whose rate is limited" },
+  device_accounts: { goesWith: "sessions", atMost: "10 for each holder and device" },
+  liveness_changes: { purgedBy: "sessionChanges", after: "1 hour" },
+  mail_tokens: { purgedBy: "mailedTokens", after: "1 day from expiry" },
+  one_time_codes: { purgedBy: "mailedTokens", after: "1 day from expiry" },
+  disown_tokens: { purgedBy: "mailedTokens", after: "1 day from expiry" },
+  invitations: { purgedBy: "mailedTokens", after: "30 days from expiry, whatever became of them" },
+  mfa_factors: { purgedBy: "secondFactors", after: "90 days from being disabled" },
+  mfa_failures: { eachOf: "person", atMost: "2" },
+  mfa_recovery_keys: { eachOf: "person", atMost: "1" },
+  mfa_recovery_codes: { eachOf: "person", atMost: "one generation" },
+  mfa_tokens: { purgedBy: "secondFactors", after: "expiry" },
+  step_up_challenges: { purgedBy: "secondFactors", after: "1 day from expiry" },
+  api_keys: { purgedBy: "credentials", after: "30 days from revocation or expiry" },
+  scim_tokens: { purgedBy: "credentials", after: "30 days from revocation or expiry" },
+  signing_key_uses: { purgedBy: "signatures", after: "the end of what was signed" },
+
+  // Webhooks.
+  webhooks: { purgedBy: "webhookEvents", after: "30 days from their end; 1,000 live ones for each organization" },
+  webhook_events: { purgedBy: "webhookEvents", after: "30 days" },
+  webhook_deliveries: { purgedBy: "webhookEvents", after: "30 days" },
+
+  // The audit log.
+  audit_events: { purgedBy: "auditEvents", after: "the organization's retention, 90 to 365 days" },
+  audit_counts: { goesWith: "audit_events", atMost: "1 for each; counts that fall to 0 are removed" },
+  audit_pending: { workedOffBy: "the linker of the hash chain" },
+  audit_heads: { eachOf: "organization", atMost: "1" },
+  audit_links: { eachOf: "organization", atMost: "1 hash for each event ever, by which a purged log stays provable (decisions 5.3)" },
+
+  // The platform itself.
+  outbox: { workedOffBy: "the dispatcher, which drops what expired" },
+  idempotency_records: { purgedBy: "idempotency", after: "24 hours" },
+  rate_buckets: { purgedBy: "limits", after: "being full again" },
+  rate_windows: { purgedBy: "limits", after: "being empty" },
+  rate_delays: { purgedBy: "limits", after: "the time failures are remembered for" },
+  development_mails: { fixedBy: "500, the newest" },
+  key_checks: { fixedBy: "instance keys the operator has used" },
+  plans: { fixedBy: "migrations" },
+  permissions: { fixedBy: "migrations" },
+  catalogue_size: { fixedBy: "1 row" },
+  schema_migrations: { fixedBy: "migrations" },
+};
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+it("every table has a bound, so that none grows for ever", async () => {
+  const rows = await runSql<{ name: string }>(database.url,
+    "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname");
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(bounds).sort());
+});
