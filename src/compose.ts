@@ -44,7 +44,8 @@ const TASK_QUEUE = "atrium";
 /** How long a start waits for a database that is away (decisions 16.1), milliseconds. */
 const START_MS = 30_000;
 
-const EMPTY = "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
+const EMPTY =
+  "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
 
 /** Entities of every domain. */
 export const entities = [Organization, Person, ...marketplaceEntities, ...webhookEntities];
@@ -52,18 +53,30 @@ export const entities = [Organization, Person, ...marketplaceEntities, ...webhoo
 /** Waits between tries to reach Temporal, milliseconds. */
 const workflowRetry: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
 
-const workflow = (workflowType: string, workflowId: string, id: string): StartWorkflow => ({ workflowType, workflowId, taskQueue: TASK_QUEUE, args: [id] });
+const workflow = (workflowType: string, workflowId: string, id: string): StartWorkflow => ({
+  workflowType,
+  workflowId,
+  taskQueue: TASK_QUEUE,
+  args: [id],
+});
 const installWorkflow = (id: string): StartWorkflow => workflow("driveInstall", `install/${id}`, id);
 const keyWorkflow = (id: string): StartWorkflow => workflow("rotateKey", `key-rotation/${id}`, id);
 const retryWorkflow = (id: string): StartWorkflow => workflow("retryDeliveries", `webhook-retries/${id}`, id);
 
 /** Topics of the outbox and who takes them. */
-function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: Record<string, unknown>) => Promise<void>): Record<string, TopicHandler> {
+function topics(
+  domains: Domains,
+  temporal: TemporalClient,
+  sendMail: (payload: Record<string, unknown>) => Promise<void>,
+): Record<string, TopicHandler> {
   return {
     [MAIL_SEND]: { handle: sendMail, retry: mailRetry, concurrency: 4 },
     [INSTALL_CHANGED]: {
       handle: async (payload) => {
-        await temporal.signalWithStart(installWorkflow((payload as unknown as InstallChanged).install_id), "install-changed");
+        await temporal.signalWithStart(
+          installWorkflow((payload as unknown as InstallChanged).install_id),
+          "install-changed",
+        );
       },
       retry: workflowRetry,
       concurrency: 16,
@@ -82,7 +95,10 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
     },
     [WEBHOOK_RETRY]: {
       handle: async (payload) => {
-        await temporal.signalWithStart(retryWorkflow((payload as unknown as WebhookRetry).webhook_id), "deliveries-changed");
+        await temporal.signalWithStart(
+          retryWorkflow((payload as unknown as WebhookRetry).webhook_id),
+          "deliveries-changed",
+        );
       },
       retry: workflowRetry,
       concurrency: 8,
@@ -95,11 +111,21 @@ function topics(domains: Domains, temporal: TemporalClient, sendMail: (payload: 
 /** Wires the whole program by hand: ground floor, domains, server, worker. Nothing runs before `start`. */
 export async function compose(config: Config, infrastructure: Infrastructure): Promise<App> {
   const { role, log, clock, random, bootstrap } = infrastructure;
-  const database: OpenDatabase = await openDatabase({ url: infrastructure.databaseUrl, entities, migrations, clock, log, guarded: config.development });
+  const database: OpenDatabase = await openDatabase({
+    url: infrastructure.databaseUrl,
+    entities,
+    migrations,
+    clock,
+    log,
+    guarded: config.development,
+  });
   const sealer = createSealer(infrastructure.instanceKey, random, config.previousInstanceKey);
   const hasher = createPasswordHasher({ random });
   const outgoing = createGuardedClient(config.outgoing);
-  const limiter = createLimiter({ database: countingOn({ guard: database.guard, prepared: database.identifying }), clock });
+  const limiter = createLimiter({
+    database: countingOn({ guard: database.guard, prepared: database.identifying }),
+    clock,
+  });
   const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing, limiter });
   const temporal = createTemporalClient(infrastructure.temporal);
   const outbox = createOutbox({ database: database.background, clock });
@@ -113,10 +139,18 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 
   const serves = role !== "worker";
   const works = role !== "serve";
-  const dispatcher = createDispatcher({ outbox, log, topics: topics(domains, temporal, createMailHandler(sealer, sink)) });
+  const dispatcher = createDispatcher({
+    outbox,
+    log,
+    topics: topics(domains, temporal, createMailHandler(sealer, sink)),
+  });
   const { address, tls: _tls, ...target } = infrastructure.temporal;
   const worker = createTemporalWorker({
-    connection: { address, tls: tlsOptions(infrastructure.temporal), ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }) },
+    connection: {
+      address,
+      tls: tlsOptions(infrastructure.temporal),
+      ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }),
+    },
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,
     activities: { ...domains.marketplace.activities, ...domains.webhooks.activities, ...domains.keys.activities },
@@ -124,14 +158,31 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     log,
     graceMs: 5_000,
   });
-  const server: Server | undefined = serves ? composeServer({ config, clock, log, database, domains, temporal, metrics, mailbox, idempotency, limiter, worker: works ? worker : undefined }) : undefined;
+  const server: Server | undefined = serves
+    ? composeServer({
+        config,
+        clock,
+        log,
+        database,
+        domains,
+        temporal,
+        metrics,
+        mailbox,
+        idempotency,
+        limiter,
+        worker: works ? worker : undefined,
+      })
+    : undefined;
   const work = works ? { dispatcher, worker, pump: domains.webhooks.pump } : undefined;
   const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
   const tidying = createTidying({
     log,
     tasks: tidyingTasks({ domains, idempotency, limiter }),
   });
-  const started = (describe: (id: string) => StartWorkflow) => async (id: string): Promise<boolean> => (await temporal.startWorkflow(describe(id))) === "started";
+  const started =
+    (describe: (id: string) => StartWorkflow) =>
+    async (id: string): Promise<boolean> =>
+      (await temporal.startWorkflow(describe(id))) === "started";
   const reviving = createReviving({
     log,
     kinds: {
@@ -141,13 +192,20 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     },
   });
   let unlisten = (): void => undefined;
-  const stopWorking = (graceMs: number) => Promise.all([dispatcher.stop(graceMs), domains.webhooks.pump.stop(graceMs), domains.auditChain.linker.stop(), worker.stop()]);
+  const stopWorking = (graceMs: number) =>
+    Promise.all([
+      dispatcher.stop(graceMs),
+      domains.webhooks.pump.stop(graceMs),
+      domains.auditChain.linker.stop(),
+      worker.stop(),
+    ]);
 
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
     await checkInstanceKey({ database, clock, sealer, opensStored: domains.keys.signing.opensInstanceKey });
     await domains.keys.signing.ensureInstanceKey();
-    if (bootstrap !== undefined) return domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
+    if (bootstrap !== undefined)
+      return domains.signin.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
     if (await domains.signin.isEmpty()) log.warn(EMPTY);
     return false;
   }

@@ -45,7 +45,9 @@ async function main(): Promise<void> {
     await printResetLink(config, command.resetPassword, log, (text) => process.stdout.write(text));
     return;
   }
-  const say = config.development ? (line: string) => void process.stdout.write(`${line}\n`) : (line: string) => log.info(line);
+  const say = config.development
+    ? (line: string) => void process.stdout.write(`${line}\n`)
+    : (line: string) => log.info(line);
   if (command.run === "status") {
     process.exitCode = await printStatus(config, log, (text) => process.stdout.write(text));
     return;
@@ -53,18 +55,34 @@ async function main(): Promise<void> {
   const running: Running = { config, log, say };
   const stop = listenForStop(
     (error) => log.fatal({ err: error }, "an error nobody caught"),
-    () => { running.servers?.abandon(); process.exit(1); },
+    () => {
+      running.servers?.abandon();
+      process.exit(1);
+    },
   );
   const start = command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run);
-  const outcome = start.then((done) => done ?? stop.reason, (error: unknown): StopReason => ({ exitCode: 1, error }));
-  await end(running, await Promise.race([stop.reason, outcome]), stop, start.catch(() => undefined));
+  const outcome = start.then(
+    (done) => done ?? stop.reason,
+    (error: unknown): StopReason => ({ exitCode: 1, error }),
+  );
+  await end(
+    running,
+    await Promise.race([stop.reason, outcome]),
+    stop,
+    start.catch(() => undefined),
+  );
 }
 
 /** Paths are meant from where npm was called, or from here. */
 async function proveAudit(what: { file: string; jwks: string }): Promise<number> {
   const { verifyAudit } = await import("./compose/verify-audit.ts");
   const folders = [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()];
-  return verifyAudit({ ...what, folders, say: (line) => void process.stdout.write(`${line}\n`), complain: (line) => void process.stderr.write(`${line}\n`) });
+  return verifyAudit({
+    ...what,
+    folders,
+    say: (line) => void process.stdout.write(`${line}\n`),
+    complain: (line) => void process.stderr.write(`${line}\n`),
+  });
 }
 
 /** Starts a process that serves or works. */
@@ -84,7 +102,15 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   const temporal = await servers.temporal;
   const { compose } = await composing;
   stop.signal.throwIfAborted();
-  running.app = await compose(config, { role, databaseUrl: url, temporal, ...secrets, log, clock: systemClock, random: systemRandom });
+  running.app = await compose(config, {
+    role,
+    databaseUrl: url,
+    temporal,
+    ...secrets,
+    log,
+    clock: systemClock,
+    random: systemRandom,
+  });
   stop.signal.throwIfAborted();
   const { address, bootstrapped } = await running.app.start();
   say(address === undefined ? "Working" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
@@ -103,13 +129,22 @@ async function migrateOnly(running: Running, stop: StopRequest): Promise<StopRea
 function openServers(running: Running, stop: StopRequest, databaseOnly: boolean): Servers {
   const { config, say } = running;
   const { PATH, XDG_CACHE_HOME } = process.env;
-  running.servers = startServers(config, { env: { PATH, XDG_CACHE_HOME }, say, signal: stop.signal, onFatal: stop.fail, databaseOnly });
+  running.servers = startServers(config, {
+    env: { PATH, XDG_CACHE_HOME },
+    say,
+    signal: stop.signal,
+    onFatal: stop.fail,
+    databaseOnly,
+  });
   return running.servers;
 }
 
 async function migrateDatabase({ log, say }: Running, servers: Servers): Promise<{ url: string }> {
   await servers.spawned;
-  const [{ migrate }, { migrations }] = await Promise.all([import("./platform/db/index.ts"), import("./migrations/index.ts")]);
+  const [{ migrate }, { migrations }] = await Promise.all([
+    import("./platform/db/index.ts"),
+    import("./migrations/index.ts"),
+  ]);
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
   const ran = await migrate({ url: migrationUrl, appUrl, migrations, log });
@@ -118,7 +153,12 @@ async function migrateDatabase({ log, say }: Running, servers: Servers): Promise
 }
 
 /** Drains, stops the servers, says why if it was not wanted, and exits. */
-async function end(running: Running, { exitCode, error }: StopReason, stop: StopRequest, started: Promise<unknown>): Promise<void> {
+async function end(
+  running: Running,
+  { exitCode, error }: StopReason,
+  stop: StopRequest,
+  started: Promise<unknown>,
+): Promise<void> {
   const { say, log } = running;
   setTimeout(() => {
     running.servers?.abandon();
@@ -163,8 +203,10 @@ function complain(error: unknown): void {
 function reasonOf(error: unknown): string {
   if (error instanceof StartError || error instanceof ConfigError) return error.message;
   const { code, syscall, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
-  if (syscall === "listen" && code === "EADDRINUSE") return `Port ${port ?? ""} on ${address ?? "this machine"} is in use; stop what uses it, or set PORT.`;
-  if (syscall === "listen") return `Cannot listen on ${address ?? ""}:${port ?? ""} (${code ?? "error"}); set SERVICE_HOST and PORT.`;
+  if (syscall === "listen" && code === "EADDRINUSE")
+    return `Port ${port ?? ""} on ${address ?? "this machine"} is in use; stop what uses it, or set PORT.`;
+  if (syscall === "listen")
+    return `Cannot listen on ${address ?? ""}:${port ?? ""} (${code ?? "error"}); set SERVICE_HOST and PORT.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

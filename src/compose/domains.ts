@@ -62,11 +62,21 @@ export function composeDomains(ground: Ground) {
   const orgs = createOrgs({ database, clock, random });
   const post = createPost(sealer);
   const users = createUsers({
-    database, clock, random, announce, post,
+    database,
+    clock,
+    random,
+    announce,
+    post,
     record: (tx, event) => audit.record(tx, event),
     config: { baseUrl, mailOff: config.mail.off },
   });
-  const audit = createAudit({ database, clock, random, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
+  const audit = createAudit({
+    database,
+    clock,
+    random,
+    organizationExists: orgs.existsEver,
+    personKnown: users.people.isKnown,
+  });
 
   // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
   const late: { marketplace?: Marketplace; webhooks?: Webhooks; signin?: Signin } = {};
@@ -96,22 +106,55 @@ export function composeDomains(ground: Ground) {
     },
   });
   const keys = createKeys({
-    database, clock, random, sealer, orgs, audit, announce,
+    database,
+    clock,
+    random,
+    sealer,
+    orgs,
+    audit,
+    announce,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
   const auditChain = createAuditChain({ database, clock, log, sealer, audit, keys: keys.signing });
   const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
-    database, clock, random, log, sealer, audit, announce, access, keys,
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    audit,
+    announce,
+    access,
+    keys,
     administeredApps: (token) => market().appsOfToken(token),
-    config: { baseUrl, ttls: { pairMs: ttl.pairMs, refreshMs: ttl.refreshMs, refreshIdleMs: ttl.refreshIdleMs, refreshGraceMs: patience.refreshGraceMs } },
+    config: {
+      baseUrl,
+      ttls: {
+        pairMs: ttl.pairMs,
+        refreshMs: ttl.refreshMs,
+        refreshIdleMs: ttl.refreshIdleMs,
+        refreshGraceMs: patience.refreshGraceMs,
+      },
+    },
   });
   const credentials = createCredentials({
-    database, clock, random, audit, access, announce,
+    database,
+    clock,
+    random,
+    audit,
+    access,
+    announce,
     environment: config.development ? "dev" : "live",
   });
   const administration = createAdministration({
-    database, clock, audit, announce, orgs, users, access,
+    database,
+    clock,
+    audit,
+    announce,
+    orgs,
+    users,
+    access,
     ending: {
       ofMember: async (tx, orgUuid, userUuid, by) => {
         await sessions.ending.ofMember(tx, orgUuid, userUuid, by);
@@ -123,7 +166,8 @@ export function composeDomains(ground: Ground) {
       },
     },
     whenEnded: [
-      async (tx, orgUuid, userUuid, status) => (status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined),
+      async (tx, orgUuid, userUuid, status) =>
+        status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined,
       (tx, orgUuid, userUuid, _status, by) => doors().invitations.endWithMembership(tx, orgUuid, userUuid, by),
     ],
     whenDeleted: [(...ended) => market().organizationEnds(...ended)],
@@ -131,7 +175,17 @@ export function composeDomains(ground: Ground) {
   // What doors do after the second factor; the doors stand below, so they are entered here by name.
   const continuations: Record<string, Continuation> = {};
   const mfa = createMfa({
-    database, clock, random, sealer, hasher, audit, announce, users, access, sessions, continuations,
+    database,
+    clock,
+    random,
+    sealer,
+    hasher,
+    audit,
+    announce,
+    users,
+    access,
+    sessions,
+    continuations,
     members: administration.members,
     config: {
       baseUrl,
@@ -143,7 +197,20 @@ export function composeDomains(ground: Ground) {
     },
   });
   const signin = (late.signin = createSignin({
-    database, clock, random, sealer, hasher, audit, orgs, users, access, keys, sessions, mfa, credentials, administration,
+    database,
+    clock,
+    random,
+    sealer,
+    hasher,
+    audit,
+    orgs,
+    users,
+    access,
+    keys,
+    sessions,
+    mfa,
+    credentials,
+    administration,
     endWebhooks: (tx, orgUuid) => tell().organizationEnds(tx, orgUuid),
     limiter: config.rateLimits ? limiter : undefined,
     config: {
@@ -163,27 +230,57 @@ export function composeDomains(ground: Ground) {
 
   const pump = { nudge: (): void => undefined };
   const webhooks = (late.webhooks = createWebhooks({
-    database, clock, random, log, sealer, outgoing,
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     keepOrg: orgs.keep,
     audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
-      await audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata, actor: actorOf(caller), resource: { type: "webhook", id: webhookId } });
+      await audit.record(tx, {
+        type,
+        outcome: "success",
+        userUuid: caller.userUuid,
+        orgUuid,
+        info,
+        metadata,
+        actor: actorOf(caller),
+        resource: { type: "webhook", id: webhookId },
+      });
     },
     administeredApp: (caller, appId) => market().apps.administered(caller, appId),
     keepAdministering: (tx, caller, app) => market().apps.keepAdministering(tx, caller, app),
     administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
     administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
     nudge: () => pump.nudge(),
-    config: { schedule: patience.webhookScheduleMs, timeoutMs: patience.webhookTimeoutMs, secretOverlapMs: ttl.secretOverlapMs },
+    config: {
+      schedule: patience.webhookScheduleMs,
+      timeoutMs: patience.webhookTimeoutMs,
+      secretOverlapMs: ttl.secretOverlapMs,
+    },
   }));
   pump.nudge = webhooks.pump.nudge;
 
   /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
-  async function tellMarketplace(tx: Tx, { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit): Promise<void> {
+  async function tellMarketplace(
+    tx: Tx,
+    { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit,
+  ): Promise<void> {
     const event = MARKETPLACE_EVENTS[type];
-    if (event !== undefined) await webhooks.announce(tx, { type: event, orgUuid, appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined, data: metadata });
+    if (event !== undefined)
+      await webhooks.announce(tx, {
+        type: event,
+        orgUuid,
+        appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined,
+        data: metadata,
+      });
     await audit.record(tx, {
-      type, outcome: "success", orgUuid, metadata,
+      type,
+      outcome: "success",
+      orgUuid,
+      metadata,
       userUuid: caller?.userUuid ?? null,
       info: info ?? itself,
       actor: caller === null ? null : actorOf(caller),
@@ -191,7 +288,11 @@ export function composeDomains(ground: Ground) {
     });
   }
   const marketplace = (late.marketplace = createMarketplace({
-    database, clock, random, sealer, outgoing,
+    database,
+    clock,
+    random,
+    sealer,
+    outgoing,
     vetUrl: (url) => outgoing.vetUrl(url),
     audit: tellMarketplace,
     keepOrg: orgs.keep,
@@ -199,7 +300,12 @@ export function composeDomains(ground: Ground) {
     makerOf: credentials.manage.makerOf,
     orgName: async (tx, orgUuid) => (await orgs.nameOf(tx, orgUuid)) ?? "",
     orgNames: orgs.namesOf,
-    people: { ownersOf: users.people.ownersOf, emailsOf: users.people.emailsOf, activeMembersOf: users.memberships.activeOf, keepActiveMember: users.memberships.keepActive },
+    people: {
+      ownersOf: users.people.ownersOf,
+      emailsOf: users.people.emailsOf,
+      activeMembersOf: users.memberships.activeOf,
+      keepActiveMember: users.memberships.keepActive,
+    },
     config: {
       baseUrl,
       provisionDeadlineMs: patience.provisionDeadlineMs,
@@ -209,7 +315,22 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
-  return { orgs, users, audit, auditChain, operatorConfig, access, administration, keys, sessions, mfa, signin, marketplace, webhooks, credentials };
+  return {
+    orgs,
+    users,
+    audit,
+    auditChain,
+    operatorConfig,
+    access,
+    administration,
+    keys,
+    sessions,
+    mfa,
+    signin,
+    marketplace,
+    webhooks,
+    credentials,
+  };
 }
 
 /** Every domain, built. */

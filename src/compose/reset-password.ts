@@ -25,14 +25,22 @@ export interface Installation {
  * Makes a link with which somebody sets a new password, in the database of a running installation.
  * @throws StartError when nobody has the address, or the database is away.
  */
-export async function resetPassword(installation: Installation, email: string): Promise<{ link: string; expiresAt: Date }> {
+export async function resetPassword(
+  installation: Installation,
+  email: string,
+): Promise<{ link: string; expiresAt: Date }> {
   const { databaseUrl, instanceKey, config, log } = installation;
   const ground = { clock: systemClock, random: systemRandom, config, log };
   const database = await openDatabase({ url: databaseUrl, entities, migrations, ...ground });
   const hasher = createPasswordHasher(ground);
   const outgoing = createGuardedClient(config.outgoing);
   const { signin, sessions } = composeDomains({
-    ...ground, database, hasher, outgoing, sealer: createSealer(instanceKey), limiter: createLimiter({ ...ground, database }),
+    ...ground,
+    database,
+    hasher,
+    outgoing,
+    sealer: createSealer(instanceKey),
+    limiter: createLimiter({ ...ground, database }),
   });
   try {
     const made = await signin.rescue(email);

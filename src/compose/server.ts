@@ -48,11 +48,23 @@ function workerHealth(worker: Pick<TemporalWorker, "health">, temporal: string):
 }
 
 /** Asks database and Temporal how they are, at most once a second however many ask. */
-function createReadiness({ database, temporal, clock, worker }: Pick<ServerParts, "database" | "temporal" | "clock" | "worker">): () => Promise<ReadinessReport> {
+function createReadiness({
+  database,
+  temporal,
+  clock,
+  worker,
+}: Pick<ServerParts, "database" | "temporal" | "clock" | "worker">): () => Promise<ReadinessReport> {
   let last: { at: number; report: Promise<ReadinessReport> } | undefined;
   async function ask(): Promise<ReadinessReport> {
     const [{ database: db, migrations }, workflows] = await Promise.all([database.ready(), temporal.health()]);
-    return { status: db === "ok" && migrations === "ok" ? "ok" : "unavailable", database: db, migrations, temporal: workflows, vault: "ok", ...(worker !== undefined && { worker: workerHealth(worker, workflows) }) };
+    return {
+      status: db === "ok" && migrations === "ok" ? "ok" : "unavailable",
+      database: db,
+      migrations,
+      temporal: workflows,
+      vault: "ok",
+      ...(worker !== undefined && { worker: workerHealth(worker, workflows) }),
+    };
   }
   return () => {
     if (last === undefined || clock.now() - last.at >= 1_000) last = { at: clock.now(), report: ask() };
@@ -79,8 +91,11 @@ function welcomeOf({ bootstrap, dataDir, mail, metricsPort }: Config): Welcome {
 export function composeServer(parts: ServerParts): Server {
   const { config, domains, log, metrics, mailbox } = parts;
   const asked = createReadiness(parts);
-  const readiness = async (): Promise<ReadinessReport> => ({ ...(await asked()), ...(server.draining() && { status: "draining" }) });
-  const corsOrigins = config.cors.anyLoopback ? "loopback" as const : config.cors.origins;
+  const readiness = async (): Promise<ReadinessReport> => ({
+    ...(await asked()),
+    ...(server.draining() && { status: "draining" }),
+  });
+  const corsOrigins = config.cors.anyLoopback ? ("loopback" as const) : config.cors.origins;
   const pages: PlainHandler[] = [
     landingPages({ baseUrl: config.baseUrl, corsOrigins }),
     ...(mailbox === undefined ? [] : [mailboxPages(mailbox.list)]),
@@ -93,10 +108,17 @@ export function composeServer(parts: ServerParts): Server {
     tls: config.tls,
     services: composeServices(domains, { readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
     authenticators: {
-      bearer: (token, info) => (domains.credentials.authenticate.isApiKey(token) ? domains.credentials.authenticate.apiKey(token) : domains.sessions.authenticate(token, info)),
-      holds: (token) => (domains.credentials.authenticate.isApiKey(token) ? domains.credentials.authenticate.keyHolds(token) : domains.sessions.holds(token)),
+      bearer: (token, info) =>
+        domains.credentials.authenticate.isApiKey(token)
+          ? domains.credentials.authenticate.apiKey(token)
+          : domains.sessions.authenticate(token, info),
+      holds: (token) =>
+        domains.credentials.authenticate.isApiKey(token)
+          ? domains.credentials.authenticate.keyHolds(token)
+          : domains.sessions.holds(token),
       scim: (token) => domains.credentials.authenticate.scimToken(token),
-      appAdmin: (caller, appId) => parts.database.sharing(caller, () => domains.marketplace.apps.standing(caller, appId)),
+      appAdmin: (caller, appId) =>
+        parts.database.sharing(caller, () => domains.marketplace.apps.standing(caller, appId)),
       anyAppAdmin: (caller) => caller.appAdmin.length > 0,
     },
     idempotency: parts.idempotency,
@@ -108,7 +130,8 @@ export function composeServer(parts: ServerParts): Server {
     corsOrigins,
     reflection: config.reflection,
     ready: async () => isReady(await readiness()),
-    addressOf: (request) => clientAddress(request.socket.remoteAddress ?? "", forwarded(request.headers["x-forwarded-for"]), proxies),
+    addressOf: (request) =>
+      clientAddress(request.socket.remoteAddress ?? "", forwarded(request.headers["x-forwarded-for"]), proxies),
     isTrusted: (address) => isTrustedProxy(address, proxies),
     metrics,
     log,

@@ -13,7 +13,14 @@ import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/ind
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { operatorConfigRpc, orgsLoginRpc } from "../domains/orgs/index.ts";
 import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
-import { invitationsRpc, inviteLoginRpc, passwordRpc, signUpDemands, signUpRpc, signinLoginRpc } from "../domains/signin/index.ts";
+import {
+  invitationsRpc,
+  inviteLoginRpc,
+  passwordRpc,
+  signUpDemands,
+  signUpRpc,
+  signinLoginRpc,
+} from "../domains/signin/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/users/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import { registration } from "../platform/rpc.ts";
@@ -24,11 +31,43 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const { access, administration, audit, auditChain, keys, marketplace, mfa, orgs, sessions, signin, users, webhooks, credentials } = domains;
+  const {
+    access,
+    administration,
+    audit,
+    auditChain,
+    keys,
+    marketplace,
+    mfa,
+    orgs,
+    sessions,
+    signin,
+    users,
+    webhooks,
+    credentials,
+  } = domains;
   return [
-    registration(LoginService, { ...signinLoginRpc(signin), ...inviteLoginRpc(signin), ...sessionsLoginRpc(sessions), ...usersLoginRpc(users), ...orgsLoginRpc(orgs), ...keysLoginRpc(keys) }),
+    registration(LoginService, {
+      ...signinLoginRpc(signin),
+      ...inviteLoginRpc(signin),
+      ...sessionsLoginRpc(sessions),
+      ...usersLoginRpc(users),
+      ...orgsLoginRpc(orgs),
+      ...keysLoginRpc(keys),
+    }),
     registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
-    registration(UsersService, { ...profileRpc(users), ...organizationsRpc(access), ...membersRpc(administration), ...signUpRpc(signin), ...passwordRpc(signin), ...invitationsRpc(signin) }, signUpDemands(signin)),
+    registration(
+      UsersService,
+      {
+        ...profileRpc(users),
+        ...organizationsRpc(access),
+        ...membersRpc(administration),
+        ...signUpRpc(signin),
+        ...passwordRpc(signin),
+        ...invitationsRpc(signin),
+      },
+      signUpDemands(signin),
+    ),
     rolesRpc(access, administration),
     mfaRpc(mfa),
     stepUpRpc(mfa),
@@ -45,6 +84,8 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
 
 /** Every service of the contract; rpcs that are not built answer `unimplemented`. */
 export function composeServices(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
-  const byService = new Map<DescService, ServiceRegistration>(built(domains, operator).map((entry) => [entry.service, entry]));
+  const byService = new Map<DescService, ServiceRegistration>(
+    built(domains, operator).map((entry) => [entry.service, entry]),
+  );
   return services.map((service) => byService.get(service) ?? { service, implementation: {} });
 }

@@ -35,27 +35,58 @@ async function work(database: OpenDatabase): Promise<Status> {
   const outbox = createOutbox({ database, clock: systemClock });
   const now = systemClock.now();
   const [oldest, topics, endpoints, installs] = await Promise.all([
-    outbox.oldestAge(), outbox.counts(), openDeliveries(database, SHOWN), stuckInstalls(database, new Date(now - SLOW_INSTALL_MS), SHOWN),
+    outbox.oldestAge(),
+    outbox.counts(),
+    openDeliveries(database, SHOWN),
+    stuckInstalls(database, new Date(now - SLOW_INSTALL_MS), SHOWN),
   ]);
   const lines = [line("outbox", topics.length === 0 ? "empty" : `oldest due message waits ${age(oldest)}`)];
-  for (const { topic, rows, failing } of topics) lines.push(line("", `${topic}: ${rows} waiting${failing > 0 ? `, ${failing} tried before` : ""}`));
-  lines.push(line("deliveries", endpoints.length === 0 ? "none open" : `open at ${counted(endpoints.length, "endpoint")}`));
+  for (const { topic, rows, failing } of topics)
+    lines.push(line("", `${topic}: ${rows} waiting${failing > 0 ? `, ${failing} tried before` : ""}`));
+  lines.push(
+    line("deliveries", endpoints.length === 0 ? "none open" : `open at ${counted(endpoints.length, "endpoint")}`),
+  );
   for (const { webhook_id: id, url, open, failing_since: since, next, last_error: error } of endpoints) {
-    const failing = since === null ? "" : `, failing for ${age(now - since.getTime())}${error === null ? "" : ` (${error})`}`;
-    lines.push(line("", `${url} (webhook ${id}): ${open} open${failing}, next attempt ${next.getTime() > now ? `in ${age(next.getTime() - now)}` : "due"}`));
+    const failing =
+      since === null ? "" : `, failing for ${age(now - since.getTime())}${error === null ? "" : ` (${error})`}`;
+    lines.push(
+      line(
+        "",
+        `${url} (webhook ${id}): ${open} open${failing}, next attempt ${next.getTime() > now ? `in ${age(next.getTime() - now)}` : "due"}`,
+      ),
+    );
   }
-  lines.push(line("installs", installs.length === 0 ? `none under way for more than ${age(SLOW_INSTALL_MS)}` : `${counted(installs.length, "install")} under way for more than ${age(SLOW_INSTALL_MS)}`));
-  for (const { install_id: id, slug, status, since, last } of installs) lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
-  return { lines, healthy: oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failing_since === null) && installs.length === 0 };
+  lines.push(
+    line(
+      "installs",
+      installs.length === 0
+        ? `none under way for more than ${age(SLOW_INSTALL_MS)}`
+        : `${counted(installs.length, "install")} under way for more than ${age(SLOW_INSTALL_MS)}`,
+    ),
+  );
+  for (const { install_id: id, slug, status, since, last } of installs)
+    lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
+  return {
+    lines,
+    healthy:
+      oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failing_since === null) && installs.length === 0,
+  };
 }
 
 /** Asks database and Temporal what is stuck and why. Starts nothing, changes nothing. */
-export async function readStatus(servers: { databaseUrl: string; temporal: TemporalTarget }, log: Log): Promise<Status> {
+export async function readStatus(
+  servers: { databaseUrl: string; temporal: TemporalTarget },
+  log: Log,
+): Promise<Status> {
   const database = await openDatabase({ url: servers.databaseUrl, entities: [], migrations, clock: systemClock, log });
   const temporal = createTemporalClient(servers.temporal);
   try {
     const [ready, workflows] = await Promise.all([database.ready(), temporal.health()]);
-    const reachable = [line("database", ready.database), line("migrations", ready.migrations), line("temporal", workflows)];
+    const reachable = [
+      line("database", ready.database),
+      line("migrations", ready.migrations),
+      line("temporal", workflows),
+    ];
     if (ready.database !== "ok" || ready.migrations !== "ok") return { lines: reachable, healthy: false };
     const { lines, healthy } = await work(database);
     return { lines: [...reachable, ...lines], healthy: healthy && workflows === "ok" };

@@ -3,7 +3,15 @@ import type { Limiter } from "../platform/limits/index.ts";
 import type { Domains } from "./domains.ts";
 
 /** What forgets rows that are over, by name. `test/shape/bounds.test.ts` lists which tables each of them bounds. */
-export function tidyingTasks({ domains, idempotency, limiter }: { domains: Domains; idempotency: IdempotencyStore; limiter: Limiter }) {
+export function tidyingTasks({
+  domains,
+  idempotency,
+  limiter,
+}: {
+  domains: Domains;
+  idempotency: IdempotencyStore;
+  limiter: Limiter;
+}) {
   return {
     sessions: domains.sessions.tidy,
     sessionChanges: domains.sessions.tidyChanges,

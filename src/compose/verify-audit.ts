@@ -19,11 +19,17 @@ export interface VerifyAuditOptions {
 
 const FETCH_MS = 10_000;
 
-/** Proves an exported audit log without the service. @returns the exit code: 0 valid, 1 not, 2 when that cannot be judged */
+/**
+ * Proves an exported audit log without the service. @returns the exit code: 0 valid, 1 not, 2 when that cannot be
+ * judged
+ */
 export async function verifyAudit({ file, jwks, folders, say, complain }: VerifyAuditOptions): Promise<number> {
-  const find = (path: string): string => folders.map((folder) => resolve(folder, path)).find((one) => existsSync(one)) ?? path;
+  const find = (path: string): string =>
+    folders.map((folder) => resolve(folder, path)).find((one) => existsSync(one)) ?? path;
   try {
-    const keys: unknown = JSON.parse(/^https?:\/\//u.test(jwks) ? await fetched(jwks) : await readFile(find(jwks), "utf8"));
+    const keys: unknown = JSON.parse(
+      /^https?:\/\//u.test(jwks) ? await fetched(jwks) : await readFile(find(jwks), "utf8"),
+    );
     const result = await verifyExport(find(file), keys);
     say(describe(result));
     return result.problem === null ? 0 : 1;
@@ -43,10 +49,15 @@ async function fetched(url: string): Promise<string> {
 
 function describe({ events, purged, outside, problem, head }: ProofResult): string {
   if (problem !== null) {
-    const where = problem.eventId === null ? "" : `event ${problem.eventId}${problem.sequence === null ? "" : ` (number ${problem.sequence})`}: `;
+    const where =
+      problem.eventId === null
+        ? ""
+        : `event ${problem.eventId}${problem.sequence === null ? "" : ` (number ${problem.sequence})`}: `;
     return `NOT VALID: ${where}${problem.message}`;
   }
   if (head === null) return "Valid: the export has no events.";
-  const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter((text) => text !== "");
+  const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter(
+    (text) => text !== "",
+  );
   return `Valid: ${events} events${left.length === 0 ? "" : `, links of ${left.join(" and ")}`}, up to number ${head.sequence}, signed by key ${head.kid} at ${head.at}.`;
 }

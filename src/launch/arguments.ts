@@ -4,7 +4,11 @@ import { StartError } from "../platform/embedded/start-error.ts";
 import type { Role } from "../platform/app.ts";
 
 /** What the command line asks for. */
-export type Command = { run: Role | "migrate" | "status" } | { print: string } | { resetPassword: string } | { verify: { file: string; jwks: string } };
+export type Command =
+  | { run: Role | "migrate" | "status" }
+  | { print: string }
+  | { resetPassword: string }
+  | { verify: { file: string; jwks: string } };
 
 const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
 
@@ -36,8 +40,13 @@ development profile runs with a PostgreSQL and a Temporal of its own in .atrium.
 export function readArguments(argv: readonly string[]): Command {
   try {
     const { values, positionals } = parseArgs({
-      args: [...argv], allowPositionals: true,
-      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "v" }, jwks: { type: "string" } },
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        help: { type: "boolean", short: "h" },
+        version: { type: "boolean", short: "v" },
+        jwks: { type: "string" },
+      },
     });
     if (values.help === true) return { print: HELP };
     if (values.version === true) return { print: `${version()}\n` };
@@ -47,7 +56,9 @@ export function readArguments(argv: readonly string[]): Command {
     if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(`${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status, reset-password and verify-audit, see --help.`);
+    throw new StartError(
+      `${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status, reset-password and verify-audit, see --help.`,
+    );
   }
 }
 
@@ -57,7 +68,8 @@ function rescue([email, ...more]: string[]): Command {
 }
 
 function verification([file, ...more]: string[], jwks: string | undefined): Command {
-  if (file === undefined || more.length > 0 || jwks === undefined) throw new Error("verify-audit takes one FILE, and --jwks with the file or URL of the organization's key set");
+  if (file === undefined || more.length > 0 || jwks === undefined)
+    throw new Error("verify-audit takes one FILE, and --jwks with the file or URL of the organization's key set");
   return { verify: { file, jwks } };
 }
 

@@ -53,7 +53,8 @@ export function startServers(config: Config, context: ServerContext): Servers {
 
   async function startDatabase(): Promise<{ url: string; migrationUrl: string }> {
     const url = config.database.url ?? config.database.migrationUrl;
-    if (url !== undefined || folder === undefined) return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
+    if (url !== undefined || folder === undefined)
+      return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
     const postgres = await startPostgres({ folder, log: say, onFatal, onSpawn: spawnedPostgres.resolve });
     own.postgres = postgres;
     say(`PostgreSQL on 127.0.0.1:${postgres.port}`);
@@ -62,10 +63,23 @@ export function startServers(config: Config, context: ServerContext): Servers {
 
   async function startWorkflows(): Promise<TemporalTarget> {
     const { address, namespace, tls, apiKey } = config.temporal;
-    if (address !== undefined || folder === undefined || context.databaseOnly) return { address: address ?? "", namespace, tls, apiKey };
-    const program = await temporalProgram({ path: context.env.PATH, cacheHome: context.env.XDG_CACHE_HOME, log: say, signal });
+    if (address !== undefined || folder === undefined || context.databaseOnly)
+      return { address: address ?? "", namespace, tls, apiKey };
+    const program = await temporalProgram({
+      path: context.env.PATH,
+      cacheHome: context.env.XDG_CACHE_HOME,
+      log: say,
+      signal,
+    });
     signal.throwIfAborted();
-    const temporal = await startTemporal({ folder, program, namespace, log: say, onFatal, onSpawn: spawnedTemporal.resolve });
+    const temporal = await startTemporal({
+      folder,
+      program,
+      namespace,
+      log: say,
+      onFatal,
+      onSpawn: spawnedTemporal.resolve,
+    });
     own.temporal = temporal;
     say(`Temporal on ${temporal.address}`);
     return { address: temporal.address, namespace };
@@ -75,7 +89,10 @@ export function startServers(config: Config, context: ServerContext): Servers {
   const temporal = startWorkflows();
   // Awaited by whoever needs them, perhaps later than they fail.
   for (const starting of [database, temporal]) starting.catch(() => undefined);
-  const launched = [Promise.race([spawnedPostgres.promise, database]), Promise.race([spawnedTemporal.promise, temporal])];
+  const launched = [
+    Promise.race([spawnedPostgres.promise, database]),
+    Promise.race([spawnedTemporal.promise, temporal]),
+  ];
   return {
     database,
     temporal,
@@ -100,10 +117,15 @@ export function firstSecrets(config: Config): Pick<Infrastructure, "instanceKey"
   const secret = (name: string) => (folder === undefined ? undefined : loadOrCreateSecret(folder, name, 32));
   const instanceKey = config.instanceKey ?? secret("instance-key");
   if (instanceKey === undefined) throw new Error("there is no instance key");
-  const password = bootstrap?.password ?? (folder === undefined ? undefined : loadOrCreatePassword(folder, "bootstrap-password").password);
+  const password =
+    bootstrap?.password ??
+    (folder === undefined ? undefined : loadOrCreatePassword(folder, "bootstrap-password").password);
   return {
     instanceKey,
     masterKey: config.masterKey ?? secret("master-key"),
-    bootstrap: bootstrap === undefined || password === undefined ? undefined : { org: bootstrap.org, email: bootstrap.email, password },
+    bootstrap:
+      bootstrap === undefined || password === undefined
+        ? undefined
+        : { org: bootstrap.org, email: bootstrap.email, password },
   };
 }

@@ -21,7 +21,8 @@ function isInstalled() {
     return Object.entries(wanted).every(([path, entry]) => {
       if (path === "") return true;
       const there = present[path];
-      if (there === undefined) return (entry.optional === true || entry.devOptional === true || entry.peer === true) && path !== native;
+      if (there === undefined)
+        return (entry.optional === true || entry.devOptional === true || entry.peer === true) && path !== native;
       return there.version === entry.version && there.integrity === entry.integrity;
     });
   } catch {
@@ -61,7 +62,10 @@ function listen(path) {
 function answers(path) {
   return new Promise((resolve) => {
     const socket = connect(path);
-    socket.once("connect", () => { socket.destroy(); resolve(true); });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.once("error", () => resolve(false));
   });
 }
@@ -76,10 +80,17 @@ function install() {
   const npm = process.env.npm_execpath;
   const [program, all] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
   const child = spawn(program, all, { cwd: root, stdio: "inherit" });
-  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) process.on(signal, () => child.kill(signal));
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
+    process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
-    const finish = (/** @type {number} */ code) => { clearInterval(beat); resolve(code); };
-    child.once("error", (error) => { console.error(`atrium: npm could not be run: ${error.message}`); finish(1); });
+    const finish = (/** @type {number} */ code) => {
+      clearInterval(beat);
+      resolve(code);
+    };
+    child.once("error", (error) => {
+      console.error(`atrium: npm could not be run: ${error.message}`);
+      finish(1);
+    });
     child.once("exit", (code) => {
       if (code === 0) console.log(`atrium: installed in ${seconds()} s`);
       finish(code ?? 1);

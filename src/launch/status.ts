@@ -11,13 +11,19 @@ function read(config: Config, ...path: string[]): string {
   try {
     return readFileSync(join(config.dataDir, ...path), "utf8").trim();
   } catch (error) {
-    throw new StartError(`Nothing has been started in ${config.dataDir} yet, and no DATABASE_URL or TEMPORAL_ADDRESS is set.`, error);
+    throw new StartError(
+      `Nothing has been started in ${config.dataDir} yet, and no DATABASE_URL or TEMPORAL_ADDRESS is set.`,
+      error,
+    );
   }
 }
 
 /** Where the database of a running service is. */
 function findDatabase(config: Config): string {
-  return config.database.url ?? embeddedUrl(Number(read(config, "postgres.port")), read(config, "secrets", "postgres-password"));
+  return (
+    config.database.url ??
+    embeddedUrl(Number(read(config, "postgres.port")), read(config, "secrets", "postgres-password"))
+  );
 }
 
 /** Where the servers of a running service are, without starting any. Throws StartError where there never was one. */
@@ -25,7 +31,10 @@ function findServers(config: Config): { databaseUrl: string; temporal: TemporalT
   const { address, namespace, tls, apiKey } = config.temporal;
   return {
     databaseUrl: findDatabase(config),
-    temporal: address === undefined ? { address: `127.0.0.1:${read(config, "temporal.port")}`, namespace } : { address, namespace, tls, apiKey },
+    temporal:
+      address === undefined
+        ? { address: `127.0.0.1:${read(config, "temporal.port")}`, namespace }
+        : { address, namespace, tls, apiKey },
   };
 }
 
@@ -39,7 +48,12 @@ export async function printStatus(config: Config, log: Log, print: (text: string
 }
 
 /** Prints a link with which somebody sets a new password. @throws StartError when nobody has the address */
-export async function printResetLink(config: Config, email: string, log: Log, print: (text: string) => void): Promise<void> {
+export async function printResetLink(
+  config: Config,
+  email: string,
+  log: Log,
+  print: (text: string) => void,
+): Promise<void> {
   const databaseUrl = findDatabase(config);
   const { resetPassword } = await import("../compose/reset-password.ts");
   const { instanceKey } = firstSecrets(config);

@@ -27,7 +27,9 @@ const ECHO_MS = 1000;
 export function listenForStop(onError: (error: unknown) => void, endNow: () => void): StopRequest {
   const controller = new AbortController();
   let resolve: (reason: StopReason) => void = () => {};
-  const reason = new Promise<StopReason>((done) => { resolve = done; });
+  const reason = new Promise<StopReason>((done) => {
+    resolve = done;
+  });
   let since: number | undefined;
 
   function ask(why: StopReason): void {

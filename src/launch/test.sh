@@ -14,10 +14,10 @@ fi
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 tsc -p . >"$out/tsc" 2>&1 & tsc=$!
-{ buf lint && buf format -d --exit-code proto && eslint .; } >"$out/lint" 2>&1 & lint=$!
+{ buf lint && buf format -d --exit-code proto && biome format . && eslint .; } >"$out/lint" 2>&1 & lint=$!
 echo "== tsc -p ."
 wait $tsc || { cat "$out/tsc"; kill $lint; exit 1; }
-echo "== buf lint, buf format, eslint ."
+echo "== buf lint, buf format, biome format, eslint ."
 wait $lint || { cat "$out/lint"; exit 1; }
 rm -rf "$out"
 echo "== vitest"

@@ -83,7 +83,14 @@ const proofs = `
   create index step_up_challenges_user on step_up_challenges (user_uuid, expires_at);
 `;
 
-const grants = grantApp("mfa_factors", "mfa_recovery_keys", "mfa_recovery_codes", "mfa_failures", "mfa_tokens", "step_up_challenges");
+const grants = grantApp(
+  "mfa_factors",
+  "mfa_recovery_keys",
+  "mfa_recovery_codes",
+  "mfa_failures",
+  "mfa_tokens",
+  "step_up_challenges",
+);
 
 /** Second factors, recovery codes, failure budgets, step-up. */
 export const mfa = defineMigration("0005-mfa", [proof, factors, proofs, grants]);

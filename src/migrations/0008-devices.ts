@@ -51,4 +51,9 @@ const delays = `
 `;
 
 /** Accounts of devices, one-time codes, delays after failures. */
-export const devicesAndCodes = defineMigration("0008-devices", [devices, codes, delays, grantApp("device_accounts", "one_time_codes", "rate_delays")]);
+export const devicesAndCodes = defineMigration("0008-devices", [
+  devices,
+  codes,
+  delays,
+  grantApp("device_accounts", "one_time_codes", "rate_delays"),
+]);

@@ -1,8 +1,8 @@
 import { defineMigration } from "../platform/db/migrator.ts";
 
 // Writers queue an event for the chain in the statement that inserts it, so nothing depends on the order in which
-// sequences are drawn and transactions commit: what is queued is visible, and what is visible is queued until it is linked.
-// Events of no organization have the nil UUID as key, here and below.
+// sequences are drawn and transactions commit: what is queued is visible, and what is visible is queued until it is
+// linked. Events of no organization have the nil UUID as key, here and below.
 const chain = `
   create table audit_pending (
     org_key uuid not null,
@@ -39,8 +39,8 @@ const chain = `
   select coalesce(org_uuid, '00000000-0000-0000-0000-000000000000'), sequence from audit_events;
 `;
 
-// Totals of linked events; those not yet linked are counted one by one. Level 0 is all of time, 1 a day, 2 an hour (UTC);
-// the nil UUID as user stands for everybody, whose hours are kept too.
+// Totals of linked events; those not yet linked are counted one by one. Level 0 is all of time, 1 a day, 2 an hour
+// (UTC); the nil UUID as user stands for everybody, whose hours are kept too.
 const counts = `
   create table audit_counts (
     org_key uuid not null,

@@ -6,7 +6,10 @@ const ends = `
   create index webhooks_ended on webhooks (ended_at) where ended_at is not null;
 `;
 
-/** The trace in which the delivery was asked for, so that its attempts are seen together with the request that caused them. */
+/**
+ * The trace in which the delivery was asked for, so that its attempts are seen together with the request that caused
+ * them.
+ */
 const traces = "alter table webhook_deliveries add column traceparent text";
 
 /** The end of an organization's webhooks, and the trace a delivery belongs to. */

@@ -12,8 +12,8 @@ const indexes = `
   drop index audit_events_auth, audit_events_type, audit_events_user, audit_events_failures;
 `;
 
-// Level 3 is a minute, for everybody; people get hours too. So few events at the edges of a range are counted one by one,
-// however many there are in an hour.
+// Level 3 is a minute, for everybody; people get hours too. So few events at the edges of a range are counted one by
+// one, however many there are in an hour.
 const counts = `
   create or replace function audit_count(sequences bigint[], direction integer) returns void language sql as $function$
     insert into audit_counts as c (org_key, user_key, level, bucket, type, outcome, events)

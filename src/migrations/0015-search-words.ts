@@ -1,12 +1,15 @@
 import { defineMigration } from "../platform/db/migrator.ts";
 
-/** What is between words: all of ASCII but letters and digits, and the blanks and punctuation of Latin-1 and Unicode. */
+/**
+ * What is between words: all of ASCII but letters and digits, and the blanks and punctuation of Latin-1 and Unicode.
+ */
 const between = String.raw`[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u1680\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+`;
 
 /**
- * The words of a text in lower case, apart by spaces; applied to what is searched and to what is searched for alike. Left
- * to the parser of the full text search, `Node.js` or `1.5` would be one word (a host, a number) that nobody finds by `js`.
- * The collation is named, since the database's own may fold ASCII alone: PostgreSQL's from 17 on, before that ICU's.
+ * The words of a text in lower case, apart by spaces; applied to what is searched and to what is searched for alike.
+ * Left to the parser of the full text search, `Node.js` or `1.5` would be one word (a host, a number) that nobody finds
+ * by `js`. The collation is named, since the database's own may fold ASCII alone: PostgreSQL's from 17 on, before that
+ * ICU's.
  */
 const words = `
   do $do$

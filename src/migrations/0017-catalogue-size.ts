@@ -1,6 +1,9 @@
 import { defineMigration } from "../platform/db/migrator.ts";
 
-/** How many apps are published, kept up by whatever changes apps: counting a hundred thousand of them takes longer than a page. */
+/**
+ * How many apps are published, kept up by whatever changes apps: counting a hundred thousand of them takes longer than
+ * a page.
+ */
 const size = `
   create table catalogue_size (
     one boolean primary key default true check (one),

@@ -2,16 +2,18 @@ import { defineMigration } from "../platform/db/migrator.ts";
 
 const refuse = "if not found then raise exception 'the caller no longer stands' using errcode = 'AT401'; end if;";
 
-/** A step that finds a row and locks it: against everybody else `alone`, else beside others who judge the same caller. */
+/**
+ * A step that finds a row and locks it: against everybody else `alone`, else beside others who judge the same caller.
+ */
 const held = (row: string): string =>
   `if alone then perform 1 from ${row} for no key update; else perform 1 from ${row} for share; end if; ${refuse}`;
 
 const member = held(`memberships m
       where m.org_uuid = in_org and m.user_uuid = person and m.status = 'active' and m.version = member_version`);
 
-// Judge a caller in the transaction that writes for them. Rows are locked in the order membership, credential, signing key,
-// which is the order of whatever ends them, and with the weakest lock that such an end waits for. The code of their error is
-// AT401.
+// Judge a caller in the transaction that writes for them. Rows are locked in the order membership, credential, signing
+// key, which is the order of whatever ends them, and with the weakest lock that such an end waits for. The code of
+// their error is AT401.
 const judges = `
   create function judge_session(
     session_id uuid, key_of_token text, person uuid, in_org uuid, member_version integer,

@@ -1,8 +1,8 @@
 import { grantApp } from "../platform/db/grants.ts";
 import { defineMigration } from "../platform/db/migrator.ts";
 
-// mailbox_proven_at: when somebody first proved the mailbox otherwise than by the link of the sign-up. The account counts as
-// confirmed (email_confirmed_at) once its second factor, if it has one, has been passed as well.
+// mailbox_proven_at: when somebody first proved the mailbox otherwise than by the link of the sign-up. The account
+// counts as confirmed (email_confirmed_at) once its second factor, if it has one, has been passed as well.
 const proofs = "alter table people add column mailbox_proven_at timestamptz(3)";
 
 // joins: the mail named the organization and said that the link also joins it.

@@ -7,7 +7,9 @@ const webhooks = `
     -- What is left to do in batches: fail what earlier generations left open, or delete the webhook with its deliveries.
     add column if not exists clearing text check (clearing in ('fail', 'delete'))`;
 
-/** Of the webhook, when the delivery was opened; 0 once it is settled, so that one index gives each status in its order. */
+/**
+ * Of the webhook, when the delivery was opened; 0 once it is settled, so that one index gives each status in its order.
+ */
 const deliveries = "alter table webhook_deliveries add column if not exists generation integer not null default 0";
 
 /** Ending webhooks without touching every delivery, and lists of deliveries in the order of an index. */
@@ -15,7 +17,10 @@ export const webhookShares = defineConcurrentMigration("0025-webhook-shares", [
   webhooks,
   deliveries,
   { index: "webhooks_clearing", on: "webhooks (webhook_id) where clearing is not null" },
-  { index: "webhook_deliveries_listed", on: "webhook_deliveries (webhook_id, status, generation, created_at desc, delivery_id)" },
+  {
+    index: "webhook_deliveries_listed",
+    on: "webhook_deliveries (webhook_id, status, generation, created_at desc, delivery_id)",
+  },
   {
     index: "webhook_deliveries_open",
     on: "webhook_deliveries (queue, webhook_id, generation, next_attempt_at) where status = 'pending'",

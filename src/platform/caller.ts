@@ -26,7 +26,9 @@ export interface RequestInfo {
 /** A caller whose credential has been verified for this very request. */
 export interface Caller {
   principal: Principal;
-  /** Whose rate limits the caller uses up, as `type:id`; the principal's own when absent. Keys use those of their maker. */
+  /**
+   * Whose rate limits the caller uses up, as `type:id`; the principal's own when absent. Keys use those of their maker.
+   */
   countsAs?: string;
   /** The person; null for credentials of an organization. */
   userUuid: string | null;

@@ -2,7 +2,9 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** True for the machine's own clock, which may be wrong; other clocks, as tests have them, are right by definition. */
+  /**
+   * True for the machine's own clock, which may be wrong; other clocks, as tests have them, are right by definition.
+   */
   readonly isMachine?: boolean;
 }
 

@@ -27,12 +27,16 @@ export interface ReadOptions {
 }
 
 /**
- * Reads every setting of decisions 14. Throws one ConfigError that names everything that is wrong: bad values, unknown names
- * that start with `SERVICE_`, and what production demands. The result is frozen.
+ * Reads every setting of decisions 14. Throws one ConfigError that names everything that is wrong: bad values, unknown
+ * names that start with `SERVICE_`, and what production demands. The result is frozen.
  */
 export function readConfig(env: Environment, options: ReadOptions = {}): Config {
   const read = new Reader(env);
-  const stated = read.choice("SERVICE_PROFILE", ["development", "production"], env["NODE_ENV"] === "production" ? "production" : "development");
+  const stated = read.choice(
+    "SERVICE_PROFILE",
+    ["development", "production"],
+    env["NODE_ENV"] === "production" ? "production" : "development",
+  );
   const profile = options.profile ?? stated;
   const development = profile === "development";
   const port = read.port("PORT", 8080);
@@ -62,7 +66,10 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
       off: !read.flag("SERVICE_MAIL", true),
       smtpUrl: read.url("SERVICE_SMTP_URL", ["smtp", "smtps"], { secret: true }),
       from: read.parsed(
-        "SERVICE_MAIL_FROM", mailFrom, "an address such as Atrium <no-reply@example.com>", `Atrium <no-reply@${new URL(base).hostname}>`,
+        "SERVICE_MAIL_FROM",
+        mailFrom,
+        "an address such as Atrium <no-reply@example.com>",
+        `Atrium <no-reply@${new URL(base).hostname}>`,
       ),
     },
     cors: { origins: origins ?? [], anyLoopback: development && origins === undefined },
@@ -82,8 +89,16 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     reflection: read.flag("SERVICE_REFLECTION", development),
     mtlsPort: read.port("SERVICE_MTLS_PORT", undefined),
     metricsPort: read.port("SERVICE_METRICS_PORT", undefined),
-    trustDomain: read.parsed("SERVICE_TRUST_DOMAIN", trustDomain, "a SPIFFE trust domain: lower case letters, digits, dots, dashes", "atrium.local"),
-    console: { on: read.flag("SERVICE_CONSOLE", true), idleMs: read.parsed("SERVICE_CONSOLE_IDLE", consoleIdle, "a duration from 5m to 12h", 3_600_000) },
+    trustDomain: read.parsed(
+      "SERVICE_TRUST_DOMAIN",
+      trustDomain,
+      "a SPIFFE trust domain: lower case letters, digits, dots, dashes",
+      "atrium.local",
+    ),
+    console: {
+      on: read.flag("SERVICE_CONSOLE", true),
+      idleMs: read.parsed("SERVICE_CONSOLE_IDLE", consoleIdle, "a duration from 5m to 12h", 3_600_000),
+    },
     stripe: readProvider(read, "SERVICE_STRIPE_SECRET_KEY", "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_STRIPE_API_BASE"),
     paddle: readProvider(read, "SERVICE_PADDLE_API_KEY", "SERVICE_PADDLE_WEBHOOK_SECRET", "SERVICE_PADDLE_API_BASE"),
     ttl: readLifetimes(read),
@@ -97,13 +112,18 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
 
 /** Cross-field validation. */
 function judge(read: Reader, config: Config, databaseOnly: boolean): void {
-  const ports = [["PORT", config.port], ["SERVICE_METRICS_PORT", config.metricsPort], ["SERVICE_MTLS_PORT", config.mtlsPort]] as const;
+  const ports = [
+    ["PORT", config.port],
+    ["SERVICE_METRICS_PORT", config.metricsPort],
+    ["SERVICE_MTLS_PORT", config.mtlsPort],
+  ] as const;
   for (const [at, [name, port]] of ports.entries()) {
     const first = ports.slice(0, at).find(([, other]) => port !== undefined && port !== 0 && other === port);
     if (first !== undefined) read.problem(`${name} is the same port as ${first[0]}`);
   }
   if (config.development) return;
-  if (config.magicLinkDevEcho) read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
+  if (config.magicLinkDevEcho)
+    read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
   if (!databaseOnly && !config.mail.off && read.text("SERVICE_SMTP_URL") === undefined) {
     read.problem("SERVICE_SMTP_URL is required in production; SERVICE_MAIL=off runs the service without mail");
   }
@@ -143,19 +163,35 @@ function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
   const key = pem("TEMPORAL_TLS_CLIENT_KEY");
   const serverName = read.text("TEMPORAL_TLS_SERVER_NAME");
   const on = read.flag("TEMPORAL_TLS", undefined);
-  if ((cert === undefined) !== (key === undefined)) read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
+  if ((cert === undefined) !== (key === undefined))
+    read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
   const details = {
-    ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }), ...(serverName !== undefined && { serverName }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { serverName }),
   };
   if (on === false || Object.keys(details).length === 0) return on;
   return details;
 }
 
 function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] {
-  const atLeast = (least: number, most: number) => (text: string) => ([...text].length >= least && [...text].length <= most ? text : undefined);
+  const atLeast = (least: number, most: number) => (text: string) =>
+    [...text].length >= least && [...text].length <= most ? text : undefined;
   const org = read.parsed("SERVICE_BOOTSTRAP_ORG", atLeast(1, 200), "a name of at most 200 characters", undefined);
-  const email = read.parsed("SERVICE_BOOTSTRAP_EMAIL", (text) => parseEmail(text)?.address, "an email address", undefined);
-  const password = read.parsed("SERVICE_BOOTSTRAP_PASSWORD", atLeast(8, 1_024), "a password of 8 to 1,024 characters", undefined, true);
+  const email = read.parsed(
+    "SERVICE_BOOTSTRAP_EMAIL",
+    (text) => parseEmail(text)?.address,
+    "an email address",
+    undefined,
+  );
+  const password = read.parsed(
+    "SERVICE_BOOTSTRAP_PASSWORD",
+    atLeast(8, 1_024),
+    "a password of 8 to 1,024 characters",
+    undefined,
+    true,
+  );
   if (development) return { org: org ?? "Acme", email: email ?? "owner@acme.test", password };
   const all = read.allOrNone("SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD");
   return all ? { org: org!, email: email!, password } : undefined;
@@ -170,12 +206,26 @@ function readProvider(read: Reader, keyName: string, secretName: string, baseNam
 function readLifetimes(read: Reader): Lifetimes {
   const ttl = (name: string, fallback: string): number => read.duration(`SERVICE_TTL_${name}`, fallback);
   return {
-    accessMs: ttl("ACCESS", "15m"), pairMs: ttl("PAIR", "420s"), magicLinkMs: ttl("MAGIC_LINK", "900s"), magicAccessMs: ttl("MAGIC_ACCESS", "24h"),
-    elevatedMs: ttl("ELEVATED", "900s"), mfaTokenMs: ttl("MFA_TOKEN", "300s"), stepUpMs: ttl("STEP_UP", "300s"), otpMs: ttl("OTP", "10m"),
-    invitationMs: ttl("INVITATION", "7d"), refreshMs: ttl("REFRESH", "30d"), refreshIdleMs: ttl("REFRESH_IDLE", "7d"),
-    passwordResetMs: ttl("PASSWORD_RESET", "30m"), keyOverlapMs: ttl("KEY_OVERLAP", "24h"), secretOverlapMs: ttl("SECRET_OVERLAP", "24h"),
-    quoteMs: ttl("QUOTE", "15m"), oidcStateMs: ttl("OIDC_STATE", "10m"), oidcSessionMs: ttl("OIDC_SESSION", "60s"),
-    secretRestoreMs: ttl("SECRET_RESTORE", "30d"), cursorMs: ttl("CURSOR", "1h"), svidHourMs: ttl("SVID_HOUR", "1h"),
+    accessMs: ttl("ACCESS", "15m"),
+    pairMs: ttl("PAIR", "420s"),
+    magicLinkMs: ttl("MAGIC_LINK", "900s"),
+    magicAccessMs: ttl("MAGIC_ACCESS", "24h"),
+    elevatedMs: ttl("ELEVATED", "900s"),
+    mfaTokenMs: ttl("MFA_TOKEN", "300s"),
+    stepUpMs: ttl("STEP_UP", "300s"),
+    otpMs: ttl("OTP", "10m"),
+    invitationMs: ttl("INVITATION", "7d"),
+    refreshMs: ttl("REFRESH", "30d"),
+    refreshIdleMs: ttl("REFRESH_IDLE", "7d"),
+    passwordResetMs: ttl("PASSWORD_RESET", "30m"),
+    keyOverlapMs: ttl("KEY_OVERLAP", "24h"),
+    secretOverlapMs: ttl("SECRET_OVERLAP", "24h"),
+    quoteMs: ttl("QUOTE", "15m"),
+    oidcStateMs: ttl("OIDC_STATE", "10m"),
+    oidcSessionMs: ttl("OIDC_SESSION", "60s"),
+    secretRestoreMs: ttl("SECRET_RESTORE", "30d"),
+    cursorMs: ttl("CURSOR", "1h"),
+    svidHourMs: ttl("SVID_HOUR", "1h"),
   };
 }
 
@@ -190,12 +240,14 @@ function readPatience(read: Reader): Patience {
   };
 }
 
-const mailFrom = (text: string): string | undefined => (/^[^<>\r\n]*<[^<>@\s]+@[^<>@\s]+>$|^[^<>@\s]+@[^<>@\s]+$/.test(text) ? text : undefined);
+const mailFrom = (text: string): string | undefined =>
+  /^[^<>\r\n]*<[^<>@\s]+@[^<>@\s]+>$|^[^<>@\s]+@[^<>@\s]+$/.test(text) ? text : undefined;
 const consoleIdle = (text: string): number | undefined => {
   const ms = parseDuration(text) ?? 0;
   return ms >= 300_000 && ms <= 43_200_000 ? ms : undefined;
 };
-const trustDomain = (text: string): string | undefined => (/^[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?$/.test(text) ? text : undefined);
+const trustDomain = (text: string): string | undefined =>
+  /^[a-z0-9](?:[a-z0-9.-]{0,200}[a-z0-9])?$/.test(text) ? text : undefined;
 
 function deepFreeze<T extends object>(value: T): T {
   for (const part of Object.values(value)) {

@@ -5,8 +5,8 @@ export interface Doorkeeper {
 }
 
 /**
- * A doorkeeper of `slots`, a power of two, at four bytes each. A slot remembers the digest that came to it last: a digest
- * may be forgotten, and one in four billion is taken for another. Either costs time alone.
+ * A doorkeeper of `slots`, a power of two, at four bytes each. A slot remembers the digest that came to it last: a
+ * digest may be forgotten, and one in four billion is taken for another. Either costs time alone.
  */
 export function createDoorkeeper(slots: number): Doorkeeper {
   const last = new Uint32Array(slots);

@@ -58,7 +58,10 @@ export class ServiceError extends Error {
 export function defineErrors<const R extends Record<string, ErrorRow>>(
   rows: R,
 ): { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError } {
-  const make = Object.entries(rows).map(([name, row]) => [name, (options?: ErrorOptions) => new ServiceError(row, options)]);
+  const make = Object.entries(rows).map(([name, row]) => [
+    name,
+    (options?: ErrorOptions) => new ServiceError(row, options),
+  ]);
   return Object.fromEntries(make) as { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError };
 }
 
@@ -69,7 +72,11 @@ export const errors = defineErrors({
   invalidUuid: [400, "invalid_uuid", "An id in the path is not a UUID."],
   unauthorized: [401, "unauthorized", "A valid credential is required; sign in and send it as Authorization: Bearer."],
   forbidden: [403, "forbidden", "The caller lacks the power to do this."],
-  stepUpRequired: [403, "step_up_required", "This needs an elevated token; complete a step-up challenge and send the elevated token."],
+  stepUpRequired: [
+    403,
+    "step_up_required",
+    "This needs an elevated token; complete a step-up challenge and send the elevated token.",
+  ],
   notFound: [404, "not_found", "No such resource."],
   noRoute: [404, "not_found", "no such route"],
   methodNotAllowed: [405, "method_not_allowed", "The method is not allowed here; see Allow."],

@@ -21,11 +21,15 @@ export interface IdempotencyScope {
 
 /** A key that is ours to use now. */
 export interface IdempotencyClaim {
-  /** To be handed to the transaction that makes the effect (`Database.transaction(work, {effect})`): it waits for the answer. */
+  /**
+   * To be handed to the transaction that makes the effect (`Database.transaction(work, {effect})`): it waits for the
+   * answer.
+   */
   effect: Effect;
   /**
-   * Stores the 2xx answer and commits the effect with it. Rejects when nothing was committed: with `conflict` where somebody
-   * else has taken the key over meanwhile. Without a transaction that waits it never rejects: the effect is done.
+   * Stores the 2xx answer and commits the effect with it. Rejects when nothing was committed: with `conflict` where
+   * somebody else has taken the key over meanwhile. Without a transaction that waits it never rejects: the effect is
+   * done.
    */
   finish(answer: Buffer): Promise<void>;
   /** Rolls back what waits and frees the key after a refusal. Never rejects. */
@@ -34,10 +38,13 @@ export interface IdempotencyClaim {
 
 export interface IdempotencyStore {
   /**
-   * Claims the key, or gives the stored answer. Throws `idempotency_mismatch` (422) for another fingerprint, and `conflict`
-   * (409) while the first call runs.
+   * Claims the key, or gives the stored answer. Throws `idempotency_mismatch` (422) for another fingerprint, and
+   * `conflict` (409) while the first call runs.
    */
-  begin(scope: IdempotencyScope, fingerprint: Buffer): Promise<{ replay: Buffer } | { replay: undefined; claim: IdempotencyClaim }>;
+  begin(
+    scope: IdempotencyScope,
+    fingerprint: Buffer,
+  ): Promise<{ replay: Buffer } | { replay: undefined; claim: IdempotencyClaim }>;
   /** Removes records older than 24 h, a batch of them. @returns how many */
   purge(): Promise<number>;
 }
@@ -48,13 +55,17 @@ interface Found {
   answer: Buffer | null;
 }
 
-const finishSql = "update idempotency_records set state = 'done', answer = $3 where id = $1 and token = $2 returning 1 as mine";
+const finishSql =
+  "update idempotency_records set state = 'done', answer = $3 where id = $1 and token = $2 returning 1 as mine";
 
 const keptMs = 24 * 3_600_000;
 const purgedAtOnce = 10_000;
 /** A call that has not ended by then counts as dead even if its process lives, and the key may be used again. */
 const leaseMs = 60_000;
-/** A process that was killed is looked for once more after this time, milliseconds: the database hears of its end a moment late. */
+/**
+ * A process that was killed is looked for once more after this time, milliseconds: the database hears of its end a
+ * moment late.
+ */
 const secondLookMs = 100;
 /** A statement that ends a claim and finds no database is tried again this long after the try before, milliseconds. */
 const laterMs = [500, 2_000, 8_000, 30_000];
@@ -70,11 +81,18 @@ const claimSql = `
 
 /**
  * Records of Idempotency-Keys: `running` for as long as the database connection of the process that runs the call, then
- * `done` with the sealed answer, in the transaction of the effect. So a process that dies leaves either the effect and its
- * answer or neither, and the retry is answered at once, by any instance. Only an rpc that does not pass `effect` to its
- * transaction has a window, between its commit and `finish`, in which a crash would let a retry double it.
+ * `done` with the sealed answer, in the transaction of the effect. So a process that dies leaves either the effect and
+ * its answer or neither, and the retry is answered at once, by any instance. Only an rpc that does not pass `effect` to
+ * its transaction has a window, between its commit and `finish`, in which a crash would let a retry double it.
  */
-export function createIdempotencyStore(deps: { database: Pick<Database, "prepared"> & Pick<OpenDatabase, "holder">; clock: Clock; random: Random; sealer: Sealer; log: Log; laterMs?: readonly number[] }): IdempotencyStore {
+export function createIdempotencyStore(deps: {
+  database: Pick<Database, "prepared"> & Pick<OpenDatabase, "holder">;
+  clock: Clock;
+  random: Random;
+  sealer: Sealer;
+  log: Log;
+  laterMs?: readonly number[];
+}): IdempotencyStore {
   const { database, clock, random, sealer, log } = deps;
 
   /** Waits for the first try alone. The later ones cannot harm: a claim's statements touch nothing but the claim. */
@@ -124,29 +142,50 @@ export function createIdempotencyStore(deps: { database: Pick<Database, "prepare
       finish(answer) {
         const params = [id, token, sealer.seal(answer, contextOf(id))];
         if (waiting !== undefined) return commitWith(waiting, params);
-        return quietly(() => database.prepared("idempotency-finish", finishSql, params), "an answer could not be kept for its Idempotency-Key");
+        return quietly(
+          () => database.prepared("idempotency-finish", finishSql, params),
+          "an answer could not be kept for its Idempotency-Key",
+        );
       },
       async abandon() {
         await waiting?.rollback();
-        await quietly(() => database.prepared("idempotency-abandon",
-          "delete from idempotency_records where id = $1 and token = $2 and state = 'running'", [id, token]),
-        "an Idempotency-Key could not be freed");
+        await quietly(
+          () =>
+            database.prepared(
+              "idempotency-abandon",
+              "delete from idempotency_records where id = $1 and token = $2 and state = 'running'",
+              [id, token],
+            ),
+          "an Idempotency-Key could not be freed",
+        );
       },
     };
   }
 
   return {
     async begin(scope, fingerprint) {
-      const id = createHash("sha256").update(JSON.stringify([scope.principal, scope.orgUuid, scope.rpc, scope.key])).digest();
+      const id = createHash("sha256")
+        .update(JSON.stringify([scope.principal, scope.orgUuid, scope.rpc, scope.key]))
+        .digest();
       const holder = await database.holder();
       for (let attempt = 0, looked = false; attempt < 4; attempt++) {
         const token = random.uuid();
         const now = clock.now();
-        const claimed = await database.prepared("idempotency-claim", claimSql,
-          [id, fingerprint, token, new Date(now + leaseMs), new Date(now + keptMs), new Date(now), holder]);
+        const claimed = await database.prepared("idempotency-claim", claimSql, [
+          id,
+          fingerprint,
+          token,
+          new Date(now + leaseMs),
+          new Date(now + keptMs),
+          new Date(now),
+          holder,
+        ]);
         if (claimed.length > 0) return { replay: undefined, claim: claimOf(id, token) };
-        const [found] = await database.prepared<Found>("idempotency-find",
-          "select fingerprint, state, answer from idempotency_records where id = $1", [id]);
+        const [found] = await database.prepared<Found>(
+          "idempotency-find",
+          "select fingerprint, state, answer from idempotency_records where id = $1",
+          [id],
+        );
         if (found === undefined) continue; // freed between the two statements
         if (!found.fingerprint.equals(fingerprint)) throw errors.idempotencyMismatch();
         if (found.answer !== null) return { replay: sealer.open(found.answer, contextOf(id)) };
@@ -159,17 +198,26 @@ export function createIdempotencyStore(deps: { database: Pick<Database, "prepare
       throw running();
     },
     async purge() {
-      const gone = await database.prepared("idempotency-purge",
+      const gone = await database.prepared(
+        "idempotency-purge",
         `delete from idempotency_records where id in (
            select id from idempotency_records where expires_at <= $1 order by expires_at limit ${purgedAtOnce}
-         ) returning 1 as one`, [new Date(clock.now())]);
+         ) returning 1 as one`,
+        [new Date(clock.now())],
+      );
       return gone.length;
     },
   };
 }
 
 const contextOf = (id: Buffer): string => `idempotency:${id.toString("base64url")}`;
-const running = () => errors.conflict({ message: "A request with this Idempotency-Key is still running; try again in a moment.", retryAfter: 1 });
-const lost = () => errors.conflict({
-  message: "The request with this Idempotency-Key took effect, but its answer was lost in a crash; read the resource instead of trying again.",
-});
+const running = () =>
+  errors.conflict({
+    message: "A request with this Idempotency-Key is still running; try again in a moment.",
+    retryAfter: 1,
+  });
+const lost = () =>
+  errors.conflict({
+    message:
+      "The request with this Idempotency-Key took effect, but its answer was lost in a crash; read the resource instead of trying again.",
+  });

@@ -16,9 +16,9 @@ const noNumber = "A number of a JSON value is not finite.";
 const nothing = "A JSON value is neither null nor anything else.";
 
 /**
- * Compiles what holds for messages however they came (decisions 1.8, 15.4): no NUL in a text, and JSON values that are JSON, not
- * nested too deep. The binary form can say all of that; the readers of JSON have refused it by then. Undefined when a message of
- * this kind has no room for any of it.
+ * Compiles what holds for messages however they came (decisions 1.8, 15.4): no NUL in a text, and JSON values that are
+ * JSON, not nested too deep. The binary form can say all of that; the readers of JSON have refused it by then.
+ * Undefined when a message of this kind has no room for any of it.
  */
 export function compileForm(desc: DescMessage): FormCheck | undefined {
   const check = ofMessage(desc, new Map());
@@ -50,14 +50,29 @@ function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | u
   });
 }
 
-const jsonTypes: ReadonlySet<string> = new Set(["google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"]);
+const jsonTypes: ReadonlySet<string> = new Set([
+  "google.protobuf.Struct",
+  "google.protobuf.Value",
+  "google.protobuf.ListValue",
+]);
 
 function ofField(field: DescField, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
-  const single = field.message === undefined ? (field.scalar === ScalarType.STRING ? ofText : undefined) : ofMessage(field.message, under);
-  const one: Check | undefined = field.message === undefined || single === undefined || single === ofJson ? single : (value, level) => single(value, level + 1);
-  if (field.fieldKind === "list") return one === undefined ? undefined : (value, level) => firstFault(value as unknown[], one, level + 1);
+  const single =
+    field.message === undefined
+      ? field.scalar === ScalarType.STRING
+        ? ofText
+        : undefined
+      : ofMessage(field.message, under);
+  const one: Check | undefined =
+    field.message === undefined || single === undefined || single === ofJson
+      ? single
+      : (value, level) => single(value, level + 1);
+  if (field.fieldKind === "list")
+    return one === undefined ? undefined : (value, level) => firstFault(value as unknown[], one, level + 1);
   if (field.fieldKind !== "map") return one;
-  return (value, level) => firstFault(Object.keys(value as object), ofText, level + 1) ?? (one === undefined ? undefined : firstFault(Object.values(value as object), one, level + 1));
+  return (value, level) =>
+    firstFault(Object.keys(value as object), ofText, level + 1) ??
+    (one === undefined ? undefined : firstFault(Object.values(value as object), one, level + 1));
 }
 
 function read(message: Record<string, unknown>, { localName, oneof }: DescField): unknown {
@@ -77,14 +92,20 @@ function firstFault(values: readonly unknown[], check: Check, level: number): st
 const ofText: Check = (value) => ((value as string).includes("\0") ? nul : undefined);
 
 /** A wrapper is the bare text as a field of a message, and a message of its own elsewhere. */
-const ofWrapped: Check = (value, level) => ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
+const ofWrapped: Check = (value, level) =>
+  ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
 
 /** A JSON value, as a plain object or as messages of google.protobuf.Struct and its kin. */
 function ofJson(value: unknown, level: number): string | undefined {
   if (typeof value === "string") return ofText(value, level);
   if (typeof value === "number") return Number.isFinite(value) ? undefined : noNumber;
   if (typeof value !== "object" || value === null) return undefined;
-  const { $typeName: type, kind, values, fields } = value as { $typeName?: unknown; kind?: { case?: string; value?: unknown }; values?: unknown; fields?: unknown };
+  const {
+    $typeName: type,
+    kind,
+    values,
+    fields,
+  } = value as { $typeName?: unknown; kind?: { case?: string; value?: unknown }; values?: unknown; fields?: unknown };
   if (type === "google.protobuf.Value") return kind?.case === undefined ? nothing : ofJson(kind.value, level);
   if (type === "google.protobuf.ListValue") return ofJson(values, level);
   if (type === "google.protobuf.Struct") return ofJson(fields, level);

@@ -8,16 +8,32 @@ export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "s
 export type LogLevel = (typeof logLevels)[number];
 
 const secretFields = [
-  "authorization", "cookie", "set-cookie", "password", "current_password", "token", "access_token", "refresh_token",
-  "mfa_token", "dev_token", "secret", "client_secret", "code", "recovery_code", "private_key", "privateKey", "api_key",
+  "authorization",
+  "cookie",
+  "set-cookie",
+  "password",
+  "current_password",
+  "token",
+  "access_token",
+  "refresh_token",
+  "mfa_token",
+  "dev_token",
+  "secret",
+  "client_secret",
+  "code",
+  "recovery_code",
+  "private_key",
+  "privateKey",
+  "api_key",
 ];
 const depths = ["", "*.", "*.*.", "*.*.*."];
 const paths = secretFields.flatMap((field) =>
-  depths.map((depth) => (field.includes("-") ? `${depth.slice(0, -1)}["${field}"]` : `${depth}${field}`)));
+  depths.map((depth) => (field.includes("-") ? `${depth.slice(0, -1)}["${field}"]` : `${depth}${field}`)),
+);
 
 /**
- * JSON lines on standard output (or `destination`). Members whose names tell of a secret are replaced, down to four levels;
- * `code` is not redacted on errors, where it is the name of the error.
+ * JSON lines on standard output (or `destination`). Members whose names tell of a secret are replaced, down to four
+ * levels; `code` is not redacted on errors, where it is the name of the error.
  */
 export function createLog(options: { level: LogLevel; destination?: DestinationStream }): Log {
   const settings = {
@@ -35,8 +51,8 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
 const deepestCause = 5;
 
 /**
- * An error as it is logged: name, message, stack, causes, and its members that are plain values. Objects that drivers hang on
- * their errors (a connection, its queries and their values) stay out.
+ * An error as it is logged: name, message, stack, causes, and its members that are plain values. Objects that drivers
+ * hang on their errors (a connection, its queries and their values) stay out.
  */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;

@@ -35,7 +35,12 @@ export interface Metrics {
   /** A gauge that is read whenever metrics are asked for: pool, outbox, worker. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** One gauge for each value of a label, read in the same way. */
-  gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>): void;
+  gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>,
+  ): void;
   /** For metrics that libraries make. */
   readonly registry: Registry;
   /** Everything in Prometheus text format 0.0.4. */
@@ -43,10 +48,14 @@ export interface Metrics {
 }
 
 /**
- * A read whose value is good for a while: who asks meanwhile, or while it is under way, gets the same. One that fails is made
- * again by the next who asks. `now` counts milliseconds.
+ * A read whose value is good for a while: who asks meanwhile, or while it is under way, gets the same. One that fails
+ * is made again by the next who asks. `now` counts milliseconds.
  */
-export function remembered<T>(read: () => Promise<T>, forMs: number, now: () => number = () => performance.now()): () => Promise<T> {
+export function remembered<T>(
+  read: () => Promise<T>,
+  forMs: number,
+  now: () => number = () => performance.now(),
+): () => Promise<T> {
   let known: { value: Promise<T>; until: number } | undefined;
   return () => {
     if (known !== undefined && now() < known.until) return known.value;
@@ -79,7 +88,9 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
         help,
         registers: [registry],
         async collect() {
-          const value = await Promise.resolve().then(read).catch(() => undefined);
+          const value = await Promise.resolve()
+            .then(read)
+            .catch(() => undefined);
           if (value === undefined) this.remove();
           else this.set(value);
         },
@@ -92,21 +103,29 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
         labelNames: [label],
         registers: [registry],
         async collect() {
-          const values = await Promise.resolve().then(read).catch(() => ({}));
+          const values = await Promise.resolve()
+            .then(read)
+            .catch(() => ({}));
           this.reset();
           for (const [one, value] of Object.entries(values)) this.set({ [label]: one }, value);
         },
       });
     },
-    text: async () => `${await registry.metrics()}${print([...series.values()].flatMap((byProtocol) => [...byProtocol.values()]))}`,
+    text: async () =>
+      `${await registry.metrics()}${print([...series.values()].flatMap((byProtocol) => [...byProtocol.values()]))}`,
   };
 }
 
 function print(all: readonly Series[]): string {
-  const errors = all.flatMap(({ labels, errors: codes }) => [...codes].map(([code, count]) => `atrium_rpc_errors_total{${labels},code="${code}"} ${count}`));
+  const errors = all.flatMap(({ labels, errors: codes }) =>
+    [...codes].map(([code, count]) => `atrium_rpc_errors_total{${labels},code="${code}"} ${count}`),
+  );
   const durations = all.flatMap((one) => {
     let below = 0;
-    const lines = bounds.map((bound, at) => `atrium_rpc_duration_seconds_bucket{${one.labels},le="${bound}"} ${(below += one.buckets[at] as number)}`);
+    const lines = bounds.map(
+      (bound, at) =>
+        `atrium_rpc_duration_seconds_bucket{${one.labels},le="${bound}"} ${(below += one.buckets[at] as number)}`,
+    );
     return [
       ...lines,
       `atrium_rpc_duration_seconds_bucket{${one.labels},le="+Inf"} ${one.count}`,

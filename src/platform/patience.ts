@@ -2,8 +2,8 @@ import { StartError } from "./embedded/start-error.ts";
 import { ServiceError } from "./errors.ts";
 
 /**
- * Does `work`, again and again while it fails because something it needs is away (503), for at most `withinMs`; then the last
- * failure counts. For the start of the program: later on a caller is told at once.
+ * Does `work`, again and again while it fails because something it needs is away (503), for at most `withinMs`; then
+ * the last failure counts. For the start of the program: later on a caller is told at once.
  * @throws StartError at once when that is the cause: waiting does not mend it.
  */
 export async function whileUnavailable<T>(work: () => Promise<T>, withinMs: number): Promise<T> {

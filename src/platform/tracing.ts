@@ -25,7 +25,10 @@ export interface TracingOptions {
   version: string;
 }
 
-/** Starts to record traces. Until then nothing of OpenTelemetry is loaded and the functions here only call what they are given. Returns the end: it sends what is left. */
+/**
+ * Starts to record traces. Until then nothing of OpenTelemetry is loaded and the functions here only call what they are
+ * given. Returns the end: it sends what is left.
+ */
 export async function startTracing(options: TracingOptions): Promise<() => Promise<void>> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
     import("@opentelemetry/api"),
@@ -46,7 +49,12 @@ export async function startTracing(options: TracingOptions): Promise<() => Promi
       const found = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent);
       if (found === null) return undefined;
       const [, traceId = "", spanId = "", flags = ""] = found;
-      return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true });
+      return api.trace.setSpanContext(api.ROOT_CONTEXT, {
+        traceId,
+        spanId,
+        traceFlags: Number.parseInt(flags, 16),
+        isRemote: true,
+      });
     },
     kinds: api.SpanKind,
     failed: api.SpanStatusCode.ERROR,
@@ -72,10 +80,15 @@ export interface OpenSpan {
 }
 
 /**
- * Runs `work` in a span that continues the trace of `traceparent` (W3C Trace Context), or begins one. The span stays open until
- * `end` is called. `kind`: a request that was received, or a message taken from a queue.
+ * Runs `work` in a span that continues the trace of `traceparent` (W3C Trace Context), or begins one. The span stays
+ * open until `end` is called. `kind`: a request that was received, or a message taken from a queue.
  */
-export function continueTrace<T>(name: string, kind: "server" | "consumer", traceparent: string | undefined, work: (span: OpenSpan | undefined) => T): T {
+export function continueTrace<T>(
+  name: string,
+  kind: "server" | "consumer",
+  traceparent: string | undefined,
+  work: (span: OpenSpan | undefined) => T,
+): T {
   const on = active;
   if (on === undefined) return work(undefined);
   const parent = (traceparent === undefined ? undefined : on.remote(traceparent)) ?? on.childOf(undefined);
@@ -106,7 +119,11 @@ export function withSpan<T>(name: string, work: (note: Note) => T, attributes: A
 }
 
 /** Takes up the trace of a message for as long as `work` runs: `continueTrace` for work whose end is its promise. */
-export function handleTraced<T>(name: string, traceparent: string | null | undefined, work: () => Promise<T>): Promise<T> {
+export function handleTraced<T>(
+  name: string,
+  traceparent: string | null | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
   const on = active;
   const parent = traceparent === null || traceparent === undefined ? undefined : on?.remote(traceparent);
   if (on === undefined || parent === undefined) return work();
@@ -141,8 +158,13 @@ function runIn<T>(on: Active, span: Span, work: () => T): T {
   }, fail) as T;
 }
 
-/** `traceparent` of the present span, for headers and for messages that somebody else takes up; undefined outside a trace. */
+/**
+ * `traceparent` of the present span, for headers and for messages that somebody else takes up; undefined outside a
+ * trace.
+ */
 export function currentTraceparent(): string | undefined {
   const context = active?.current.getStore()?.spanContext();
-  return context === undefined ? undefined : `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, "0")}`;
+  return context === undefined
+    ? undefined
+    : `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, "0")}`;
 }

@@ -30,19 +30,31 @@ export function compileValidator(desc: DescMessage, except?: ReadonlySet<string>
   };
 }
 
-/** Rules of one scalar field for a value that is text, such as a path parameter; undefined when there is nothing to check. */
+/**
+ * Rules of one scalar field for a value that is text, such as a path parameter; undefined when there is nothing to
+ * check.
+ */
 export function compileText(field: DescField): ValueCheck | undefined {
   if (field.fieldKind !== "scalar") return undefined;
   const rules = rulesOf(field);
   const check = rules === undefined ? undefined : compileValue(field, rules);
   if (field.scalar === ScalarType.STRING) return check;
   if (!integers.has(field.scalar)) return undefined;
-  return (value) => (/^-?\d{1,20}$/.test(String(value)) ? check?.(Number(value)) : { code: "type", message: "must be an integer" });
+  return (value) =>
+    /^-?\d{1,20}$/.test(String(value)) ? check?.(Number(value)) : { code: "type", message: "must be an integer" };
 }
 
 const integers: ReadonlySet<ScalarType> = new Set([
-  ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32, ScalarType.FIXED32, ScalarType.SFIXED32,
-  ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64,
+  ScalarType.INT32,
+  ScalarType.UINT32,
+  ScalarType.SINT32,
+  ScalarType.FIXED32,
+  ScalarType.SFIXED32,
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
 ]);
 
 /** The rules a field declares. */
@@ -55,7 +67,10 @@ export function mustBePresent(field: DescField): boolean {
   return rulesOf(field)?.present === true;
 }
 
-/** Whether a list may be absent, but not empty where it is there: in a PATCH absence means something else (decisions 1.13). */
+/**
+ * Whether a list may be absent, but not empty where it is there: in a PATCH absence means something else (decisions
+ * 1.13).
+ */
 export function mustBeFilled(field: DescField): boolean {
   const rules = rulesOf(field);
   return field.fieldKind === "list" && rules !== undefined && rules.minItems > 0 && !rules.required;
@@ -148,7 +163,8 @@ function sizeCheck(field: DescField, rules: Rules): ValueCheck | undefined {
     const count = Array.isArray(value) ? value.length : Object.keys(value as object).length;
     if (count < minItems) return { code: "too_few", message: `must have at least ${minItems} items` };
     if (maxItems > 0 && count > maxItems) return { code: "too_many", message: `must have at most ${maxItems} items` };
-    if (unique && Array.isArray(value) && new Set(value).size !== count) return { code: "duplicate", message: "must not repeat an item" };
+    if (unique && Array.isArray(value) && new Set(value).size !== count)
+      return { code: "duplicate", message: "must not repeat an item" };
     return undefined;
   };
 }
@@ -170,7 +186,8 @@ function absence(field: DescField): (value: unknown) => boolean {
   if (field.fieldKind === "message" || field.oneof !== undefined) return (value) => value === undefined;
   const required = rulesOf(field)?.required === true;
   // `required` demands something in the field, also where presence is known.
-  if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) return (value) => value === undefined || (required && (value === "" || isEmptyBytes(value)));
+  if (field.presence !== FeatureSet_FieldPresence.IMPLICIT)
+    return (value) => value === undefined || (required && (value === "" || isEmptyBytes(value)));
   return (value) => value === "" || value === 0 || value === false || value === 0n || isEmptyBytes(value);
 }
 

@@ -46,7 +46,8 @@ export function isHttpUrl(value: string): boolean {
   return url !== null && url.hostname !== "" && url.username === "" && url.password === "";
 }
 
-const timestampForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt]([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+const timestampForm =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt]([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
 /** True for a date-time or a full-date of RFC 3339 that exists. */
 export function isTimestamp(value: string): boolean {
@@ -60,7 +61,10 @@ const formats: Partial<Record<Format, readonly [test: (value: string) => boolean
   [Format.UUID]: [isUuid, "must be a UUID"],
   [Format.EMAIL]: [isEmail, "must be an email address"],
   [Format.HTTP_URL]: [isHttpUrl, "must be an absolute http or https URL without credentials"],
-  [Format.E164]: [(value) => /^\+[1-9]\d{1,14}$/.test(value), "must be a telephone number in E.164 form, such as +14155550123"],
+  [Format.E164]: [
+    (value) => /^\+[1-9]\d{1,14}$/.test(value),
+    "must be a telephone number in E.164 form, such as +14155550123",
+  ],
   [Format.IP]: [(value) => isIP(value) !== 0 && !value.includes("%"), "must be an IPv4 or IPv6 address"],
   [Format.TIMESTAMP]: [isTimestamp, "must be an RFC 3339 timestamp or date"],
 };
@@ -70,7 +74,8 @@ function format(which: Format): ValueCheck {
   if (known === undefined) throw new Error(`rules: format ${which} is not known`);
   const [test, message] = known;
   const fault: Fault = { code: "format", message };
-  // Fields without presence never come here when they are empty. Where an empty text means "none" the use case knows; an id is never empty.
+  // Fields without presence never come here when they are empty. Where an empty text means "none" the use case knows;
+  // an id is never empty.
   const mayBeEmpty = which !== Format.UUID;
   return (value) => ((mayBeEmpty && value === "") || test(value as string) ? undefined : fault);
 }

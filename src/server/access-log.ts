@@ -8,7 +8,12 @@ export function createDone(log: Log, metrics: Metrics): (call: Call, status: num
     const ms = performance.now() - call.started;
     const rpc = call.policy?.rpc ?? "none";
     metrics.observe(rpc, call.protocol, ms / 1000, call.errorCode);
-    call.span?.end(rpc, call.errorCode, { "rpc.service": rpc, "network.protocol.name": call.protocol, "http.response.status_code": status, "atrium.request_id": call.info.requestId });
+    call.span?.end(rpc, call.errorCode, {
+      "rpc.service": rpc,
+      "network.protocol.name": call.protocol,
+      "http.response.status_code": status,
+      "atrium.request_id": call.info.requestId,
+    });
     if (!log.isLevelEnabled("info")) return;
     log.info(
       {

@@ -40,8 +40,8 @@ function bodyOf(request: NodeRequest): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Aborted when the client goes away before the answer is complete. Not told by `writableFinished`: node ends the writable
- * side of a stream that the client resets, which then looks finished.
+ * Aborted when the client goes away before the answer is complete. Not told by `writableFinished`: node ends the
+ * writable side of a stream that the client resets, which then looks finished.
  */
 function signalOf(request: NodeRequest, response: NodeResponse): AbortSignal {
   const controller = new AbortController();
@@ -57,7 +57,12 @@ function resetReason(request: NodeRequest): string {
 }
 
 /** Writes connect's answer. `unary`: there is one message, so that head, body and trailers can go out together. */
-export async function writeResponse(from: UniversalServerResponse, to: NodeResponse, unary: boolean, extra: Readonly<Record<string, string>>): Promise<void> {
+export async function writeResponse(
+  from: UniversalServerResponse,
+  to: NodeResponse,
+  unary: boolean,
+  extra: Readonly<Record<string, string>>,
+): Promise<void> {
   const body = from.body?.[Symbol.asyncIterator]();
   try {
     let chunk = body === undefined ? undefined : await body.next();
@@ -88,7 +93,12 @@ export async function writeResponse(from: UniversalServerResponse, to: NodeRespo
   }
 }
 
-function writeHead(from: UniversalServerResponse, to: NodeResponse, extra: Readonly<Record<string, string>>, length: number | undefined): void {
+function writeHead(
+  from: UniversalServerResponse,
+  to: NodeResponse,
+  extra: Readonly<Record<string, string>>,
+  length: number | undefined,
+): void {
   const headers = nodeHeaders(from.header);
   for (const name in extra) headers[name] ??= extra[name] as string;
   if (length !== undefined && from.trailer === undefined) headers["content-length"] ??= String(length);

@@ -10,7 +10,10 @@ import type { Policy } from "./policy.ts";
 const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
 
 /** Services whose table of errors has a code of its own for a fault of ours (interface, Errors: Credentials, SCIM). */
-const ownInternal: ReadonlySet<string> = new Set(["atrium.credentials.v1.CredentialsService", "atrium.scim.v1.ScimService"]);
+const ownInternal: ReadonlySet<string> = new Set([
+  "atrium.credentials.v1.CredentialsService",
+  "atrium.scim.v1.ScimService",
+]);
 
 function internal(cause: unknown, policy: Policy | undefined): ServiceError {
   const error = errors.internal({ cause });
@@ -18,7 +21,10 @@ function internal(cause: unknown, policy: Policy | undefined): ServiceError {
   return new ServiceError([error.status, "internal_error", error.message], { cause });
 }
 
-/** Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the log. */
+/**
+ * Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the
+ * log.
+ */
 export function serviceError(reason: unknown, policy: Policy | undefined): ServiceError {
   if (reason instanceof ServiceError) return reason;
   if (reason instanceof Refusal) return ofRefusal(reason, policy);
@@ -50,7 +56,10 @@ function ofRefusal(refusal: Refusal, policy: Policy | undefined): ServiceError {
   let row = refusals[refusal.kind];
   if (refusal.kind === "invalid_body" && policy !== undefined) row = policy.invalidRow;
   const fields: FieldViolation[] | undefined = refusal.violations.length === 0 ? undefined : [...refusal.violations];
-  if (refusal.kind === "invalid_path" && policy?.pathFields.some((path) => path.uuid && fields?.some(({ field }) => field === path.name)) === true) {
+  if (
+    refusal.kind === "invalid_path" &&
+    policy?.pathFields.some((path) => path.uuid && fields?.some(({ field }) => field === path.name)) === true
+  ) {
     row = [400, "invalid_uuid", ""];
   }
   return new ServiceError(row, { message: refusal.rawMessage, fields, headers: refusal.headers, cause: refusal });
@@ -71,15 +80,22 @@ function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceErro
     case Code.ResourceExhausted:
       return errors.payloadTooLarge({ cause: error });
     case Code.Unimplemented:
-      return message.startsWith("unknown compression") ? new ServiceError([415, "unsupported_media_type", message], { cause: error }) : errors.unimplemented({ message, cause: error });
+      return message.startsWith("unknown compression")
+        ? new ServiceError([415, "unsupported_media_type", message], { cause: error })
+        : errors.unimplemented({ message, cause: error });
     case Code.Unavailable:
       return errors.unavailable({ retryAfter: 1, cause: error });
     default:
-      return callersFault.test(message) ? errors.badRequest({ message: "The message cannot be read.", cause: error }) : internal(error, policy);
+      return callersFault.test(message)
+        ? errors.badRequest({ message: "The message cannot be read.", cause: error })
+        : internal(error, policy);
   }
 }
 
-/** Bytes that are no message, a cut gzip stream, a compressed frame without a named coding: connect calls all of them internal. */
+/**
+ * Bytes that are no message, a cut gzip stream, a compressed frame without a named coding: connect calls all of them
+ * internal.
+ */
 const callersFault = /^(?:parse binary|decompression failed|received compressed envelope)/u;
 
 function undecodable(error: ConnectError, policy: Policy | undefined): ServiceError {
@@ -88,7 +104,11 @@ function undecodable(error: ConnectError, policy: Policy | undefined): ServiceEr
   if (cause instanceof FieldError) {
     const field = cause.field();
     const fields = [{ field: field.name, code: "type", message: cause.message }];
-    return new ServiceError(policy?.invalidRow ?? [400, "validation_error", ""], { message: error.rawMessage, fields, cause: error });
+    return new ServiceError(policy?.invalidRow ?? [400, "validation_error", ""], {
+      message: error.rawMessage,
+      fields,
+      cause: error,
+    });
   }
   return errors.badRequest({ message: error.rawMessage, cause: error });
 }

@@ -31,7 +31,10 @@ export class Call implements ContextValues {
   caller: Caller | undefined;
   /** When the caller was found to be who they are, milliseconds of `performance.now()`. */
   identifiedAt = 0;
-  /** The domain has been asked about the caller before the message was read; what it objects to is thrown when it is its turn. */
+  /**
+   * The domain has been asked about the caller before the message was read; what it objects to is thrown when it is its
+   * turn.
+   */
   heard = false;
   objection: ServiceError | undefined;
   /** Powers, tenant and path ids have been judged. */
@@ -70,7 +73,10 @@ export class Call implements ContextValues {
     };
   }
 
-  /** From here on transactions of this call commit nothing once `signal` is aborted. The caller may be shared with other calls, so it gets a copy. */
+  /**
+   * From here on transactions of this call commit nothing once `signal` is aborted. The caller may be shared with other
+   * calls, so it gets a copy.
+   */
   limit(signal: AbortSignal): void {
     this.info.signal = signal;
     if (this.caller !== undefined) this.caller = { ...this.caller, signal };

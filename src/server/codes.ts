@@ -31,7 +31,8 @@ const exists = new Set(["already_installed", "grant_exists", "variable_exists"])
 
 /** The code of Connect and gRPC for an error (decisions 15.3). */
 export function codeOf(error: ServiceError): Code {
-  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code) || error.duplicate)) return Code.AlreadyExists;
+  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code) || error.duplicate))
+    return Code.AlreadyExists;
   if (error.code === "version_conflict") return Code.Aborted;
   if (error.code === "unimplemented") return Code.Unimplemented;
   return byStatus[error.status] ?? Code.Unknown;
@@ -49,7 +50,11 @@ export function detailsOf(error: ServiceError): Detail[] {
   });
   const details: Detail[] = [{ desc: ErrorInfoSchema, value: info }];
   if (error.fields !== undefined) {
-    const fieldViolations = error.fields.map(({ field, code, message }) => ({ field, description: message, reason: code.toUpperCase() }));
+    const fieldViolations = error.fields.map(({ field, code, message }) => ({
+      field,
+      description: message,
+      reason: code.toUpperCase(),
+    }));
     details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
   }
   return details;
@@ -65,7 +70,8 @@ export function headersOf(error: ServiceError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
   if (error.status === 401) headers["www-authenticate"] ??= "Bearer";
   if (error.code === "step_up_required") {
-    headers["www-authenticate"] ??= 'Bearer error="insufficient_user_authentication", error_description="A step-up is required", max_age=900';
+    headers["www-authenticate"] ??=
+      'Bearer error="insufficient_user_authentication", error_description="A step-up is required", max_age=900';
   }
   if (error.retryAfter !== undefined) headers["retry-after"] = String(Math.max(1, Math.ceil(error.retryAfter)));
   else if (error.status === 429 || error.status === 503) headers["retry-after"] ??= "1";

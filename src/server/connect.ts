@@ -27,7 +27,12 @@ const maxTimeoutMs = 2 ** 31 - 1;
 const maxMessageBytes = 1024 * 1024;
 
 /** Handlers for Connect, gRPC and gRPC-Web, by request path. */
-export function connectHandlers(rpcs: readonly CompiledRpc[], gate: Gate, fail: Fail, shutdownSignal: AbortSignal): Map<string, UniversalHandler> {
+export function connectHandlers(
+  rpcs: readonly CompiledRpc[],
+  gate: Gate,
+  fail: Fail,
+  shutdownSignal: AbortSignal,
+): Map<string, UniversalHandler> {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip],
     readMaxBytes: maxMessageBytes,
@@ -48,9 +53,15 @@ export function connectHandlers(rpcs: readonly CompiledRpc[], gate: Gate, fail: 
     },
   });
   for (const { policy, run } of rpcs) {
-    const implementation = policy.method.methodKind === "unary" ? unary(run as UnaryCall, fail) : stream(run as StreamCall, fail);
+    const implementation =
+      policy.method.methodKind === "unary" ? unary(run as UnaryCall, fail) : stream(run as StreamCall, fail);
     router.rpc(methodOf(policy), implementation as MethodImpl<DescMethod>, {
-      jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true, ignoreUnknownFields: true, ...strictDecoder(policy.method.input) },
+      jsonOptions: {
+        useProtoFieldName: true,
+        alwaysEmitImplicit: true,
+        ignoreUnknownFields: true,
+        ...strictDecoder(policy.method.input),
+      },
     });
   }
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -64,7 +75,10 @@ function methodOf(policy: Policy): DescMethod {
   return Object.create(policy.method, { idempotency: { value: idempotency, enumerable: true } }) as DescMethod;
 }
 
-/** Why the signal of a call that ended well is aborted. Without a reason a new one, stack and all, would be made for each call. */
+/**
+ * Why the signal of a call that ended well is aborted. Without a reason a new one, stack and all, would be made for
+ * each call.
+ */
 const over = new DOMException("the call is over", "AbortError");
 
 /**
@@ -133,7 +147,10 @@ function checkQueryMessage({ requestMethod, url }: HandlerContext): void {
   }
 }
 
-/** The result, or the signal's reason as soon as it is aborted: a deadline ends the call even if the handler does not listen. */
+/**
+ * The result, or the signal's reason as soon as it is aborted: a deadline ends the call even if the handler does not
+ * listen.
+ */
 function beforeAbort<T>(result: Promise<T> | T, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
     // Whatever the handler still comes to, nobody waits for it any more.
@@ -143,6 +160,8 @@ function beforeAbort<T>(result: Promise<T> | T, signal: AbortSignal): Promise<T>
   return new Promise<T>((resolve, reject) => {
     const aborted = (): void => reject((signal.reason as Error | undefined) ?? errors.deadlineExceeded());
     signal.addEventListener("abort", aborted, { once: true });
-    Promise.resolve(result).then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));
+    Promise.resolve(result)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", aborted));
   });
 }

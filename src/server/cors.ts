@@ -1,13 +1,37 @@
 import type { NodeRequest } from "../transcoding/index.ts";
 
 const allowHeaders = [
-  "authorization", "content-type", "connect-protocol-version", "connect-timeout-ms", "connect-accept-encoding",
-  "connect-content-encoding", "grpc-timeout", "x-grpc-web", "x-user-agent", "idempotency-key", "x-device-uuid", "x-request-id",
-  "if-match", "if-none-match", "traceparent", "tracestate",
+  "authorization",
+  "content-type",
+  "connect-protocol-version",
+  "connect-timeout-ms",
+  "connect-accept-encoding",
+  "connect-content-encoding",
+  "grpc-timeout",
+  "x-grpc-web",
+  "x-user-agent",
+  "idempotency-key",
+  "x-device-uuid",
+  "x-request-id",
+  "if-match",
+  "if-none-match",
+  "traceparent",
+  "tracestate",
 ].join(", ");
 const exposeHeaders = [
-  "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-encoding", "grpc-accept-encoding", "www-authenticate",
-  "retry-after", "etag", "location", "link", "content-disposition", "x-request-id", "idempotent-replayed",
+  "grpc-status",
+  "grpc-message",
+  "grpc-status-details-bin",
+  "grpc-encoding",
+  "grpc-accept-encoding",
+  "www-authenticate",
+  "retry-after",
+  "etag",
+  "location",
+  "link",
+  "content-disposition",
+  "x-request-id",
+  "idempotent-replayed",
 ].join(", ");
 
 /** Which origins browsers may call from: a list, or any loopback origin. */
@@ -24,7 +48,8 @@ export interface Cors {
 /** Compiles the list of origins. */
 export function createCors(origins: CorsOrigins): Cors {
   const listed = new Set(origins === "loopback" ? [] : origins.map((origin) => origin.toLowerCase()));
-  const allowed = (origin: string): boolean => (origins === "loopback" ? isLoopback(origin) : listed.has("*") || listed.has(origin.toLowerCase()));
+  const allowed = (origin: string): boolean =>
+    origins === "loopback" ? isLoopback(origin) : listed.has("*") || listed.has(origin.toLowerCase());
   return {
     headers(request) {
       const { origin } = request.headers;
@@ -33,7 +58,12 @@ export function createCors(origins: CorsOrigins): Cors {
     },
     preflight(request, methods) {
       const { origin } = request.headers;
-      if (request.method !== "OPTIONS" || origin === undefined || request.headers["access-control-request-method"] === undefined) return undefined;
+      if (
+        request.method !== "OPTIONS" ||
+        origin === undefined ||
+        request.headers["access-control-request-method"] === undefined
+      )
+        return undefined;
       if (!allowed(origin)) return undefined;
       return {
         "access-control-allow-origin": origin,

@@ -14,11 +14,17 @@ import type { Rates } from "./rates.ts";
 export interface Authenticators {
   /** The caller behind an access token, an API key or an automation token. Throws `unauthorized`. */
   bearer(token: string, info: RequestInfo): Promise<Caller>;
-  /** Whether a bearer that was accepted before still holds; asked again and again for open streams. Throws `unauthorized`. */
+  /**
+   * Whether a bearer that was accepted before still holds; asked again and again for open streams. Throws
+   * `unauthorized`.
+   */
   holds(token: string): Promise<void>;
   /** The organization behind a SCIM token; `orgUuid` of the caller is the token's. Throws `unauthorized`. */
   scim(token: string, info: RequestInfo): Promise<Caller>;
-  /** What the caller is to the app: its administrator, else a member of its organization; undefined: there is no such app for them. */
+  /**
+   * What the caller is to the app: its administrator, else a member of its organization; undefined: there is no such
+   * app for them.
+   */
   appAdmin(caller: Caller, appId: string): Promise<"admin" | "own" | undefined>;
   /** Whether the caller administers any app at all. */
   anyAppAdmin(caller: Caller): boolean;
@@ -33,30 +39,47 @@ export type Params = Readonly<Record<string, string>>;
 
 /** Decides who may call, in the order of decisions 1.7. */
 export interface Gate {
-  /** Credential and general rate limit; sets `call.caller`, and keeps what the domain objects to. Needs headers only. */
+  /**
+   * Credential and general rate limit; sets `call.caller`, and keeps what the domain objects to. Needs headers only.
+   */
   authenticate(policy: Policy, call: Call): void | Promise<void>;
   /** Both of these two, for protocols that know the path before the body. */
   enter(policy: Policy, call: Call, params: Params): void | Promise<void>;
-  /** Path ids, tenant, powers, elevation, what the domain demands. `params` holds what is known before the body, or the fields of the message. */
+  /**
+   * Path ids, tenant, powers, elevation, what the domain demands. `params` holds what is known before the body, or the
+   * fields of the message.
+   */
   admit(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /** Tenant and app that only the body names. */
   admitTenant(policy: Policy, call: Call, params: Params): void | Promise<void>;
   /**
-   * Judges the credential again, and the powers where they have been judged, of a call whose message was long in coming: one
-   * that ended meanwhile opens nothing.
+   * Judges the credential again, and the powers where they have been judged, of a call whose message was long in
+   * coming: one that ended meanwhile opens nothing.
    */
   renew(policy: Policy, call: Call): void | Promise<void>;
-  /** Whether the credential of a call under way still holds; counts against no budget. Rejects as `authenticate` does. */
+  /**
+   * Whether the credential of a call under way still holds; counts against no budget. Rejects as `authenticate` does.
+   */
   recheck(policy: Policy, call: Call): Promise<void>;
   /** The refusal a caller gets whatever the message says; undefined when the message matters. */
   refusal(policy: Policy, call: Call): ServiceError | undefined;
 }
 
-/** How old the judgement of a credential may be when the message has been read, milliseconds; most messages come with their head. */
+/**
+ * How old the judgement of a credential may be when the message has been read, milliseconds; most messages come with
+ * their head.
+ */
 const freshMs = 10;
 
-/** Builds the gate over the functions that verify credentials, and over what domains demand of callers beyond the contract. */
-export function createGate(authenticators: Authenticators, rates: Rates, demands: ReadonlyMap<DescMethod, Demand> = new Map()): Gate {
+/**
+ * Builds the gate over the functions that verify credentials, and over what domains demand of callers beyond the
+ * contract.
+ */
+export function createGate(
+  authenticators: Authenticators,
+  rates: Rates,
+  demands: ReadonlyMap<DescMethod, Demand> = new Map(),
+): Gate {
   function authenticate(policy: Policy, call: Call): void | Promise<void> {
     if (policy.credential === Credential.PUBLISHER_SIGNATURE) demandSignature(call);
     if (takesCredential(policy)) return verify(policy, call);
@@ -105,7 +128,9 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
 
   function identify(policy: Policy, call: Call): Promise<Caller> {
     const token = bearerToken(call.request.headers.authorization);
-    return policy.credential === Credential.SCIM ? authenticators.scim(token, call.info) : authenticators.bearer(token, call.info);
+    return policy.credential === Credential.SCIM
+      ? authenticators.scim(token, call.info)
+      : authenticators.bearer(token, call.info);
   }
 
   async function verify(policy: Policy, call: Call, params?: Params): Promise<void> {
@@ -127,12 +152,14 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
 
   function admit(policy: Policy, call: Call, params: Params): void | Promise<void> {
     call.admitted = true;
-    if (call.badDevice) throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
+    if (call.badDevice)
+      throw errors.validation({ fields: [{ field: "X-Device-Uuid", code: "format", message: "must be a UUID" }] });
     if (policy.pathFields.length > 0) checkPath(policy, params);
     if (policy.self !== undefined) call.namesSelf = namesCaller(call.caller, params[policy.self.name]);
     if (policy.tenant === undefined && policy.app === undefined) return checkRights(policy, call);
     call.tenantPending =
-      (policy.tenant !== undefined && params[policy.tenant.name] === undefined) || (policy.app !== undefined && params[policy.app.name] === undefined);
+      (policy.tenant !== undefined && params[policy.tenant.name] === undefined) ||
+      (policy.app !== undefined && params[policy.app.name] === undefined);
     const tenant = admitTenant(policy, call, params);
     return tenant === undefined ? checkRights(policy, call) : tenant.then(() => checkRights(policy, call));
   }
@@ -169,7 +196,8 @@ export function createGate(authenticators: Authenticators, rates: Rates, demands
       return identifyAgain(policy, call);
     },
     recheck: async (policy, call) => {
-      if (policy.credential === Credential.BEARER) await authenticators.holds(bearerToken(call.request.headers.authorization));
+      if (policy.credential === Credential.BEARER)
+        await authenticators.holds(bearerToken(call.request.headers.authorization));
       else if (takesCredential(policy)) await identify(policy, call);
     },
     refusal: (policy, call) => {
@@ -193,9 +221,13 @@ function demandSignature(call: Call): void {
   if (signatureHeaders.every((name) => call.header(name) === undefined)) throw new ServiceError(badSignature);
 }
 
-/** The credential of `Authorization: Bearer`; anything else is 401. What the token may look like is for those who verify it. */
+/**
+ * The credential of `Authorization: Bearer`; anything else is 401. What the token may look like is for those who verify
+ * it.
+ */
 function bearerToken(header: string | undefined): string {
-  if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== "bearer ") throw errors.unauthorized();
+  if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== "bearer ")
+    throw errors.unauthorized();
   const token = header.slice(7).trim();
   if (token === "" || token.includes(" ")) throw errors.unauthorized();
   return token;
@@ -246,8 +278,10 @@ const NEEDED: Readonly<Record<Power, string | undefined>> = {
 /** 403s: kind of principal, organization, scopes, powers, then elevation. */
 function checkPowers(policy: Policy, { caller, anyAppAdmin, namesSelf }: Call): void {
   if (caller === undefined || policy.credential === Credential.PUBLIC) return;
-  if (policy.personOnly && caller.principal.type !== "user") throw errors.forbidden({ message: "This needs a person's own access token." });
-  if (caller.orgUuid === null && !policy.withoutOrg) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
+  if (policy.personOnly && caller.principal.type !== "user")
+    throw errors.forbidden({ message: "This needs a person's own access token." });
+  if (caller.orgUuid === null && !policy.withoutOrg)
+    throw errors.forbidden({ message: "This token names no organization; sign in to one." });
   if (policy.scope !== "" && caller.scopes !== null && !inScope(policy, caller.scopes)) {
     throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
   }
@@ -264,7 +298,11 @@ function namesCaller(caller: Caller | undefined, userUuid: string | undefined): 
 }
 
 function inScope(policy: Policy, scopes: ReadonlySet<string>): boolean {
-  return scopes.has(policy.scope) || scopes.has("admin") || (scopes.has("vault:write") && policy.powers.includes(Power.VAULT_WRITE));
+  return (
+    scopes.has(policy.scope) ||
+    scopes.has("admin") ||
+    (scopes.has("vault:write") && policy.powers.includes(Power.VAULT_WRITE))
+  );
 }
 
 function holds(caller: Caller, power: Power): boolean {

@@ -16,8 +16,8 @@ export interface StreamHead {
 }
 
 /**
- * Takes a stream that is a plain unary gRPC call, and calls `otherwise`, with the stream as it was, for every other one:
- * whatever is compressed, cut, too large, slow in coming or cannot be decoded is served by connect's handlers.
+ * Takes a stream that is a plain unary gRPC call, and calls `otherwise`, with the stream as it was, for every other
+ * one: whatever is compressed, cut, too large, slow in coming or cannot be decoded is served by connect's handlers.
  */
 export type UnaryGrpc = (head: StreamHead, otherwise: () => void) => void;
 
@@ -32,8 +32,9 @@ export interface UnaryGrpcOptions extends GrpcCallOptions {
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
 /**
- * Serves unary gRPC calls straight on HTTP/2 streams, by the gate and the pipeline of every protocol. Costs a fifth of the
- * way through node's compatibility classes and connect's universal handlers, which make some forty promises for a call.
+ * Serves unary gRPC calls straight on HTTP/2 streams, by the gate and the pipeline of every protocol. Costs a fifth of
+ * the way through node's compatibility classes and connect's universal handlers, which make some forty promises for a
+ * call.
  */
 export function createUnaryGrpc(options: UnaryGrpcOptions): UnaryGrpc {
   const targets = new Map<string, Target>();
@@ -145,7 +146,7 @@ function timeoutOf(header: string | string[] | undefined): number | "malformed" 
   if (header === undefined) return undefined;
   const found = typeof header === "string" ? /^(\d{1,8})([HMSmun])$/.exec(header) : null;
   if (found === null) return "malformed";
-  const ms = Number(found[1]) * (UNIT_MS[found[2] as keyof typeof UNIT_MS]);
+  const ms = Number(found[1]) * UNIT_MS[found[2] as keyof typeof UNIT_MS];
   return ms > 2 ** 31 - 1 ? "malformed" : ms;
 }
 
@@ -153,7 +154,8 @@ const UNIT_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
 /** The one message in these bytes; undefined unless they are just that, uncompressed and decodable. */
 function decode({ input }: DescMethod, bytes: Buffer): Message | undefined {
-  if (bytes.length < PREFIX_BYTES || bytes[0] !== 0 || bytes.length > PREFIX_BYTES + MAX_MESSAGE_BYTES) return undefined;
+  if (bytes.length < PREFIX_BYTES || bytes[0] !== 0 || bytes.length > PREFIX_BYTES + MAX_MESSAGE_BYTES)
+    return undefined;
   if (bytes.readUInt32BE(1) !== bytes.length - PREFIX_BYTES) return undefined;
   try {
     return fromBinary(input, bytes.subarray(PREFIX_BYTES));

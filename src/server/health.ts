@@ -16,7 +16,8 @@ export function healthService(
   draining: AbortSignal,
 ): ServiceRegistration {
   const known = new Set(["", "grpc.health.v1.Health", ...services]);
-  const status = async (): Promise<Status> => (!draining.aborted && (await ready()) ? Status.SERVING : Status.NOT_SERVING);
+  const status = async (): Promise<Status> =>
+    !draining.aborted && (await ready()) ? Status.SERVING : Status.NOT_SERVING;
   return registration(Health, {
     async check({ service }) {
       if (!known.has(service)) throw new ConnectError("unknown service", Code.NotFound);

@@ -9,10 +9,19 @@ const ABANDONED_BURST = 400;
 const ABANDONED_PER_SECOND = 50;
 
 /** Makes the server of HTTP/2 connections, and keeps the open ones in `sessions`. */
-export function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Session>, headers: HeaderWatch): Http2Server {
+export function http2Server(
+  limits: TransportLimits,
+  sessions: Set<ServerHttp2Session>,
+  headers: HeaderWatch,
+): Http2Server {
   const server = createServer({
     // Twice the limit, so that a block between the two can be answered with 431; beyond it the stream is reset.
-    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: 2 * limits.headerBytes, enablePush: false, initialWindowSize: 256 * 1024 },
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: 2 * limits.headerBytes,
+      enablePush: false,
+      initialWindowSize: 256 * 1024,
+    },
     maxHeaderListPairs: 200,
     maxSessionInvalidFrames: 50,
     maxSessionRejectedStreams: 100,
@@ -20,7 +29,8 @@ export function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Se
     streamResetBurst: 50 * ABANDONED_BURST,
     streamResetRate: 100 * ABANDONED_PER_SECOND,
     maxSettings: 32,
-    // Node refuses streams beyond this sum, in which it never takes off what a stream had still to write when it was reset.
+    // Node refuses streams beyond this sum, in which it never takes off what a stream had still to write when it was
+    // reset.
     maxSessionMemory: 1_000_000,
   });
   server.on("session", (session) => {
@@ -46,8 +56,8 @@ export function http2Server(limits: TransportLimits, sessions: Set<ServerHttp2Se
 }
 
 /**
- * Ends a connection whose client keeps starting work that it does not want. A stream that is reset after its answer, while
- * the request was still being sent, is none of that: so do clients that are refused early.
+ * Ends a connection whose client keeps starting work that it does not want. A stream that is reset after its answer,
+ * while the request was still being sent, is none of that: so do clients that are refused early.
  */
 function abandonedStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream) => void {
   let left = ABANDONED_BURST;

@@ -11,14 +11,17 @@ export function idempotencyScope(policy: Policy, call: Call): IdempotencyScope |
   if (!policy.idempotent || call.caller === undefined) return undefined;
   const key = call.header("idempotency-key");
   if (key === undefined) return undefined;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw errors.badRequest({ message: "Idempotency-Key must be 1 to 255 visible ASCII characters." });
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw errors.badRequest({ message: "Idempotency-Key must be 1 to 255 visible ASCII characters." });
   const { principal, orgUuid } = call.caller;
   return { principal: `${principal.type}:${principal.id}`, orgUuid, rpc: policy.path, key };
 }
 
 /** SHA-256 of the request as it was understood, whatever protocol carried it. */
 export function fingerprint(desc: DescMessage, message: Message): Buffer {
-  return createHash("sha256").update(toBinary(desc, message, { writeUnknownFields: false })).digest();
+  return createHash("sha256")
+    .update(toBinary(desc, message, { writeUnknownFields: false }))
+    .digest();
 }
 
 /** An answer with the headers its handler set: four bytes of length, the headers as JSON, the message. */
@@ -32,7 +35,8 @@ export function packAnswer(desc: DescMessage, message: Message, header: Headers)
 /** The message of {@link packAnswer}; its headers are set on `header`. */
 export function unpackAnswer(desc: DescMessage, answer: Buffer, header: Headers): Message {
   const end = 4 + answer.readUInt32BE(0);
-  for (const [name, value] of JSON.parse(answer.toString("utf8", 4, end)) as [string, string][]) header.set(name, value);
+  for (const [name, value] of JSON.parse(answer.toString("utf8", 4, end)) as [string, string][])
+    header.set(name, value);
   header.set("idempotent-replayed", "true");
   return fromBinary(desc, answer.subarray(end));
 }

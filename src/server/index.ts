@@ -107,7 +107,11 @@ export function createServer(options: ServerOptions): Server {
   const draining = new AbortController();
   const shutdown = new AbortController();
   const policies = compilePolicies(options.services.map(({ service }) => service));
-  const rates = createRates(options.limiter, options.rateLimits, options.tries === undefined ? undefined : createTries(options.tries));
+  const rates = createRates(
+    options.limiter,
+    options.rateLimits,
+    options.tries === undefined ? undefined : createTries(options.tries),
+  );
   const gate = createGate(options.authenticators, rates, demandsOf(options.services, options.sharing));
   const slots = createStreamSlots();
   const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, share: options.sharing });
@@ -122,7 +126,8 @@ export function createServer(options: ServerOptions): Server {
   const handover: Handover = { call: undefined };
 
   const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal);
-  for (const [path, handler] of infrastructure(options, slots, fail, draining.signal, shutdown.signal)) procedures.set(path, handler);
+  for (const [path, handler] of infrastructure(options, slots, fail, draining.signal, shutdown.signal))
+    procedures.set(path, handler);
   const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));
   const rest = restTranscoder({
     rpcs,
@@ -153,10 +158,23 @@ export function createServer(options: ServerOptions): Server {
     handover,
   );
   const unaryGrpc = createUnaryGrpc({
-    rpcs, gate, fail, done, shutdownSignal: shutdown.signal, addressOf: options.addressOf, headerBytes: limits.headerBytes,
+    rpcs,
+    gate,
+    fail,
+    done,
+    shutdownSignal: shutdown.signal,
+    addressOf: options.addressOf,
+    headerBytes: limits.headerBytes,
   });
   const listener = createListener({
-    host: options.host, port: options.port, tls: options.tls, limits, isTrusted: options.isTrusted, handler, bodies, unaryGrpc,
+    host: options.host,
+    port: options.port,
+    tls: options.tls,
+    limits,
+    isTrusted: options.isTrusted,
+    handler,
+    bodies,
+    unaryGrpc,
   });
   return {
     listen: listener.listen,
@@ -173,11 +191,22 @@ export function createServer(options: ServerOptions): Server {
   };
 }
 
-function compileService({ service, implementation }: ServiceRegistration, policies: ReadonlyMap<DescMethod, Policy>, pipeline: Pipeline, during: ServerOptions["during"]): CompiledRpc[] {
+function compileService(
+  { service, implementation }: ServiceRegistration,
+  policies: ReadonlyMap<DescMethod, Policy>,
+  pipeline: Pipeline,
+  during: ServerOptions["during"],
+): CompiledRpc[] {
   return service.methods.map((method) => {
     const policy = policies.get(method) as Policy;
-    const found = (implementation as Record<string, ((...args: never[]) => unknown) | undefined>)[method.localName]?.bind(implementation);
-    if (method.methodKind === "unary") return { policy, run: pipeline.unary(policy, watched(policy, (found as UnaryCall | undefined) ?? unbuilt, during)) };
+    const found = (implementation as Record<string, ((...args: never[]) => unknown) | undefined>)[
+      method.localName
+    ]?.bind(implementation);
+    if (method.methodKind === "unary")
+      return {
+        policy,
+        run: pipeline.unary(policy, watched(policy, (found as UnaryCall | undefined) ?? unbuilt, during)),
+      };
     if (method.methodKind !== "server_streaming") throw new Error(`${policy.path}: client streams are not served`);
     return { policy, run: pipeline.stream(policy, (found as StreamCall | undefined) ?? unbuilt) };
   });
@@ -189,14 +218,20 @@ function watched(policy: Policy, run: UnaryCall, during: ServerOptions["during"]
 }
 
 /** What domains demand of callers, asked out of the callers' own shares. */
-function demandsOf(services: readonly ServiceRegistration[], share: Share | undefined): ReadonlyMap<DescMethod, Demand> {
+function demandsOf(
+  services: readonly ServiceRegistration[],
+  share: Share | undefined,
+): ReadonlyMap<DescMethod, Demand> {
   return new Map(
-    services.flatMap(({ service, demands = {} }) => service.methods.flatMap((method) => {
-      const demand = (demands as Readonly<Record<string, Demand | undefined>>)[method.localName];
-      if (demand === undefined) return [];
-      const shared: Demand = (caller) => (caller === undefined || share === undefined ? demand(caller) : share(caller, () => demand(caller)));
-      return [[method, shared] as const];
-    })),
+    services.flatMap(({ service, demands = {} }) =>
+      service.methods.flatMap((method) => {
+        const demand = (demands as Readonly<Record<string, Demand | undefined>>)[method.localName];
+        if (demand === undefined) return [];
+        const shared: Demand = (caller) =>
+          caller === undefined || share === undefined ? demand(caller) : share(caller, () => demand(caller));
+        return [[method, shared] as const];
+      }),
+    ),
   );
 }
 
@@ -205,9 +240,19 @@ function unbuilt(): never {
 }
 
 /** Health and reflection: no policies, no REST. Their streams count like all others. */
-function infrastructure(options: ServerOptions, slots: StreamSlots, fail: Fail, draining: AbortSignal, shutdownSignal: AbortSignal) {
+function infrastructure(
+  options: ServerOptions,
+  slots: StreamSlots,
+  fail: Fail,
+  draining: AbortSignal,
+  shutdownSignal: AbortSignal,
+) {
   const contract = options.services.map(({ service }) => service);
-  const health = healthService(contract.map((service) => service.typeName), options.ready, draining);
+  const health = healthService(
+    contract.map((service) => service.typeName),
+    options.ready,
+    draining,
+  );
   const router = createConnectRouter({ acceptCompression: [compressionGzip], readMaxBytes: 64 * 1024, shutdownSignal });
   const services = [health, ...(options.reflection ? reflectionServices([...contract, health.service]) : [])];
   for (const { service, implementation } of services) {

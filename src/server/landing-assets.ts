@@ -1,6 +1,6 @@
 /**
- * Runs on every landing page. It posts the token when the button is pressed, asks for the second factor where the answer
- * does, and leaves the page only by a link that the person presses, to an origin the service knows.
+ * Runs on every landing page. It posts the token when the button is pressed, asks for the second factor where the
+ * answer does, and leaves the page only by a link that the person presses, to an origin the service knows.
  */
 export const SCRIPT = `
 const token = new URLSearchParams(location.search).get("token");

@@ -1,4 +1,7 @@
-/** A page that a mailed link leads to. Opening it changes nothing: mail scanners open links too, so a person presses the button. */
+/**
+ * A page that a mailed link leads to. Opening it changes nothing: mail scanners open links too, so a person presses the
+ * button.
+ */
 export interface Landing {
   title: string;
   text: string;

@@ -26,10 +26,22 @@ const HEADERS = {
   "content-security-policy": `default-src 'none'; script-src 'sha256-${scriptHash}'; style-src 'sha256-${styleHash}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-function pageOf({ title, text, button, grave = false, action, doneTitle, done, fields = [], about = "" }: Landing, { baseUrl, corsOrigins }: Destinations): string {
-  const asked = fields.map(({ name, label, input }) => `<label>${label}<input ${input} name="${name}" data-field></label>`).join("");
+function pageOf(
+  { title, text, button, grave = false, action, doneTitle, done, fields = [], about = "" }: Landing,
+  { baseUrl, corsOrigins }: Destinations,
+): string {
+  const asked = fields
+    .map(({ name, label, input }) => `<label>${label}<input ${input} name="${name}" data-field></label>`)
+    .join("");
   const origins = JSON.stringify([new URL(baseUrl).origin, ...(corsOrigins === "loopback" ? [] : corsOrigins)]);
-  const data = Object.entries({ action, about, "done-title": doneTitle, done, origins, loopback: String(corsOrigins === "loopback") });
+  const data = Object.entries({
+    action,
+    about,
+    "done-title": doneTitle,
+    done,
+    origins,
+    loopback: String(corsOrigins === "loopback"),
+  });
   const attributes = data.map(([name, value]) => `data-${name}="${escapeHtml(value)}"`).join(" ");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${title} · Atrium</title><style>${STYLE}</style></head>
 <body><header>Atrium</header><main><h1>${title}</h1><p>${text}</p><form ${attributes}>${asked}<button${grave ? ` class="grave"` : ""}>${button}</button></form><output aria-live="polite"></output><noscript>This page needs JavaScript.</noscript></main><script>${SCRIPT}</script></body></html>`;

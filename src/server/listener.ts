@@ -1,7 +1,13 @@
 import { createServer as createHttp1 } from "node:http";
 import type { IncomingMessage, Server as Http1Server, ServerResponse } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
-import type { Http2ServerRequest, Http2ServerResponse, Http2Session, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type {
+  Http2ServerRequest,
+  Http2ServerResponse,
+  Http2Session,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
 import { createServer as createNet } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
@@ -34,8 +40,13 @@ export interface TransportLimits {
 
 /** What decisions 13 and 15.9 say. */
 export const defaultLimits: TransportLimits = {
-  headersMs: 10_000, bodyMs: 30_000, idleMs: 60_000, headerBytes: 16 * 1024, streams: 128,
-  connections: MAX_CONNECTIONS, bufferedBytes: MAX_BUFFERED_BYTES,
+  headersMs: 10_000,
+  bodyMs: 30_000,
+  idleMs: 60_000,
+  headerBytes: 16 * 1024,
+  streams: 128,
+  connections: MAX_CONNECTIONS,
+  bufferedBytes: MAX_BUFFERED_BYTES,
 };
 
 /** Where to listen and how. */
@@ -60,8 +71,8 @@ export interface Listener {
   listen(): Promise<void>;
   address(): AddressInfo;
   /**
-   * Tells clients to go elsewhere: connections are closed after their next answer. New ones are still taken. Resolves when
-   * nothing is in flight that was so before; health watches, which never end, are not waited for.
+   * Tells clients to go elsewhere: connections are closed after their next answer. New ones are still taken. Resolves
+   * when nothing is in flight that was so before; health watches, which never end, are not waited for.
    */
   drain(): Promise<void>;
   /** Stops taking connections, lets what runs finish for `graceMs`, then destroys what is left. */
@@ -137,7 +148,14 @@ export function createListener(options: ListenerOptions): Listener {
           if (!socket.destroyed) sniff(track(socket), limits, hand);
         })
       : createTls(
-          { ...options.tls, allowHalfOpen: true, noDelay: true, ALPNProtocols: ["h2", "http/1.1"], minVersion: "TLSv1.2", handshakeTimeout: limits.headersMs },
+          {
+            ...options.tls,
+            allowHalfOpen: true,
+            noDelay: true,
+            ALPNProtocols: ["h2", "http/1.1"],
+            minVersion: "TLSv1.2",
+            handshakeTimeout: limits.headersMs,
+          },
           (socket: TLSSocket) => hand(track(socket), socket.alpnProtocol === "h2"),
         );
   // Before anything else is done for the connection, a TLS handshake included.
@@ -252,7 +270,10 @@ function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h
   socket.on("close", stop);
 }
 
-function http1Server(limits: TransportLimits, handler: (request: IncomingMessage, response: ServerResponse) => void): Http1Server {
+function http1Server(
+  limits: TransportLimits,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): Http1Server {
   const server = createHttp1(
     {
       maxHeaderSize: limits.headerBytes,
@@ -282,7 +303,8 @@ function limitBody(request: IncomingMessage, response: ServerResponse, bodyMs: n
   if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
   const timer = setTimeout(() => {
     if (response.writableEnded) socket.destroy();
-    else if (!request.complete) answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    else if (!request.complete)
+      answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
   }, bodyMs);
   const stop = (): void => clearTimeout(timer);
   request.once("end", stop);

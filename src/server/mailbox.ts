@@ -2,7 +2,13 @@ import type { ServerResponse } from "node:http";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
 import type { PlainHandler } from "./routes.ts";
 
-const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
@@ -11,7 +17,8 @@ function escape(text: string): string {
 const STYLE = `
   :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --line: #dfe3ea; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; }
   @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --line: #333b4c; --paper: #1b2130; --ground: #131824; --accent: #8ea6ff; } }
-  * { box-sizing: border-box } body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+  * { box-sizing: border-box } body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui,
+  * sans-serif; }
   main { max-width: 860px; margin: 0 auto; padding: 32px 20px 64px; }
   h1 { font-size: 22px; margin: 0 0 4px; } .hint { color: var(--soft); margin: 0 0 24px; } .hint a, a { color: var(--accent); }
   details { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; margin: 0 0 10px; overflow: hidden; }
@@ -30,7 +37,10 @@ function mailHtml(mail: KeptMail, open: boolean): string {
 
 /** The page at `/dev/mailbox`: each mail as its reader sees it, newest first. */
 export function mailboxPage(mails: readonly KeptMail[]): string {
-  const list = mails.length === 0 ? `<p class="empty">No mail yet. Ask for a magic link and it shows up here.</p>` : mails.map((mail, index) => mailHtml(mail, index === 0)).join("\n");
+  const list =
+    mails.length === 0
+      ? `<p class="empty">No mail yet. Ask for a magic link and it shows up here.</p>`
+      : mails.map((mail, index) => mailHtml(mail, index === 0)).join("\n");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Mailbox · Atrium</title><style>${STYLE}</style></head>
 <body><main><h1>Mailbox</h1><p class="hint">Mails of the development profile; nothing leaves this machine. <a href="/dev/mailbox.json">As JSON</a></p>
 ${list}</main></body></html>`;
@@ -38,7 +48,9 @@ ${list}</main></body></html>`;
 
 /** The answer of `/dev/mailbox.json`: `to, subject, text, html, at`, newest first. */
 export function mailboxJson(mails: readonly KeptMail[]): string {
-  return JSON.stringify(mails.map(({ to, subject, text, html, at }) => ({ to, subject, text, html, at: at.toISOString() })));
+  return JSON.stringify(
+    mails.map(({ to, subject, text, html, at }) => ({ to, subject, text, html, at: at.toISOString() })),
+  );
 }
 
 /** `GET /dev/mailbox` and `/dev/mailbox.json` of the development profile. */
@@ -47,11 +59,18 @@ export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
     // HTTP/2's response has the same two methods.
     const response = rawResponse as ServerResponse;
     const path = request.url?.split("?")[0];
-    if ((path !== "/dev/mailbox" && path !== "/dev/mailbox.json") || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    if (
+      (path !== "/dev/mailbox" && path !== "/dev/mailbox.json") ||
+      (request.method !== "GET" && request.method !== "HEAD")
+    )
+      return false;
     const page = path === "/dev/mailbox";
     list().then(
       (mails) => {
-        response.writeHead(200, { "content-type": page ? "text/html; charset=utf-8" : "application/json", "cache-control": "no-store" });
+        response.writeHead(200, {
+          "content-type": page ? "text/html; charset=utf-8" : "application/json",
+          "cache-control": "no-store",
+        });
         response.end(request.method === "HEAD" ? undefined : page ? mailboxPage(mails) : mailboxJson(mails));
       },
       () => {

@@ -13,16 +13,20 @@ export interface MetricsPort {
 
 /** Serves `GET /metrics` and nothing else. */
 export function createMetricsPort(options: { host: string; port: number; metrics: Metrics }): MetricsPort {
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 60_000 }, (request, response) => {
-    if (request.url !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD")) {
-      response.writeHead(404, NOSNIFF).end();
-      return;
-    }
-    options.metrics.text().then(
-      (text) => response.writeHead(200, { ...NOSNIFF, "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text),
-      () => response.writeHead(503, NOSNIFF).end(),
-    );
-  });
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 60_000 },
+    (request, response) => {
+      if (request.url !== "/metrics" || (request.method !== "GET" && request.method !== "HEAD")) {
+        response.writeHead(404, NOSNIFF).end();
+        return;
+      }
+      options.metrics.text().then(
+        (text) =>
+          response.writeHead(200, { ...NOSNIFF, "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text),
+        () => response.writeHead(503, NOSNIFF).end(),
+      );
+    },
+  );
   return {
     listen: () =>
       new Promise((resolve, reject) => {

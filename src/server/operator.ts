@@ -41,12 +41,16 @@ export function operatorRpc({ readiness, metrics }: OperatorDeps): Partial<Servi
     getHealth: () => ({ status: "ok" }),
     getReadiness: async () => {
       const report = await readiness();
-      if (!isReady(report)) throw errors.unavailable({ message: `Not ready: ${missing(report)}.`, document: report, retryAfter: 1 });
+      if (!isReady(report))
+        throw errors.unavailable({ message: `Not ready: ${missing(report)}.`, document: report, retryAfter: 1 });
       return create(HttpBodySchema, { contentType: "application/json", data: Buffer.from(JSON.stringify(report)) });
     },
     getMetrics: async () => {
       if (metrics === undefined) throw errors.noRoute();
-      return create(HttpBodySchema, { contentType: "text/plain; version=0.0.4; charset=utf-8", data: Buffer.from(await metrics.text()) });
+      return create(HttpBodySchema, {
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+        data: Buffer.from(await metrics.text()),
+      });
     },
   };
 }

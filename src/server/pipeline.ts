@@ -40,7 +40,9 @@ export interface PipelineDeps {
   share: Share | undefined;
 }
 
-/** Builds the pipeline: what is left of the gate, idempotency, field rules, budgets of valid tries, then the handler. */
+/**
+ * Builds the pipeline: what is left of the gate, idempotency, field rules, budgets of valid tries, then the handler.
+ */
 export function createPipeline({ gate, rates, store, slots, share = alone }: PipelineDeps): Pipeline {
   const vigil = createVigil();
 
@@ -48,7 +50,9 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
     call.decoded = true;
     const renewed = gate.renew(policy, call);
-    return renewed === undefined ? admitMessage(policy, call, message) : renewed.then(() => admitMessage(policy, call, message));
+    return renewed === undefined
+      ? admitMessage(policy, call, message)
+      : renewed.then(() => admitMessage(policy, call, message));
   }
 
   function admitMessage(policy: Policy, call: Call, message: Message): void | Promise<void> {
@@ -56,7 +60,14 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
     return call.tenantPending ? gate.admitTenant(policy, call, paramsOf(policy, message)) : undefined;
   }
 
-  async function slowly(policy: Policy, call: Call, admitted: void | Promise<void>, implementation: UnaryCall, message: Message, context: HandlerContext) {
+  async function slowly(
+    policy: Policy,
+    call: Call,
+    admitted: void | Promise<void>,
+    implementation: UnaryCall,
+    message: Message,
+    context: HandlerContext,
+  ) {
     if (admitted !== undefined) await admitted;
     const scope = idempotencyScope(policy, call);
     if (scope === undefined) return valid(policy, call, implementation, message, context);
@@ -81,11 +92,22 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
     return share(whoOf(call), () => slowly(policy, call, ...more));
   }
 
-  function handled(call: Call, implementation: UnaryCall, message: Message, context: HandlerContext): Promise<Message> | Message {
+  function handled(
+    call: Call,
+    implementation: UnaryCall,
+    message: Message,
+    context: HandlerContext,
+  ): Promise<Message> | Message {
     return share(whoOf(call), () => implementation(message, context));
   }
 
-  async function valid(policy: Policy, call: Call, implementation: UnaryCall, message: Message, context: HandlerContext): Promise<Message> {
+  async function valid(
+    policy: Policy,
+    call: Call,
+    implementation: UnaryCall,
+    message: Message,
+    context: HandlerContext,
+  ): Promise<Message> {
     validate(policy, message);
     const counted = rates.valid(policy, call, message);
     if (counted !== undefined) await counted;
@@ -101,7 +123,8 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
         const admitted = admit(policy, call, message);
-        if (!plain || admitted !== undefined) return slowlyShared(policy, call, admitted, implementation, message, context);
+        if (!plain || admitted !== undefined)
+          return slowlyShared(policy, call, admitted, implementation, message, context);
         validate(policy, message);
         if (context.timeoutMs() !== undefined) call.limit(context.signal);
         return asks ? handled(call, implementation, message, context) : implementation(message, context);
@@ -115,8 +138,11 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
         validate(policy, message);
         await rates.valid(policy, call, message);
         const credential = `${policy.credential} ${call.request.headers.authorization ?? ""}`;
-        const watch = (end: (reason: unknown) => void) => vigil.watch(credential, () => gate.recheck(policy, call), end);
-        yield* slots.hold(context, () => whileValid(shared(share, whoOf(call), implementation(message, context)), watch));
+        const watch = (end: (reason: unknown) => void) =>
+          vigil.watch(credential, () => gate.recheck(policy, call), end);
+        yield* slots.hold(context, () =>
+          whileValid(shared(share, whoOf(call), implementation(message, context)), watch),
+        );
       };
     },
   };
@@ -125,7 +151,13 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
 /** Handlers that answer from the caller alone: the context of a share would cost more than they do. */
 const asksNothing: ReadonlySet<DescMethod> = new Set([AccessService.method.getMe]);
 
-const countsValid: ReadonlySet<RateClass> = new Set([RateClass.LOGIN, RateClass.CODE, RateClass.MAIL, RateClass.SIGNUP, RateClass.INVITE]);
+const countsValid: ReadonlySet<RateClass> = new Set([
+  RateClass.LOGIN,
+  RateClass.CODE,
+  RateClass.MAIL,
+  RateClass.SIGNUP,
+  RateClass.INVITE,
+]);
 
 function validate(policy: Policy, message: Message): void {
   const fault = policy.form?.(message);

@@ -2,8 +2,14 @@ import type { DescField, DescMethod, DescService, Message } from "@bufbuild/prot
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
-import { access as accessOption, Credential, Format, Power, rest as restOption } from "../../gen/atrium/options/v1/options_pb.ts";
-import type { Rest , RateClass} from "../../gen/atrium/options/v1/options_pb.ts";
+import {
+  access as accessOption,
+  Credential,
+  Format,
+  Power,
+  rest as restOption,
+} from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Rest, RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { compileForm } from "../platform/json-form.ts";
 import type { FormCheck } from "../platform/json-form.ts";
@@ -87,7 +93,8 @@ export function compilePolicies(services: readonly DescService[]): ReadonlyMap<D
 function compilePolicy(method: DescMethod): Policy {
   const access = hasOption(method, accessOption) ? getOption(method, accessOption) : undefined;
   if (access === undefined || access.credential === Credential.UNSPECIFIED) throw new Error("declares no access");
-  if (access.powers.length > 0 && access.credential !== Credential.BEARER) throw new Error("demands powers without a bearer");
+  if (access.powers.length > 0 && access.credential !== Credential.BEARER)
+    throw new Error("demands powers without a bearer");
   const rules = bindings(method);
   const safe = rules.length > 0 && rules.every((rule) => rule.pattern.case === "get");
   const pathFields = compilePath(method, rules);
@@ -112,10 +119,17 @@ function compilePolicy(method: DescMethod): Policy {
     foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,
-    invalidRow: [400, access.invalidCode === "" ? "validation_error" : access.invalidCode, "The request has fields that are missing or wrong; see errors."],
+    invalidRow: [
+      400,
+      access.invalidCode === "" ? "validation_error" : access.invalidCode,
+      "The request has fields that are missing or wrong; see errors.",
+    ],
     pathFields,
     form: compileForm(method.input),
-    validate: compileValidator(method.input, new Set(pathFields.filter((field) => field.always).map((field) => field.name))),
+    validate: compileValidator(
+      method.input,
+      new Set(pathFields.filter((field) => field.always).map((field) => field.name)),
+    ),
     safe,
     scim: access.credential === Credential.SCIM,
     rest,
@@ -130,18 +144,22 @@ export function bindings(method: DescMethod): HttpRule[] {
 }
 
 function compilePath(method: DescMethod, rules: readonly HttpRule[]): PathField[] {
-  const variables = rules.map((rule) => new Set([...template(rule).matchAll(/\{([^}=]+)/g)].map((found) => found[1] as string)));
+  const variables = rules.map(
+    (rule) => new Set([...template(rule).matchAll(/\{([^}=]+)/g)].map((found) => found[1] as string)),
+  );
   const names = new Set(variables.flatMap((set) => [...set]));
-  return [...names].filter((name) => !name.includes(".")).map((name) => {
-    const field = fieldOf(method, name);
-    return {
-      name,
-      localName: field.localName,
-      always: variables.every((set) => set.has(name)),
-      uuid: rulesOf(field)?.format === Format.UUID,
-      check: compileText(field),
-    };
-  });
+  return [...names]
+    .filter((name) => !name.includes("."))
+    .map((name) => {
+      const field = fieldOf(method, name);
+      return {
+        name,
+        localName: field.localName,
+        always: variables.every((set) => set.has(name)),
+        uuid: rulesOf(field)?.format === Format.UUID,
+        check: compileText(field),
+      };
+    });
 }
 
 function template(rule: HttpRule): string {

@@ -16,15 +16,37 @@ export interface ErrorAbout {
 }
 
 const titles: Readonly<Record<number, string>> = {
-  400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
-  409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large", 415: "Unsupported Media Type",
-  422: "Unprocessable Content", 423: "Locked", 429: "Too Many Requests", 431: "Request Header Fields Too Large", 499: "Client Closed Request",
-  500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  406: "Not Acceptable",
+  409: "Conflict",
+  410: "Gone",
+  412: "Precondition Failed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  422: "Unprocessable Content",
+  423: "Locked",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  499: "Client Closed Request",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
 };
 
 /** An error as REST sends it (decisions 1.3, 1.5). */
 export function printError(error: ServiceError, about: ErrorAbout): PrintedError {
-  const headers: Record<string, string> = { ...headersOf(error), ...NOSNIFF, "x-request-id": about.requestId, "cache-control": "no-store" };
+  const headers: Record<string, string> = {
+    ...headersOf(error),
+    ...NOSNIFF,
+    "x-request-id": about.requestId,
+    "cache-control": "no-store",
+  };
   if (about.scim) {
     headers["content-type"] = "application/scim+json";
     return { status: error.status, headers, body: JSON.stringify(scimBody(error)) };
@@ -48,14 +70,27 @@ function restBody(error: ServiceError, about: ErrorAbout): Record<string, unknow
     detail: error.message,
     instance: query < 0 ? about.url : about.url.slice(0, query),
     request_id: about.requestId,
-    ...(error.fields === undefined ? {} : { errors: error.fields.map(({ field, code, message }) => ({ field, code, message })) }),
+    ...(error.fields === undefined
+      ? {}
+      : { errors: error.fields.map(({ field, code, message }) => ({ field, code, message })) }),
   };
 }
 
 /** `scimType`s of RFC 7644, table 9, and RFC 9865; a code that is one of them is sent as it is. */
 const scimTypes = new Set([
-  "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue", "invalidVers",
-  "sensitive", "invalidCursor", "expiredCursor", "invalidCount",
+  "invalidFilter",
+  "tooMany",
+  "uniqueness",
+  "mutability",
+  "invalidSyntax",
+  "invalidPath",
+  "noTarget",
+  "invalidValue",
+  "invalidVers",
+  "sensitive",
+  "invalidCursor",
+  "expiredCursor",
+  "invalidCount",
 ]);
 
 function scimBody(error: ServiceError): Record<string, unknown> {
@@ -87,5 +122,8 @@ function prefersProblem(accept: string | undefined): boolean {
     if (type === "application/problem+json") problem = weight;
     if (type === "application/json") json = weight;
   }
-  return problem > json || (problem > 0 && problem === json && accept.indexOf("problem+json") < accept.search(/application\/json/));
+  return (
+    problem > json ||
+    (problem > 0 && problem === json && accept.indexOf("problem+json") < accept.search(/application\/json/))
+  );
 }

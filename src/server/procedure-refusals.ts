@@ -89,7 +89,9 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes);
 }
 
-/** Sends one header block that ends the stream: node's `end()` would add an empty trailer block that hides the status. */
+/**
+ * Sends one header block that ends the stream: node's `end()` would add an empty trailer block that hides the status.
+ */
 function trailersOnly(response: NodeResponse, headers: OutgoingHttpHeaders): void {
   if ("stream" in response)
     response.stream.respond({ ":status": 200, ...response.getHeaders(), ...headers }, { endStream: true });

@@ -34,7 +34,12 @@ export interface Rates {
 }
 
 const minute = 60_000;
-const bucket = (name: string, limit: number, windowMs: number, sliding = false): Budget => ({ name, limit, windowMs, sliding });
+const bucket = (name: string, limit: number, windowMs: number, sliding = false): Budget => ({
+  name,
+  limit,
+  windowMs,
+  sliding,
+});
 
 const general = bucket("general", 600, minute);
 const byPrincipal: Partial<Record<RateClass, Budget>> = {
@@ -46,7 +51,9 @@ const byPrincipal: Partial<Record<RateClass, Budget>> = {
   [RateClass.VAULT_WRITE]: bucket("vault_write", 60, minute),
   [RateClass.AUDIT]: bucket("audit", 60, minute, true),
 };
-const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>> = {
+const byMessage: Partial<
+  Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>
+> = {
   [RateClass.LOGIN]: [
     // The sender's first: one who has used it up must not go on to use up those of others.
     [bucket("login_address", 60, minute), (address) => address],
@@ -60,7 +67,10 @@ const byMessage: Partial<Record<RateClass, readonly (readonly [Budget, (address:
   [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
 };
 
-/** Builds the limits; with `on` false only the one that interface.md states is kept. Without `tries` failures have no consequence. */
+/**
+ * Builds the limits; with `on` false only the one that interface.md states is kept. Without `tries` failures have no
+ * consequence.
+ */
 export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): Rates {
   const triesOf = (policy: Policy): Tries | undefined =>
     on && (policy.rate === RateClass.LOGIN || policy.rate === RateClass.CODE) ? tries : undefined;

@@ -50,16 +50,23 @@ export interface ReaderWatch {
 }
 
 /**
- * Looks at what waits to be sent several times in `idleMs`, and resets what nothing was taken of for that long. Of an address
- * for which more than `bufferedBytes` are held, the newest that have something waiting are reset until it is less.
+ * Looks at what waits to be sent several times in `idleMs`, and resets what nothing was taken of for that long. Of an
+ * address for which more than `bufferedBytes` are held, the newest that have something waiting are reset until it is
+ * less.
  */
 export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWatch {
   const sockets = new Map<Socket, Reader>();
   const streams = new Map<ServerHttp2Stream, Reader>();
   const lines = new Map<Http2Session, Line>();
   let count = 0;
-  const readerOf = (account: Account | undefined): Reader =>
-    ({ account, nth: ++count, taken: 0, left: 0, since: performance.now(), queued: undefined });
+  const readerOf = (account: Account | undefined): Reader => ({
+    account,
+    nth: ++count,
+    taken: 0,
+    left: 0,
+    since: performance.now(),
+    queued: undefined,
+  });
 
   function isStuck(reader: Reader, taken: number, left: number, now: number): boolean {
     if (left === 0 || left < reader.left || taken > reader.taken) reader.since = now;
@@ -88,8 +95,8 @@ export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWat
   }
 
   /**
-   * Whether a connection does not take even a PING: a client that reads none of its streams, but reads, takes that. Node
-   * tells nothing of what an HTTP/2 connection has waiting but how many frames.
+   * Whether a connection does not take even a PING: a client that reads none of its streams, but reads, takes that.
+   * Node tells nothing of what an HTTP/2 connection has waiting but how many frames.
    */
   function isBlocked(session: Http2Session, line: Line, waits: boolean, now: number): boolean {
     const sent = line.socket.bytesWritten;
@@ -166,7 +173,8 @@ function forget(reader: Reader): void {
 function unreadOf(socket: Socket, { queued }: Reader): number {
   let bytes = socket.writableLength + heldBackBytes(socket);
   // One whose turn has come writes to the socket, whose bytes its length includes.
-  if (queued !== undefined) for (const response of queued) if (response.socket === null) bytes += response.writableLength;
+  if (queued !== undefined)
+    for (const response of queued) if (response.socket === null) bytes += response.writableLength;
   return bytes;
 }
 

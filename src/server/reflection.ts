@@ -27,12 +27,17 @@ export function reflectionServices(services: readonly DescService[]): ServiceReg
   let index: Index | undefined;
   const answer = (question: Question) => respond((index ??= buildIndex(all)), question);
   async function* serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>) {
-    for await (const request of requests) yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
+    for await (const request of requests)
+      yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
   }
   async function* serverReflectionInfoAlpha(requests: AsyncIterable<AlphaRequest>) {
-    for await (const request of requests) yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
+    for await (const request of requests)
+      yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
   }
-  return [registration(ServerReflection, { serverReflectionInfo }), registration(ServerReflectionAlpha, { serverReflectionInfo: serverReflectionInfoAlpha })];
+  return [
+    registration(ServerReflection, { serverReflectionInfo }),
+    registration(ServerReflectionAlpha, { serverReflectionInfo: serverReflectionInfoAlpha }),
+  ];
 }
 
 function respond(index: Index, question: Question) {
@@ -45,21 +50,33 @@ function respond(index: Index, question: Question) {
       return file(index.symbols.get(question.value), question.value);
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = question.value;
-      return file(index.extensions.get(containingType)?.get(extensionNumber), `extension ${extensionNumber} of ${containingType}`);
+      return file(
+        index.extensions.get(containingType)?.get(extensionNumber),
+        `extension ${extensionNumber} of ${containingType}`,
+      );
     }
     case "allExtensionNumbersOfType": {
       const found = index.extensions.get(question.value);
       if (found === undefined && !index.symbols.has(question.value)) return unknown(question.value);
-      return { case: "allExtensionNumbersResponse" as const, value: { baseTypeName: question.value, extensionNumber: [...(found?.keys() ?? [])] } };
+      return {
+        case: "allExtensionNumbersResponse" as const,
+        value: { baseTypeName: question.value, extensionNumber: [...(found?.keys() ?? [])] },
+      };
     }
     default:
-      return { case: "errorResponse" as const, value: { errorCode: Code.InvalidArgument, errorMessage: "no question" } };
+      return {
+        case: "errorResponse" as const,
+        value: { errorCode: Code.InvalidArgument, errorMessage: "no question" },
+      };
   }
 }
 
 function file(found: DescFile | undefined, name: string) {
   if (found === undefined) return unknown(name);
-  return { case: "fileDescriptorResponse" as const, value: { fileDescriptorProto: [toBinary(FileDescriptorProtoSchema, found.proto)] } };
+  return {
+    case: "fileDescriptorResponse" as const,
+    value: { fileDescriptorProto: [toBinary(FileDescriptorProtoSchema, found.proto)] },
+  };
 }
 
 function unknown(name: string) {
@@ -67,7 +84,12 @@ function unknown(name: string) {
 }
 
 function buildIndex(services: readonly DescService[]): Index {
-  const index: Index = { services: services.map((service) => service.typeName), files: new Map(), symbols: new Map(), extensions: new Map() };
+  const index: Index = {
+    services: services.map((service) => service.typeName),
+    files: new Map(),
+    symbols: new Map(),
+    extensions: new Map(),
+  };
   for (const service of services) addFile(index, service.file);
   // No rpc names the details of errors: a client asks for them when it meets one.
   addFile(index, file_google_rpc_error_details);
@@ -82,8 +104,10 @@ function addFile(index: Index, desc: DescFile): void {
   for (const type of nestedTypes(desc)) {
     index.symbols.set(type.typeName, desc);
     if (type.kind === "extension") addExtension(index, type, desc);
-    if (type.kind === "message") for (const field of type.fields) index.symbols.set(`${type.typeName}.${field.name}`, desc);
-    if (type.kind === "service") for (const method of type.methods) index.symbols.set(`${type.typeName}.${method.name}`, desc);
+    if (type.kind === "message")
+      for (const field of type.fields) index.symbols.set(`${type.typeName}.${field.name}`, desc);
+    if (type.kind === "service")
+      for (const method of type.methods) index.symbols.set(`${type.typeName}.${method.name}`, desc);
   }
 }
 

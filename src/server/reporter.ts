@@ -14,7 +14,12 @@ export function createReporter(log: Log): Fail {
     call.status = error.status;
     if (error.status >= 500 && error.status !== 501 && error.status !== 504) {
       // Not as `code`, which is redacted: one-time codes have that name.
-      const facts = { request_id: call.info.requestId, rpc: call.policy?.rpc, error: error.code, err: error.cause ?? error };
+      const facts = {
+        request_id: call.info.requestId,
+        rpc: call.policy?.rpc,
+        error: error.code,
+        err: error.cause ?? error,
+      };
       if (error.status === 500) log.error(facts, "request failed");
       else log.warn(facts, "request refused: something it needs is away");
     }

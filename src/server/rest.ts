@@ -55,7 +55,12 @@ export function restTranscoder(options: RestOptions): Transcoder {
       const call = callOf(about.values);
       const error = fail(reason, call);
       const url = about.request.url ?? "";
-      return printError(error, { requestId: call.info.requestId, url, accept: about.request.headers.accept, scim: url.startsWith("/scim/v2/") });
+      return printError(error, {
+        requestId: call.info.requestId,
+        url,
+        accept: about.request.headers.accept,
+        scim: url.startsWith("/scim/v2/"),
+      });
     },
     finished(outcome) {
       const call = callOf(outcome.values);

@@ -46,7 +46,10 @@ export interface Handover {
 }
 
 /** Sends every request where its path belongs (decisions 15). */
-export function createRoutes(table: RouteTable, handover: Handover): (request: NodeRequest, response: NodeResponse) => void {
+export function createRoutes(
+  table: RouteTable,
+  handover: Handover,
+): (request: NodeRequest, response: NodeResponse) => void {
   return (request, response) => {
     const call = new Call(request, table.addressOf);
     releaseBody(request, response);
@@ -62,8 +65,10 @@ export function createRoutes(table: RouteTable, handover: Handover): (request: N
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);
     const url = pathOf(request);
-    if (table.draining() && !ANSWERED_WHILE_DRAINING.test(url)) return refuseUnheard(shuttingDown(), url, call, response, table);
-    if (table.refusesBody(request)) return refuseUnheard(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
+    if (table.draining() && !ANSWERED_WHILE_DRAINING.test(url))
+      return refuseUnheard(shuttingDown(), url, call, response, table);
+    if (table.refusesBody(request))
+      return refuseUnheard(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
     if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
     if (request.headers.origin !== undefined && answersCors(url, request, response, table)) return;
     handover.call = call;
@@ -75,7 +80,7 @@ export function createRoutes(table: RouteTable, handover: Handover): (request: N
     call.protocol = protocolOf(call.header("content-type") ?? "");
     if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
     else refuse(errors.noRoute(), call, response, table);
-  };
+  }
 }
 
 /** What says how the service is goes on saying it. */
@@ -100,7 +105,10 @@ function refuseUnheard(error: ServiceError, url: string, call: Call, response: N
 /** True for a preflight request, which is answered; otherwise the answer that follows gets its CORS headers. */
 function answersCors(url: string, request: NodeRequest, response: NodeResponse, table: RouteTable): boolean {
   if (request.method === "OPTIONS") {
-    const preflight = table.cors.preflight(request, table.rest.allowed(url)?.join(", ") ?? "GET, POST, PUT, PATCH, DELETE");
+    const preflight = table.cors.preflight(
+      request,
+      table.rest.allowed(url)?.join(", ") ?? "GET, POST, PUT, PATCH, DELETE",
+    );
     if (preflight !== undefined) {
       (response as ServerResponse).writeHead(204, { ...NOSNIFF, ...preflight }).end();
       return true;
@@ -118,7 +126,8 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const allowed = handler === undefined ? "" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
     const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
-    if (preflight !== undefined) return void (response as ServerResponse).writeHead(204, { ...extra, ...preflight }).end();
+    if (preflight !== undefined)
+      return void (response as ServerResponse).writeHead(204, { ...extra, ...preflight }).end();
     Object.assign(extra, table.cors.headers(request));
   }
   if (handler === undefined) {
@@ -126,16 +135,19 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
     return refuse(errors.noRoute(), call, response, table);
   }
-  if (request.method === "OPTIONS") return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
+  if (request.method === "OPTIONS")
+    return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
   handler(universalRequest(request, response, call))
     .then(async (answer) => {
       if (methodKind === "unary") await bodyArrived(request);
-      if (answer.status < 400 || call.errorCode !== "") return writeResponse(answer, response, methodKind === "unary", extra);
+      if (answer.status < 400 || call.errorCode !== "")
+        return writeResponse(answer, response, methodKind === "unary", extra);
       if (answer.status === 405) extra["allow"] = allowed;
       // 405 and 415 of connect come without an error; gRPC has none for them.
-      if (call.protocol === "connect") return table.refuseUnread(answer.status, call).then((refusal) => writeResponse(refusal, response, true, extra));
+      if (call.protocol === "connect")
+        return table.refuseUnread(answer.status, call).then((refusal) => writeResponse(refusal, response, true, extra));
       Object.assign(call, { errorCode: "protocol", status: answer.status });
       return writeResponse(answer, response, methodKind === "unary", extra);
     })
@@ -164,7 +176,12 @@ function onEveryAnswer(call: Call): Record<string, string> {
 }
 
 /** Answers the call of a procedure there is not, in the form of its protocol. */
-function refuseProcedure(call: Call, response: NodeResponse, table: RouteTable, extra: Readonly<Record<string, string>>): void {
+function refuseProcedure(
+  call: Call,
+  response: NodeResponse,
+  table: RouteTable,
+  extra: Readonly<Record<string, string>>,
+): void {
   const error = unknownProcedure();
   table.fail(error, call);
   table.done(call, answerUnknown(error, call, response, extra));
@@ -175,7 +192,12 @@ function refuse(error: ServiceError, call: Call, response: NodeResponse, table: 
   call.protocol = "plain";
   table.fail(error, call);
   const { url = "", headers } = call.request;
-  const printed = printError(error, { requestId: call.info.requestId, url, accept: headers.accept, scim: url.startsWith("/scim/v2/") });
+  const printed = printError(error, {
+    requestId: call.info.requestId,
+    url,
+    accept: headers.accept,
+    scim: url.startsWith("/scim/v2/"),
+  });
   const length = { "content-length": String(Buffer.byteLength(printed.body)) };
   (response as ServerResponse).writeHead(printed.status, { ...printed.headers, ...length });
   if (call.request.method === "HEAD") response.end();
@@ -206,9 +228,15 @@ function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | u
     if (name.length === 4 && name.toLowerCase() === "host") hosts++;
     if (h2) bytes += name.length + (raw[at + 1] as string).length;
   }
-  if (hosts === 0 && request.httpVersion === "1.1") return errors.badRequest({ message: "There is no Host header.", headers: { connection: "close" } });
-  if (hosts > 1) return errors.badRequest({ message: "There are several Host headers.", headers: h2 ? {} : { connection: "close" } });
-  if (bytes > headerBytes) return new ServiceError([431, "header_too_large", "The header block is larger than 16 KiB."]);
+  if (hosts === 0 && request.httpVersion === "1.1")
+    return errors.badRequest({ message: "There is no Host header.", headers: { connection: "close" } });
+  if (hosts > 1)
+    return errors.badRequest({
+      message: "There are several Host headers.",
+      headers: h2 ? {} : { connection: "close" },
+    });
+  if (bytes > headerBytes)
+    return new ServiceError([431, "header_too_large", "The header block is larger than 16 KiB."]);
   return undefined;
 }
 

@@ -17,11 +17,11 @@ export interface HeaderWatch {
 }
 
 /**
- * Ends connections whose header block is not whole after `limitMs`. node has a time limit for headers of HTTP/1.1 only and
- * tells nothing of CONTINUATION frames, but its session knows the newest stream that was begun: one that stays ahead of the
- * newest it handed out is either such a trickle or was refused by node itself. That cannot be told apart, so the connection
- * is closed softly: streams that run may end, nothing new is taken, and without any it is over at once.
- * A trickle within the first nine bytes of a frame is not seen here; the idle limit ends it.
+ * Ends connections whose header block is not whole after `limitMs`. node has a time limit for headers of HTTP/1.1 only
+ * and tells nothing of CONTINUATION frames, but its session knows the newest stream that was begun: one that stays
+ * ahead of the newest it handed out is either such a trickle or was refused by node itself. That cannot be told apart,
+ * so the connection is closed softly: streams that run may end, nothing new is taken, and without any it is over at
+ * once. A trickle within the first nine bytes of a frame is not seen here; the idle limit ends it.
  */
 export function watchHeaders(limitMs: number): HeaderWatch {
   const sessions = new Map<ServerHttp2Session, Watched>();

@@ -25,7 +25,11 @@ export function createStreamSlots(most = MAX_STREAMS): StreamSlots {
 
   function take(principal: string): () => void {
     const count = taken.get(principal) ?? 0;
-    if (count >= most) throw errors.rateLimited({ message: `At most ${most} streams may be open at a time.`, retryAfter: RETRY_AFTER_SECONDS });
+    if (count >= most)
+      throw errors.rateLimited({
+        message: `At most ${most} streams may be open at a time.`,
+        retryAfter: RETRY_AFTER_SECONDS,
+      });
     taken.set(principal, count + 1);
     let held = true;
     return () => {

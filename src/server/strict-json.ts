@@ -2,7 +2,6 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { mustBeFilled } from "../platform/validation.ts";
 import { readMessage } from "../transcoding/index.ts";
 
-
 /**
  * A text decoder for connect's JSON options: connect decodes each message with
  * it, after the gate and after inflation, in every protocol that carries JSON.

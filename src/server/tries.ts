@@ -17,23 +17,36 @@ export interface Tried {
   delayed: boolean;
 }
 
-/** Tries to sign in by a password or a mailed code: failures delay the next one and, in the end, shut out who is not known. */
+/**
+ * Tries to sign in by a password or a mailed code: failures delay the next one and, in the end, shut out who is not
+ * known.
+ */
 export interface Tries {
   /** How long somebody has to wait now, milliseconds. */
   waitMs(who: Tried): Promise<number>;
-  /** Makes a try and counts how it ends: 401 is a failure. `refuse` is called with the milliseconds to wait where it may not be made. */
+  /**
+   * Makes a try and counts how it ends: 401 is a failure. `refuse` is called with the milliseconds to wait where it may
+   * not be made.
+   */
   make<T>(who: Tried, refuse: (waitMs: number) => void, work: () => Promise<T> | T): Promise<T>;
 }
 
 const minute = 60_000;
 /** Decisions 13: after 10 failures a delay of 1 minute, doubling to 15. */
-const delay: DelayRule = { name: "login", tolerated: 10, firstMs: minute, mostMs: 15 * minute, forgetMs: 24 * 60 * minute };
+const delay: DelayRule = {
+  name: "login",
+  tolerated: 10,
+  firstMs: minute,
+  mostMs: 15 * minute,
+  forgetMs: 24 * 60 * minute,
+};
 /** What those are told to wait whom only a success of somebody else can let in again. */
 const shutMs = 60 * minute;
 
 /** Builds the counting of tries. */
 export function createTries({ delays, streaks, signedInFrom }: TriesDeps): Tries {
-  const delayOf = ({ address, email, delayed }: Tried) => (delayed ? delays.begin(delay, `${address} ${email}`) : undefined);
+  const delayOf = ({ address, email, delayed }: Tried) =>
+    delayed ? delays.begin(delay, `${address} ${email}`) : undefined;
 
   async function waitMs(who: Tried): Promise<number> {
     const shut = (await streaks.full(SIGN_IN_FAILURES, who.email)) && !(await signedInFrom(who.email, who.address));
@@ -50,7 +63,8 @@ export function createTries({ delays, streaks, signedInFrom }: TriesDeps): Tries
       try {
         const answer = await work();
         await attempt?.passed();
-        // The session that was opened has ended the streak; where the second factor is still to come, nothing is decided.
+        // The session that was opened has ended the streak; where the second factor is still to come, nothing is
+        // decided.
         if (charged && asksForMore(answer)) await streaks.refund(SIGN_IN_FAILURES, who.email);
         return answer;
       } catch (error) {

@@ -1,4 +1,7 @@
-/** How often the credentials of open streams are looked at, milliseconds. A revoked one ends its streams within twice that. */
+/**
+ * How often the credentials of open streams are looked at, milliseconds. A revoked one ends its streams within twice
+ * that.
+ */
 const everyMs = 500;
 /** Credentials that are looked at together; other requests have their turn before the next ones are. */
 const together = 200;
@@ -61,10 +64,13 @@ export function createVigil(): Vigil {
 }
 
 /**
- * Passes a stream on until `watch` calls back, whether or not the stream has anything to say at that moment: what it is called
- * back with ends the stream.
+ * Passes a stream on until `watch` calls back, whether or not the stream has anything to say at that moment: what it is
+ * called back with ends the stream.
  */
-export async function* whileValid<T>(stream: AsyncIterable<T>, watch: (end: (reason: unknown) => void) => () => void): AsyncIterable<T> {
+export async function* whileValid<T>(
+  stream: AsyncIterable<T>,
+  watch: (end: (reason: unknown) => void) => () => void,
+): AsyncIterable<T> {
   const iterator = stream[Symbol.asyncIterator]();
   let fault: { reason: unknown } | undefined;
   let interrupt: ((reason: unknown) => void) | undefined;

@@ -13,7 +13,13 @@ export interface Welcome {
   hasMetrics: boolean;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
@@ -22,7 +28,8 @@ function escape(text: string): string {
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --line: #dfe3ea; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; --on: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --line: #333b4c; --paper: #1b2130; --ground: #131824; --accent: #8ea6ff; --on: #131824; } }
-* { box-sizing: border-box; } body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
+* { box-sizing: border-box; } body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui,
+* sans-serif; }
 main { max-width: 680px; margin: 0 auto; padding: 56px 20px 72px; }
 header { margin: 0 4px 28px; } h1 { margin: 0; font-size: 28px; letter-spacing: -.01em; } header p { margin: 4px 0 0; color: var(--soft); }
 section { margin: 0 0 16px; padding: 22px 24px; border: 1px solid var(--line); border-radius: 14px; background: var(--paper); }
@@ -69,17 +76,21 @@ const HEADERS = {
 /** Paths worth knowing, with what is there. */
 function linksOf({ hasMailbox, hasMetrics }: Welcome): [path: string, about: string][] {
   return [
-    ...(hasMailbox ? [["/dev/mailbox", "mails that were sent; nothing leaves this machine"]] satisfies [string, string][] : []),
+    ...(hasMailbox
+      ? ([["/dev/mailbox", "mails that were sent; nothing leaves this machine"]] satisfies [string, string][])
+      : []),
     ["/readyz", "what the service needs and whether it has it"],
     ["/.well-known/jwks.json", "public keys of the instance"],
-    ...(hasMetrics ? [["/metrics", "figures for Prometheus"]] satisfies [string, string][] : []),
+    ...(hasMetrics ? ([["/metrics", "figures for Prometheus"]] satisfies [string, string][]) : []),
   ];
 }
 
 function pageOf(welcome: Welcome): string {
   const { version, login, hasMailbox } = welcome;
   const ask = `<button data-email="${escape(login.email)}">Mail a sign-in link</button><output aria-live="polite"></output>`;
-  const links = linksOf(welcome).map(([path, about]) => `<li><a href="${path.slice(1)}"><code>${path}</code></a><span>${about}</span></li>`).join("");
+  const links = linksOf(welcome)
+    .map(([path, about]) => `<li><a href="${path.slice(1)}"><code>${path}</code></a><span>${about}</span></li>`)
+    .join("");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Atrium</title><style>${STYLE}</style></head>
 <body><main><header><h1>Atrium</h1><p>Version ${escape(version)}, development profile. The API is ready.</p></header>
 <section><h2>First login</h2><p>Owner of the first organization; also platform admin and operator.</p>
@@ -101,8 +112,16 @@ function prefersPage(accept: string | undefined): boolean {
 /** `GET /` of the development profile: a page, or JSON for programs. */
 export function welcomePage(welcome: Welcome): PlainHandler {
   const { version, login } = welcome;
-  const links = Object.fromEntries(linksOf(welcome).map(([path]) => [path.slice(1).replace(/^dev\/|^\.well-known\/|\.json$/g, ""), path]));
-  const json = JSON.stringify({ name: "atrium", version, profile: "development", first_login: { email: login.email, org_name: login.org }, links });
+  const links = Object.fromEntries(
+    linksOf(welcome).map(([path]) => [path.slice(1).replace(/^dev\/|^\.well-known\/|\.json$/g, ""), path]),
+  );
+  const json = JSON.stringify({
+    name: "atrium",
+    version,
+    profile: "development",
+    first_login: { email: login.email, org_name: login.org },
+    links,
+  });
   return (request, rawResponse) => {
     // HTTP/2's response has the same two methods.
     const response = rawResponse as ServerResponse;

@@ -67,7 +67,8 @@ function pathField(desc: DescMessage, path: string): DescField[] {
   for (const name of path.split(".")) {
     if (parent === undefined) throw new Error(`${path} leads through a field that is no message`);
     const field: DescField = topField(parent, name);
-    if (field.fieldKind === "list" || field.fieldKind === "map") throw new Error(`${path} is repeated and cannot stand in a path`);
+    if (field.fieldKind === "list" || field.fieldKind === "map")
+      throw new Error(`${path} is repeated and cannot stand in a path`);
     fields.push(field);
     parent = field.fieldKind === "message" ? field.message : undefined;
   }

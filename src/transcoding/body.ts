@@ -25,7 +25,9 @@ function takesAnything(taken: readonly string[]): boolean {
 }
 
 function mediaType(taken: readonly string[]): Refusal {
-  return new Refusal("unsupported_media_type", `the body must be ${taken.join(" or ")}`, { headers: { accept: taken.join(", ") } });
+  return new Refusal("unsupported_media_type", `the body must be ${taken.join(" or ")}`, {
+    headers: { accept: taken.join(", ") },
+  });
 }
 
 /**
@@ -37,20 +39,25 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
   const type = headers["content-type"];
   // Without a length only the bytes say whether there is a body that would need a type.
   const untyped = type === undefined && headers["content-length"] !== undefined;
-  if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isTaken(type, taken)) throw mediaType(taken);
+  if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isTaken(type, taken))
+    throw mediaType(taken);
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "" && !/^(?:x-)?gzip$|^identity$/i.test(coding)) {
-    throw new Refusal("unsupported_media_type", "the body may be coded with gzip only", { headers: { "accept-encoding": "gzip" } });
+    throw new Refusal("unsupported_media_type", "the body may be coded with gzip only", {
+      headers: { "accept-encoding": "gzip" },
+    });
   }
   if (Number(headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
 }
 
 /**
  * Reads a body, inflated where it came with gzip.
- * @throws Refusal 413 beyond the limit, 415 for bytes without a content type, 400 for broken gzip, 499 when the client goes away
+ * @throws Refusal 413 beyond the limit, 415 for bytes without a content type, 400 for broken gzip, 499 when the client
+ *   goes away
  */
 export function readBody(request: NodeRequest, taken: readonly string[], limit: number): Promise<Buffer> {
-  const bytes = request.headers["content-type"] === undefined ? untyped(collect(request, limit), taken) : collect(request, limit);
+  const bytes =
+    request.headers["content-type"] === undefined ? untyped(collect(request, limit), taken) : collect(request, limit);
   const coding = request.headers["content-encoding"];
   if (coding === undefined || coding === "" || coding.toLowerCase() === "identity") return bytes;
   return inflated(bytes, limit);

@@ -59,19 +59,26 @@ export class Call {
         path = variables.map((variable) => captured(segments, variable, open && variable.to === steps.length));
       }
       if (this.options.gate !== undefined) {
-        const params = variables.length === 0 ? noParams : Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
+        const params =
+          variables.length === 0
+            ? noParams
+            : Object.fromEntries(variables.map((variable, i) => [variable.path, (path[i] as PathText).text]));
         const gated = this.options.gate(context, params, target.route);
         if (gated !== undefined) await gated;
       }
       if (timeout !== undefined && timeoutMs === undefined) {
-        throw new Refusal("malformed_header", "Connect-Timeout-Ms must be a whole number of milliseconds of at most 10 digits");
+        throw new Refusal(
+          "malformed_header",
+          "Connect-Timeout-Ms must be a whole number of milliseconds of at most 10 digits",
+        );
       }
       if (this.over) return;
       const mediaType = this.negotiated(target);
       const made = this.message(target, path, query);
       const message = made instanceof Promise ? await made : made;
       if (this.over) return;
-      if (target.stream !== undefined) return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
+      if (target.stream !== undefined)
+        return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
       const result = target.unary?.(message, context);
       const output = result instanceof Promise ? await result : (result as Message);
       if (this.over) return;
@@ -97,7 +104,9 @@ export class Call {
     if (input.body === "none") return input.make(path, query, undefined, "");
     if (!hasBody(request)) return input.make(path, query, undefined, request.headers["content-type"] ?? "");
     checkBodyHeaders(request, target.taken, limits.bodyBytes);
-    return readBody(request, target.taken, limits.bodyBytes).then((bytes) => input.make(path, query, bytes, request.headers["content-type"] ?? ""));
+    return readBody(request, target.taken, limits.bodyBytes).then((bytes) =>
+      input.make(path, query, bytes, request.headers["content-type"] ?? ""),
+    );
   }
 
   /** Prints and sends the answer of a unary call; a promise only where it takes time. */
@@ -178,7 +187,12 @@ export class Call {
 
   /** An error as text; one that cannot be printed is `internal`. */
   printed(error: unknown): PrintedError {
-    const about = { request: this.request, route: this.target?.route, values: this.values, responseHeader: this.context?.answerHeader };
+    const about = {
+      request: this.request,
+      route: this.target?.route,
+      values: this.values,
+      responseHeader: this.context?.answerHeader,
+    };
     try {
       return this.options.printError?.(error, about) ?? printConnectError(error);
     } catch {

@@ -61,11 +61,17 @@ export function inputOf(binding: Binding, limits: Limits, options: InputOptions)
     return values;
   }
 
-  function make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message {
+  function make(
+    path: readonly PathText[],
+    query: string | undefined,
+    bytes: Buffer | undefined,
+    contentType: string,
+  ): Message {
     // The path is judged first: it comes before the body in the order of refusals.
     const values = variables.length > 0 ? readPath(path) : undefined;
     const message = body === "none" ? create(input) : fill(bytes, contentType);
-    if (values !== undefined) values.forEach((value, i) => put(message, (variables[i] as (typeof variables)[number]).fields, value, true));
+    if (values !== undefined)
+      values.forEach((value, i) => put(message, (variables[i] as (typeof variables)[number]).fields, value, true));
     if (query !== undefined && readQuery !== undefined) fillQuery(message, query);
     return message;
   }
@@ -96,7 +102,8 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, optio
   if (kind === "raw") {
     const desc = field?.message ?? input;
     return (bytes, contentType) => {
-      const data = bytes === undefined ? new Uint8Array() : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const data =
+        bytes === undefined ? new Uint8Array() : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const raw = create(desc, { contentType, data });
       if (field === undefined) return raw;
       const message = create(input);
@@ -112,7 +119,8 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, optio
     present: input.fields.filter((one) => options.present?.(one) === true),
     filled: input.fields.filter((one) => options.filled?.(one) === true),
   };
-  const read = field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
+  const read =
+    field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
   return (bytes) => {
     if (bytes !== undefined && bytes.length > 0) return read(bytes);
     if (optional) return create(input);

@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import type { DescMethod, DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ContextValues, HandlerContext, Interceptor, StreamRequest, StreamResponse, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type {
+  ContextValues,
+  HandlerContext,
+  Interceptor,
+  StreamRequest,
+  StreamResponse,
+  UnaryRequest,
+  UnaryResponse,
+} from "@connectrpc/connect";
 import type { RestContext } from "./context.ts";
 import { AnswerHeaders } from "./headers.ts";
 import type { ServiceEntry } from "./types.ts";
@@ -97,14 +105,22 @@ function copyHeaders(from: Headers, context: RestContext): void {
 }
 
 /** Compiles the call of a unary rpc. */
-export function unaryInvoker(entry: ServiceEntry, method: DescMethodUnary, interceptors: readonly Interceptor[]): InvokeUnary {
+export function unaryInvoker(
+  entry: ServiceEntry,
+  method: DescMethodUnary,
+  interceptors: readonly Interceptor[],
+): InvokeUnary {
   const implementation = implementationOf(entry, method) as UnaryImplementation;
   const { output } = method;
   const whole = (value: unknown): Message => create(output, value as Message);
   if (interceptors.length === 0) {
     return (message, context) => {
       const value = implementation(message, context);
-      return value instanceof Promise ? (value as Promise<unknown>).then(whole) : isThenable(value) ? Promise.resolve(value).then(whole) : whole(value);
+      return value instanceof Promise
+        ? (value as Promise<unknown>).then(whole)
+        : isThenable(value)
+          ? Promise.resolve(value).then(whole)
+          : whole(value);
     };
   }
   return async (message, context) => {
@@ -128,7 +144,11 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** Compiles the call of a server-streaming rpc. */
-export function streamInvoker(entry: ServiceEntry, method: DescMethodStreaming, interceptors: readonly Interceptor[]): InvokeStream {
+export function streamInvoker(
+  entry: ServiceEntry,
+  method: DescMethodStreaming,
+  interceptors: readonly Interceptor[],
+): InvokeStream {
   const implementation = implementationOf(entry, method) as StreamImplementation;
   const { output } = method;
   async function* whole(values: AsyncIterable<object>): AsyncGenerator<Message> {
@@ -140,7 +160,8 @@ export function streamInvoker(entry: ServiceEntry, method: DescMethodStreaming, 
       const messages: Message[] = [];
       for await (const one of request.message) messages.push(one);
       const [only] = messages;
-      if (only === undefined || messages.length > 1) throw new ConnectError(`${method.name} takes exactly one message`, Code.Unimplemented);
+      if (only === undefined || messages.length > 1)
+        throw new ConnectError(`${method.name} takes exactly one message`, Code.Unimplemented);
       return {
         stream: true,
         method,

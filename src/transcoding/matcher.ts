@@ -68,7 +68,8 @@ export class Matcher<T> {
     const found: Match<T>[] = [];
     const last = segments[segments.length - 1] as string;
     const colon = this.hasVerbs ? last.lastIndexOf(":") : -1;
-    if (colon > 0) descend(this.root, [...segments.slice(0, -1), last.slice(0, colon)], 0, last.slice(colon + 1), found);
+    if (colon > 0)
+      descend(this.root, [...segments.slice(0, -1), last.slice(0, colon)], 0, last.slice(colon + 1), found);
     descend(this.root, segments, 0, "", found);
     return found.length === 0 ? (noMatches as unknown as Match<T>[]) : found;
   }

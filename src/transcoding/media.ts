@@ -43,7 +43,9 @@ function weighed(header: string): Weighed[] {
   return header.split(",").flatMap((part) => {
     const [name = "", ...parameters] = part.split(";");
     if (name.trim() === "") return [];
-    const q = parameters.map((p) => /^\s*q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)\s*$/i.exec(p)?.[1]).find((v) => v !== undefined);
+    const q = parameters
+      .map((p) => /^\s*q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)\s*$/i.exec(p)?.[1])
+      .find((v) => v !== undefined);
     return [{ name: name.trim().toLowerCase(), q: q === undefined ? 1 : Number(q) }];
   });
 }
@@ -79,7 +81,8 @@ export function negotiate(accept: string | undefined, offers: readonly string[])
 /** Chooses a content coding by Accept-Encoding; undefined sends the bytes as they are. */
 export function negotiateCoding(header: string): "br" | "gzip" | undefined {
   const wanted = weighed(header);
-  const q = (name: string): number => (wanted.find((w) => w.name === name) ?? wanted.find((w) => w.name === "*"))?.q ?? 0;
+  const q = (name: string): number =>
+    (wanted.find((w) => w.name === name) ?? wanted.find((w) => w.name === "*"))?.q ?? 0;
   const br = q("br");
   const gzip = Math.max(q("gzip"), wanted.find((w) => w.name === "x-gzip")?.q ?? 0);
   if (br === 0 && gzip === 0) return undefined;

@@ -14,10 +14,14 @@ export function heldBackBytes(of: object): number {
 }
 
 /**
- * Writes an answer and ends it. A large one is written piece by piece, each when the client has taken the one before, so
- * that the progress of a slow reader shows.
+ * Writes an answer and ends it. A large one is written piece by piece, each when the client has taken the one before,
+ * so that the progress of a slow reader shows.
  */
-export function endInPieces(to: NodeResponse | ServerHttp2Stream, body: string | Uint8Array, encoding: BufferEncoding = "utf8"): void {
+export function endInPieces(
+  to: NodeResponse | ServerHttp2Stream,
+  body: string | Uint8Array,
+  encoding: BufferEncoding = "utf8",
+): void {
   const writable = to as ServerResponse;
   if (body.length <= PIECE_BYTES) return void writable.end(body, encoding);
   const bytes = typeof body === "string" ? Buffer.from(body, encoding) : body;

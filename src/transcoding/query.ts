@@ -57,7 +57,13 @@ export function queryReader(desc: DescMessage, taken: ReadonlySet<string>, depth
   };
 }
 
-function take(target: Target, text: string | undefined, message: object, seen: Set<string>, violations: Violation[]): void {
+function take(
+  target: Target,
+  text: string | undefined,
+  message: object,
+  seen: Set<string>,
+  violations: Violation[],
+): void {
   const note = (code: string, what: string): void => {
     violations.push({ field: target.path, code, message: what });
   };
@@ -81,7 +87,12 @@ function decoded(text: string): string | undefined {
 
 function targetOf(fields: readonly DescField[]): Target {
   const last = fields[fields.length - 1] as DescField;
-  return { fields, path: fields.map((f) => f.name).join("."), read: textReader(last), repeated: last.fieldKind === "list" };
+  return {
+    fields,
+    path: fields.map((f) => f.name).join("."),
+    read: textReader(last),
+    repeated: last.fieldKind === "list",
+  };
 }
 
 function fieldsOf(desc: DescMessage, known: Map<DescMessage, Map<string, DescField>>): Map<string, DescField> {

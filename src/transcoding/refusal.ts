@@ -45,6 +45,9 @@ export class Refusal extends ConnectError implements RefusalFacts {
 }
 
 /** A refusal that names its fields in the message too. */
-export function invalid(kind: "invalid_path" | "invalid_query" | "invalid_body", violations: readonly Violation[]): Refusal {
+export function invalid(
+  kind: "invalid_path" | "invalid_query" | "invalid_body",
+  violations: readonly Violation[],
+): Refusal {
   return new Refusal(kind, violations.map((v) => `${v.field}: ${v.message}`).join("; "), { violations });
 }

@@ -47,8 +47,18 @@ export function targetOf(
   const streams = method.methodKind === "server_streaming";
   const usual = rule.mediaType || (streams ? "application/x-ndjson" : "application/json");
   const offers = [usual, ...(rule.alternatives ?? [])];
-  const taken = rule.consumes !== undefined && rule.consumes.length > 0 ? rule.consumes : input.body === "raw" ? ["*/*"] : ["application/json"];
-  const rawMessage = responseField === undefined ? method.output : responseField.fieldKind === "message" ? responseField.message : undefined;
+  const taken =
+    rule.consumes !== undefined && rule.consumes.length > 0
+      ? rule.consumes
+      : input.body === "raw"
+        ? ["*/*"]
+        : ["application/json"];
+  const rawMessage =
+    responseField === undefined
+      ? method.output
+      : responseField.fieldKind === "message"
+        ? responseField.message
+        : undefined;
   const isRaw = isHttpBody(rawMessage);
   const encoders = options.encoders ?? {};
   const where = `${method.parent.typeName}.${method.name}`;
@@ -76,7 +86,10 @@ export function targetOf(
     },
     raw(message) {
       if (!isRaw) return undefined;
-      const held = responseField === undefined ? message : (message as unknown as Record<string, unknown>)[responseField.localName];
+      const held =
+        responseField === undefined
+          ? message
+          : (message as unknown as Record<string, unknown>)[responseField.localName];
       return (held ?? { contentType: "", data: new Uint8Array() }) as { contentType: string; data: Uint8Array };
     },
     unary: streams ? undefined : unaryInvoker(entry, method as DescMethodUnary, interceptors),

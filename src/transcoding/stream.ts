@@ -78,8 +78,8 @@ function breakOff(call: Call, target: Target, thrown: unknown): void {
   const { response } = call;
   call.finish(error);
   if (target.raw({} as Message) !== undefined) {
-    if ("stream" in response) (response).stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    else (response).destroy();
+    if ("stream" in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else response.destroy();
     return;
   }
   const { body } = call.printed(error);
@@ -106,8 +106,8 @@ function drained(response: NodeResponse): Promise<void> {
 }
 
 /**
- * `before` is a promise that also rejects when the signal is aborted; `forget` stops listening. Not `Promise.race` with one
- * promise for the whole stream: that promise would keep every chunk until the end.
+ * `before` is a promise that also rejects when the signal is aborted; `forget` stops listening. Not `Promise.race` with
+ * one promise for the whole stream: that promise would keep every chunk until the end.
  */
 function aborted(signal: AbortSignal): { before<T>(promise: Promise<T>): Promise<T>; forget(): void } {
   let reject: ((reason: unknown) => void) | undefined;

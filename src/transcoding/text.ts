@@ -54,7 +54,8 @@ export function put(message: object, fields: readonly DescField[], value: unknow
     }
     const one = at[field.oneof.localName] as { case?: string; value?: unknown };
     if (one.case !== undefined && one.case !== field.localName && !replace) return false;
-    if (one.case !== field.localName) at[field.oneof.localName] = { case: field.localName, value: create(field.message) };
+    if (one.case !== field.localName)
+      at[field.oneof.localName] = { case: field.localName, value: create(field.message) };
     at = (at[field.oneof.localName] as { value: Record<string, unknown> }).value;
   }
   const field = fields[last] as DescField;

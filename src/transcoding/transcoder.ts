@@ -37,7 +37,8 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       for (const binding of bindingsOf(method, options.rest?.(method) ?? {})) {
         const target = targetOf(entry, binding, writers, limits, options);
         const other = matcher.add(binding.route.httpMethod, binding.template, target);
-        if (other !== undefined) throw new Error(`two bindings overlap: ${nameOf(other.route)} and ${nameOf(binding.route)}`);
+        if (other !== undefined)
+          throw new Error(`two bindings overlap: ${nameOf(other.route)} and ${nameOf(binding.route)}`);
         routes.push(binding.route);
       }
     }
@@ -66,7 +67,10 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       const allow = allowedBy(matches).join(", ");
       const call = new Call(request, response, options, limits);
       if (method === "OPTIONS") call.answer({ status: 204, headers: ["allow", allow], body: undefined });
-      else call.fail(new Refusal("method_not_allowed", `the method ${method} is not allowed here`, { headers: { allow } }));
+      else
+        call.fail(
+          new Refusal("method_not_allowed", `the method ${method} is not allowed here`, { headers: { allow } }),
+        );
       return true;
     },
   };
@@ -77,7 +81,10 @@ function nameOf(route: Route): string {
 }
 
 /** The best match that has the method; HEAD is served by GET. */
-function pick(matches: readonly Match<Target>[], method: string): { target: Target; segments: readonly string[] } | undefined {
+function pick(
+  matches: readonly Match<Target>[],
+  method: string,
+): { target: Target; segments: readonly string[] } | undefined {
   for (const { targets, segments } of matches) {
     const entry = targets.get(method) ?? (method === "HEAD" ? targets.get("GET") : undefined);
     if (entry !== undefined) return { target: entry.target, segments };

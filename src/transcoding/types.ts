@@ -27,7 +27,10 @@ export interface RestRule {
   readonly mediaType?: string | undefined;
   /** Further media types the answer can be had in; turns on negotiation, `Vary: Accept` and 406. */
   readonly alternatives?: readonly string[] | undefined;
-  /** Media types of the request body; `application/json` when empty or absent. A type ending in `/*` and `*`+`/*` are ranges. */
+  /**
+   * Media types of the request body; `application/json` when empty or absent. A type ending in `/*` and `*`+`/*` are
+   * ranges.
+   */
   readonly consumes?: readonly string[] | undefined;
   /** An absent body counts as `{}` (body `*`) or as an absent field. */
   readonly optionalBody?: boolean | undefined;
@@ -126,7 +129,9 @@ export interface TranscoderOptions {
   nullable?(field: DescField): boolean;
   /** The list of a request must be in the JSON body, empty or not; only for fields of the whole message. */
   present?(field: DescField): boolean;
-  /** The list of a request may be absent from the JSON body, but not empty there; only for fields of the whole message. */
+  /**
+   * The list of a request may be absent from the JSON body, but not empty there; only for fields of the whole message.
+   */
   filled?(field: DescField): boolean;
   /** Leave the field out while it has its default value. */
   omitEmpty?(field: DescField): boolean;

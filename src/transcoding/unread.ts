@@ -50,9 +50,9 @@ function releaseStream(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Resolves when the body of a refused HTTP/2 request has arrived, thrown away, or has used up its bounds; undefined where
- * there is nothing to wait for. A client that is refused before it has sent everything resets its stream and opens the
- * next one at once, faster than node lets go of streams, and has that one refused.
+ * Resolves when the body of a refused HTTP/2 request has arrived, thrown away, or has used up its bounds; undefined
+ * where there is nothing to wait for. A client that is refused before it has sent everything resets its stream and
+ * opens the next one at once, faster than node lets go of streams, and has that one refused.
  */
 export function bodyArrived(request: NodeRequest): Promise<void> | undefined {
   if (!("stream" in request) || !request.readableDidRead) return undefined;

@@ -15,24 +15,41 @@ async function sources(): Promise<string[]> {
   const domains = path.join(root, "src/domains");
   const files = await readdir(domains, { recursive: true });
   const workflows = files.filter((file) => file.includes(`${path.sep}workflows${path.sep}`) && file.endsWith(".ts"));
-  return [entry, trace, path.join(root, "package-lock.json"), ...workflows.sort().map((file) => path.join(domains, file))];
+  return [
+    entry,
+    trace,
+    path.join(root, "package-lock.json"),
+    ...workflows.sort().map((file) => path.join(domains, file)),
+  ];
 }
 
 async function fingerprint(): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of await sources()) hash.update(file.slice(root.length)).update("\0").update(await readFile(file)).update("\0");
+  for (const file of await sources())
+    hash
+      .update(file.slice(root.length))
+      .update("\0")
+      .update(await readFile(file))
+      .update("\0");
   return hash.digest("hex").slice(0, 32);
 }
 
-const quiet: Logger = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: (message) => process.stderr.write(`${message}\n`) };
+const quiet: Logger = {
+  log() {},
+  trace() {},
+  debug() {},
+  info() {},
+  warn() {},
+  error: (message) => process.stderr.write(`${message}\n`),
+};
 
 /** Workflow code as the SDK takes it: the path of a file, or the code itself where no file can be kept. */
 export type KeptBundle = { codePath: string } | { code: string };
 
 /**
- * The workflow code as one bundle, made when the program is installed and kept beside the packages under a name that says
- * which sources it was made of. Where it is missing it is made now (about a second); where it cannot be kept, because the file
- * system is read-only, it stays in memory.
+ * The workflow code as one bundle, made when the program is installed and kept beside the packages under a name that
+ * says which sources it was made of. Where it is missing it is made now (about a second); where it cannot be kept,
+ * because the file system is read-only, it stays in memory.
  */
 export async function workflowBundle(folder: string = cacheFolder): Promise<KeptBundle> {
   const name = `workflows-${await fingerprint()}.js`;
@@ -41,7 +58,11 @@ export async function workflowBundle(folder: string = cacheFolder): Promise<Kept
     await access(codePath);
     return { codePath };
   } catch {
-    const { code } = await bundleWorkflowCode({ workflowsPath: entry, workflowInterceptorModules: [trace], logger: quiet });
+    const { code } = await bundleWorkflowCode({
+      workflowsPath: entry,
+      workflowInterceptorModules: [trace],
+      logger: quiet,
+    });
     return (await keep(folder, name, code)) ? { codePath } : { code };
   }
 }

@@ -11,7 +11,10 @@ export interface TopicHandler {
   retry: readonly number[];
   /** Messages handled at once. */
   concurrency: number;
-  /** Messages of which handling one does for all that were there by then, by what this answers. Default: each is handled. */
+  /**
+   * Messages of which handling one does for all that were there by then, by what this answers. Default: each is
+   * handled.
+   */
   same?: (payload: Record<string, unknown>) => string;
 }
 
@@ -38,7 +41,9 @@ export interface Dispatcher {
 
 /** How long a taken row stays hidden; a handler that takes longer has its row extended. */
 const LEASE_MS = 30_000;
-/** Wait before the next look, milliseconds, where nothing but failures comes back: they must not take what others need. */
+/**
+ * Wait before the next look, milliseconds, where nothing but failures comes back: they must not take what others need.
+ */
 const PAUSE_MS = 50;
 /** Rows taken at once where one may do for many. */
 const SAME_AT_ONCE = 1_000;
@@ -140,7 +145,10 @@ class Lane {
       this.#failures++;
       const { retry } = this.#handler;
       const wait = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
-      log.debug({ err: error, topic: this.#topic, id: row.id, attempts: row.attempts }, "a message could not be handled and is tried again");
+      log.debug(
+        { err: error, topic: this.#topic, id: row.id, attempts: row.attempts },
+        "a message could not be handled and is tried again",
+      );
       const message = error instanceof Error ? error.message : String(error);
       await outbox.fail(ids, message, wait).catch((failure: unknown) => {
         log.debug({ err: failure, id: row.id }, "the row stays hidden until its lease is over");
@@ -158,7 +166,10 @@ class Lane {
   }
 
   async extend(): Promise<void> {
-    const ids = [...[...this.#running.values()].flatMap((one) => one.ids), ...this.#waiting.flatMap((rows) => rows.map(({ id }) => id))];
+    const ids = [
+      ...[...this.#running.values()].flatMap((one) => one.ids),
+      ...this.#waiting.flatMap((rows) => rows.map(({ id }) => id)),
+    ];
     if (ids.length > 0) await this.#options.outbox.extend(ids, LEASE_MS);
   }
 
@@ -201,7 +212,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     start() {
-      timers.push(setInterval(nudge, pollMs), setInterval(() => void tidy(), LEASE_MS / 3));
+      timers.push(
+        setInterval(nudge, pollMs),
+        setInterval(() => void tidy(), LEASE_MS / 3),
+      );
       nudge();
     },
     nudge,

@@ -4,5 +4,7 @@ import { workflowBundle } from "./bundle.ts";
 try {
   await workflowBundle();
 } catch (error) {
-  process.stderr.write(`atrium: the workflow code could not be bundled now and will be at the first start: ${(error as Error).message}\n`);
+  process.stderr.write(
+    `atrium: the workflow code could not be bundled now and will be at the first start: ${(error as Error).message}\n`,
+  );
 }

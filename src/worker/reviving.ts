@@ -31,9 +31,9 @@ const PAGE = 500;
 const AT_ONCE = 8;
 
 /**
- * Rows say what has to happen, workflows only have the patience for it. Should Temporal lose them (its data gone, another
- * cluster or namespace), nothing would ever happen again; so whatever waits is given its workflow, at the start and now and
- * then. A workflow that is under way is left alone. Safe on every worker at once.
+ * Rows say what has to happen, workflows only have the patience for it. Should Temporal lose them (its data gone,
+ * another cluster or namespace), nothing would ever happen again; so whatever waits is given its workflow, at the start
+ * and now and then. A workflow that is under way is left alone. Safe on every worker at once.
  */
 export function createReviving({ kinds, log, everyMs = 300_000, againMs = 15_000 }: RevivingOptions): Reviving {
   let timer: NodeJS.Timeout | undefined;

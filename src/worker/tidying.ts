@@ -2,7 +2,9 @@ import type { Log } from "../platform/log.ts";
 
 /** Settings of {@link createTidying}. */
 export interface TidyingOptions {
-  /** Each forgets a batch of what is over for good and answers how many rows that were; safe on every instance at once. */
+  /**
+   * Each forgets a batch of what is over for good and answers how many rows that were; safe on every instance at once.
+   */
   tasks: Readonly<Record<string, () => Promise<number>>>;
   log: Log;
   /** Wait between rounds; default 10 minutes. */
@@ -17,7 +19,10 @@ export interface Tidying {
   stop(): void;
 }
 
-/** Fewer rows are left for the next round: a task that always finds a few that have just ended would otherwise never be done. */
+/**
+ * Fewer rows are left for the next round: a task that always finds a few that have just ended would otherwise never be
+ * done.
+ */
 const WORTH_A_BATCH = 20;
 
 /** Runs the tasks now and again, a batch of each in turn, until none has much left. */

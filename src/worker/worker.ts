@@ -26,7 +26,10 @@ export interface TemporalWorker {
   stop(): Promise<void>;
   /** `ok` while it takes work, else what is wrong. */
   health(): string;
-  /** How often the server was lost or could not be reached, and when that was last (milliseconds since the epoch, 0: never). */
+  /**
+   * How often the server was lost or could not be reached, and when that was last (milliseconds since the epoch, 0:
+   * never).
+   */
   failures(): { count: number; lastAt: number };
 }
 
@@ -58,17 +61,24 @@ function installRuntime(log: Log): void {
  */
 const ACTIVITIES_AT_ONCE = 1_000;
 
-/** How often a running activity says that its worker lives; a third of the shortest `heartbeatTimeout` of a workflow. */
+/**
+ * How often a running activity says that its worker lives; a third of the shortest `heartbeatTimeout` of a workflow.
+ */
 const HEARTBEAT_MS = 5_000;
 
-/** Activities that tell they are alive, so that a killed worker is missed soon; and as spans of the trace that the workflow hands on. */
+/**
+ * Activities that tell they are alive, so that a killed worker is missed soon; and as spans of the trace that the
+ * workflow hands on.
+ */
 const aroundActivity: ActivityInterceptorsFactory = (context) => ({
   inbound: {
     async execute(input, next) {
       const { activityType } = context.info;
       const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
       try {
-        return await (tracing() ? handleTraced(`activity ${activityType}`, traceparentOf(input.headers), () => next(input)) : next(input));
+        return await (tracing()
+          ? handleTraced(`activity ${activityType}`, traceparentOf(input.headers), () => next(input))
+          : next(input));
       } finally {
         clearInterval(timer);
       }
@@ -110,7 +120,9 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
     } finally {
       health = "not connected";
       worker = undefined;
-      await connection.close().catch((error: unknown) => log.debug({ err: error }, "closing the worker's connection failed"));
+      await connection
+        .close()
+        .catch((error: unknown) => log.debug({ err: error }, "closing the worker's connection failed"));
     }
   }
 

@@ -14,48 +14,80 @@ let buyer: Somebody;
 let appId: string;
 let installId: string;
 
-const check = (token: string, feature: string, org_uuid: string) => app.call("POST", "/api/entitlements/check", { token, body: { feature, org_uuid } });
-const batch = (token: string, checks: unknown) => app.call("POST", "/api/entitlements/check-batch", { token, body: { checks } });
-const refreshed = async (who: Somebody): Promise<string> => (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: who.refreshToken } })).body.access_token as string;
+const check = (token: string, feature: string, org_uuid: string) =>
+  app.call("POST", "/api/entitlements/check", { token, body: { feature, org_uuid } });
+const batch = (token: string, checks: unknown) =>
+  app.call("POST", "/api/entitlements/check-batch", { token, body: { checks } });
+const refreshed = async (who: Somebody): Promise<string> =>
+  (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: who.refreshToken } })).body
+    .access_token as string;
 
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
   platform = await app.login();
   [publisher, buyer] = [await founder(app, "Publishers"), await founder(app, "Buyers")];
-  const draft = { name: "Orbit", slug: "orbit", deployment_modes: ["multi_tenant"], provision_webhook: "http://127.0.0.1:1/hook" };
+  const draft = {
+    name: "Orbit",
+    slug: "orbit",
+    deployment_modes: ["multi_tenant"],
+    provision_webhook: "http://127.0.0.1:1/hook",
+  };
   const made = await app.call("POST", "/api/marketplace/apps", { token: publisher.token, body: draft });
   expect(made.status, made.text).toBe(201);
   appId = made.body.app_id as string;
-  expect((await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: platform })).status).toBe(200);
+  expect((await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: platform })).status).toBe(
+    200,
+  );
   const install = await app.call("POST", "/api/marketplace/orbit/install", { token: buyer.token, body: {} });
   expect(install.status, install.text).toBe(202);
   installId = install.body.install_id as string;
-  await runSql(app.databaseUrl, "update installs set status = 'active', step = null where install_id = $1", [installId]);
+  await runSql(app.databaseUrl, "update installs set status = 'active', step = null where install_id = $1", [
+    installId,
+  ]);
   const [own, other] = [await refreshed(buyer), await refreshed(publisher)];
-  [buyer, publisher] = [{ ...buyer, token: own }, { ...publisher, token: other }];
+  [buyer, publisher] = [
+    { ...buyer, token: own },
+    { ...publisher, token: other },
+  ];
 });
 afterAll(() => app.close());
 
 describe("POST /api/entitlements/check", () => {
   it("answers by the features of the plan and the active installs of one's own organization", async () => {
-    expect((await check(buyer.token, "marketplace", buyer.org)).body).toEqual({ granted: true, reason: "entitlement:marketplace" });
+    expect((await check(buyer.token, "marketplace", buyer.org)).body).toEqual({
+      granted: true,
+      reason: "entitlement:marketplace",
+    });
     expect((await check(buyer.token, "marketplace", buyer.org.toUpperCase())).body).toMatchObject({ granted: true });
-    expect((await check(buyer.token, "app:orbit", buyer.org)).body).toEqual({ granted: true, reason: "entitlement:app:orbit" });
-    expect((await check(buyer.token, "priority_support", buyer.org)).body).toEqual({ granted: false, reason: "denied" });
+    expect((await check(buyer.token, "app:orbit", buyer.org)).body).toEqual({
+      granted: true,
+      reason: "entitlement:app:orbit",
+    });
+    expect((await check(buyer.token, "priority_support", buyer.org)).body).toEqual({
+      granted: false,
+      reason: "denied",
+    });
   });
 
   it("tells nobody of another organization, known or not", async () => {
     for (const org of [publisher.org, nobody]) {
-      for (const feature of ["marketplace", "app:orbit", "none"]) expect((await check(buyer.token, feature, org)).body).toEqual({ granted: false, reason: "denied" });
+      for (const feature of ["marketplace", "app:orbit", "none"])
+        expect((await check(buyer.token, feature, org)).body).toEqual({ granted: false, reason: "denied" });
     }
   });
 
   it("grants administrators of an app that app, and platform administrators everything, whatever the organization", async () => {
     for (const org of [publisher.org, buyer.org, nobody]) {
-      expect((await check(publisher.token, "app:orbit", org)).body).toEqual({ granted: true, reason: "role:app_admin" });
+      expect((await check(publisher.token, "app:orbit", org)).body).toEqual({
+        granted: true,
+        reason: "role:app_admin",
+      });
       expect((await check(platform, "anything", org)).body).toEqual({ granted: true, reason: "role:platform_admin" });
     }
-    expect((await check(publisher.token, "app:other", publisher.org)).body).toEqual({ granted: false, reason: "denied" });
+    expect((await check(publisher.token, "app:other", publisher.org)).body).toEqual({
+      granted: false,
+      reason: "denied",
+    });
     expect((await check(publisher.token, "marketplace", buyer.org)).body).toEqual({ granted: false, reason: "denied" });
   });
 
@@ -63,17 +95,31 @@ describe("POST /api/entitlements/check", () => {
     const by = await founder(app);
     await app.call("PATCH", `/api/organizations/${by.org}`, { token: platform, body: { plan: "pro" } });
     expect((await check(by.token, "priority_support", by.org)).body.granted).toBe(false);
-    expect((await check(await refreshed(by), "priority_support", by.org)).body).toEqual({ granted: true, reason: "entitlement:priority_support" });
+    expect((await check(await refreshed(by), "priority_support", by.org)).body).toEqual({
+      granted: true,
+      reason: "entitlement:priority_support",
+    });
   });
 
   it("is for members of whatever role", async () => {
     const observer = await member(app, buyer, 5);
     expect((await check(observer.token, "app:orbit", buyer.org)).body.granted).toBe(true);
-    expect(outcome(await app.call("POST", "/api/entitlements/check", { body: { feature: "x", org_uuid: buyer.org } }))).toBe("401 unauthorized");
+    expect(
+      outcome(await app.call("POST", "/api/entitlements/check", { body: { feature: "x", org_uuid: buyer.org } })),
+    ).toBe("401 unauthorized");
   });
 
-  it.each([{}, { feature: "x" }, { org_uuid: nobody }, { feature: "", org_uuid: nobody }, { feature: "x".repeat(201), org_uuid: nobody }, { feature: "x", org_uuid: "y" }])("refuses %j", async (body) => {
-    expect(outcome(await app.call("POST", "/api/entitlements/check", { token: buyer.token, body }))).toBe("400 validation_error");
+  it.each([
+    {},
+    { feature: "x" },
+    { org_uuid: nobody },
+    { feature: "", org_uuid: nobody },
+    { feature: "x".repeat(201), org_uuid: nobody },
+    { feature: "x", org_uuid: "y" },
+  ])("refuses %j", async (body) => {
+    expect(outcome(await app.call("POST", "/api/entitlements/check", { token: buyer.token, body }))).toBe(
+      "400 validation_error",
+    );
   });
 });
 
@@ -86,28 +132,73 @@ describe("POST /api/entitlements/check-batch", () => {
       { feature: "marketplace", org_uuid: publisher.org },
     ]);
     expect(body.data).toEqual([
-      { feature: "app:orbit", org_uuid: buyer.org, granted: true, reason: "entitlement:app:orbit", explain: { decided_by: "install", claim: "entitlements", app_id: appId, install_id: installId, step_up_required: false } },
-      { feature: "marketplace", org_uuid: buyer.org, granted: true, reason: "entitlement:marketplace", explain: { decided_by: "claim", claim: "entitlements", step_up_required: false } },
-      { feature: "sso", org_uuid: buyer.org, granted: false, reason: "denied", explain: { decided_by: "none", step_up_required: false } },
-      { feature: "marketplace", org_uuid: publisher.org, granted: false, reason: "denied", explain: { decided_by: "claim", claim: "org", step_up_required: false } },
+      {
+        feature: "app:orbit",
+        org_uuid: buyer.org,
+        granted: true,
+        reason: "entitlement:app:orbit",
+        explain: {
+          decided_by: "install",
+          claim: "entitlements",
+          app_id: appId,
+          install_id: installId,
+          step_up_required: false,
+        },
+      },
+      {
+        feature: "marketplace",
+        org_uuid: buyer.org,
+        granted: true,
+        reason: "entitlement:marketplace",
+        explain: { decided_by: "claim", claim: "entitlements", step_up_required: false },
+      },
+      {
+        feature: "sso",
+        org_uuid: buyer.org,
+        granted: false,
+        reason: "denied",
+        explain: { decided_by: "none", step_up_required: false },
+      },
+      {
+        feature: "marketplace",
+        org_uuid: publisher.org,
+        granted: false,
+        reason: "denied",
+        explain: { decided_by: "claim", claim: "org", step_up_required: false },
+      },
     ]);
   });
 
   it("names the grant of an administrator, and the claim where there is none", async () => {
     const ask = [{ feature: "app:orbit", org_uuid: buyer.org }];
     const granted = (await batch(publisher.token, ask)).body.data[0];
-    expect(granted).toMatchObject({ reason: "role:app_admin", explain: { decided_by: "grant", claim: "app_admin", app_id: appId, grant_id: expect.any(String) } });
-    expect((await batch(platform, ask)).body.data[0]).toMatchObject({ reason: "role:platform_admin", explain: { decided_by: "claim", claim: "platform_admin" } });
+    expect(granted).toMatchObject({
+      reason: "role:app_admin",
+      explain: { decided_by: "grant", claim: "app_admin", app_id: appId, grant_id: expect.any(String) },
+    });
+    expect((await batch(platform, ask)).body.data[0]).toMatchObject({
+      reason: "role:platform_admin",
+      explain: { decided_by: "claim", claim: "platform_admin" },
+    });
     await runSql(app.databaseUrl, "delete from app_admins where app_id = $1", [appId]);
-    expect((await batch(publisher.token, ask)).body.data[0]).toMatchObject({ reason: "role:app_admin", explain: { decided_by: "claim", claim: "app_admin", app_id: appId } });
+    expect((await batch(publisher.token, ask)).body.data[0]).toMatchObject({
+      reason: "role:app_admin",
+      explain: { decided_by: "claim", claim: "app_admin", app_id: appId },
+    });
   });
 
-  it.each([[undefined], [[]], [Array(101).fill({ feature: "x", org_uuid: nobody })], [[{ feature: "x" }]]])("refuses %j", async (checks) => {
-    expect(outcome(await batch(buyer.token, checks))).toBe("400 validation_error");
-  });
+  it.each([[undefined], [[]], [Array(101).fill({ feature: "x", org_uuid: nobody })], [[{ feature: "x" }]]])(
+    "refuses %j",
+    async (checks) => {
+      expect(outcome(await batch(buyer.token, checks))).toBe("400 validation_error");
+    },
+  );
 
   it("takes a hundred", async () => {
-    const { body } = await batch(buyer.token, Array.from({ length: 100 }, (_, at) => ({ feature: `app:a${at}`, org_uuid: buyer.org })));
+    const { body } = await batch(
+      buyer.token,
+      Array.from({ length: 100 }, (_, at) => ({ feature: `app:a${at}`, org_uuid: buyer.org })),
+    );
     expect(body.data).toHaveLength(100);
   });
 });
@@ -115,8 +206,20 @@ describe("POST /api/entitlements/check-batch", () => {
 describe("GET /api/auth/me and an app's access", () => {
   it("report the owner of the publishing organization as the app's administrator", async () => {
     expect((await app.call("GET", "/api/auth/me", { token: publisher.token })).body.app_admin).toEqual([appId]);
-    expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: publisher.token })).body).toEqual({ is_app_admin: true, is_org_owner: true, install_status: null, install_id: null });
-    expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: buyer.token })).body).toEqual({ is_app_admin: false, is_org_owner: false, install_status: "active", install_id: installId });
-    expect(outcome(await app.call("GET", `/api/marketplace/apps/${nobody}/access`, { token: buyer.token }))).toBe("404 app_not_found");
+    expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: publisher.token })).body).toEqual({
+      is_app_admin: true,
+      is_org_owner: true,
+      install_status: null,
+      install_id: null,
+    });
+    expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: buyer.token })).body).toEqual({
+      is_app_admin: false,
+      is_org_owner: false,
+      install_status: "active",
+      install_id: installId,
+    });
+    expect(outcome(await app.call("GET", `/api/marketplace/apps/${nobody}/access`, { token: buyer.token }))).toBe(
+      "404 app_not_found",
+    );
   });
 });

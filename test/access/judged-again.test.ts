@@ -13,15 +13,32 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const role = (token: string) => app.call("POST", "/api/v2/products/any/roles", { token, body: { name: `role ${Math.random()}`, permissions: [] } });
-const rolesNow = async (): Promise<number> => (await app.call("GET", "/api/roles", { token: owner.token })).body.length as number;
+const role = (token: string) =>
+  app.call("POST", "/api/v2/products/any/roles", { token, body: { name: `role ${Math.random()}`, permissions: [] } });
+const rolesNow = async (): Promise<number> =>
+  (await app.call("GET", "/api/roles", { token: owner.token })).body.length as number;
 
-/** What ends or lessens a caller, as statements of a transaction that has not been committed when the caller's write begins. */
+/**
+ * What ends or lessens a caller, as statements of a transaction that has not been committed when the caller's write
+ * begins.
+ */
 const ends: Record<string, [sql: string, params: (who: Somebody) => unknown[]]> = {
-  "a removal": ["update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2", (who) => [owner.org, who.userUuid]],
-  "a deactivation": ["update memberships set status = 'inactive', version = version + 1 where org_uuid = $1 and user_uuid = $2", (who) => [owner.org, who.userUuid]],
-  "a demotion": ["update memberships set role_id = 3, version = version + 1 where org_uuid = $1 and user_uuid = $2", (who) => [owner.org, who.userUuid]],
-  "the end of the session": ["update sessions set revoked_at = created_at where user_uuid = $1", (who) => [who.userUuid]],
+  "a removal": [
+    "update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2",
+    (who) => [owner.org, who.userUuid],
+  ],
+  "a deactivation": [
+    "update memberships set status = 'inactive', version = version + 1 where org_uuid = $1 and user_uuid = $2",
+    (who) => [owner.org, who.userUuid],
+  ],
+  "a demotion": [
+    "update memberships set role_id = 3, version = version + 1 where org_uuid = $1 and user_uuid = $2",
+    (who) => [owner.org, who.userUuid],
+  ],
+  "the end of the session": [
+    "update sessions set revoked_at = created_at where user_uuid = $1",
+    (who) => [who.userUuid],
+  ],
 };
 
 describe("a write that is under way", () => {
@@ -51,7 +68,8 @@ describe("a write that is under way", () => {
 
   it("of two admins who remove each other, one removes and the other is removed", async () => {
     const [ann, bea] = [await member(app, owner, 1), await member(app, owner, 1)];
-    const remove = (by: Somebody, whom: Somebody) => app.call("DELETE", `/api/users/${whom.userUuid}`, { token: by.token });
+    const remove = (by: Somebody, whom: Somebody) =>
+      app.call("DELETE", `/api/users/${whom.userUuid}`, { token: by.token });
     const statuses = await Promise.all([remove(ann, bea), remove(bea, ann)]);
     expect(statuses.map(({ status }) => status).sort()).toEqual([204, 401]);
   });
@@ -60,7 +78,9 @@ describe("a write that is under way", () => {
 describe("callers who end what they stand on", () => {
   it("log out once, however often they ask at the same time", async () => {
     const ann = await member(app, owner, 1);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => app.call("POST", "/api/auth/logout", { token: ann.token })));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => app.call("POST", "/api/auth/logout", { token: ann.token })),
+    );
     const codes = answers.map(({ status, body }) => (status < 300 ? "ended" : (body.code as string)));
     expect(codes).toContain("ended");
     expect(codes.filter((code) => code !== "ended" && code !== "unauthorized")).toEqual([]);
@@ -69,8 +89,13 @@ describe("callers who end what they stand on", () => {
   it("leave, give up their role, and end every session, their own too", async () => {
     const [ann, bea, cay] = [await member(app, owner, 1), await member(app, owner, 1), await member(app, owner, 1)];
     expect((await app.call("DELETE", `/api/users/${ann.userUuid}`, { token: ann.token })).status).toBe(204);
-    expect((await app.call("PUT", `/api/users/${bea.userUuid}/role`, { token: bea.token, body: { role: "employee" } })).status).toBeLessThan(300);
-    const all = await app.call("POST", `/api/organizations/${owner.org}/revoke-all-sessions`, { token: await elevated(app, cay.token) });
+    expect(
+      (await app.call("PUT", `/api/users/${bea.userUuid}/role`, { token: bea.token, body: { role: "employee" } }))
+        .status,
+    ).toBeLessThan(300);
+    const all = await app.call("POST", `/api/organizations/${owner.org}/revoke-all-sessions`, {
+      token: await elevated(app, cay.token),
+    });
     expect(all.status).toBe(200);
   });
 });

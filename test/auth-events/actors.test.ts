@@ -11,34 +11,83 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /** The administrative entries of an organization's log, newest first. */
-async function actions(org: string, token: string): Promise<{ type: string; actor: { type: string; id: string | null; email: string | null } | null; resource_type: string | null; resource_id: string | null }[]> {
+async function actions(
+  org: string,
+  token: string,
+): Promise<
+  {
+    type: string;
+    actor: { type: string; id: string | null; email: string | null } | null;
+    resource_type: string | null;
+    resource_id: string | null;
+  }[]
+> {
   const { body } = await app.call("GET", `/api/organizations/${org}/audit-events?limit=500`, { token });
-  return body.data.filter(({ type }: { type: string }) => (administrativeEventTypes as readonly string[]).includes(type));
+  return body.data.filter(({ type }: { type: string }) =>
+    (administrativeEventTypes as readonly string[]).includes(type),
+  );
 }
 
 test("every administrative action says who acted and on what", async () => {
   const owner = await founder(app);
   const invited = await member(app, owner);
-  await app.call("PATCH", `/api/organizations/${owner.org}`, { token: owner.token, body: { jit_domains: ["guests.test"] } });
-  const { body: link } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: "gil@guests.test", org_uuid: owner.org } });
+  await app.call("PATCH", `/api/organizations/${owner.org}`, {
+    token: owner.token,
+    body: { jit_domains: ["guests.test"] },
+  });
+  const { body: link } = await app.call("POST", "/api/auth/magic-link/send", {
+    body: { email: "gil@guests.test", org_uuid: owner.org },
+  });
   const { body: entered } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: link.dev_token } });
   await app.call("POST", "/api/auth/password/forgot", { body: { email: invited.email } });
-  expect((await app.call("POST", "/api/auth/password/reset", { body: { token: await tokenTo(app, invited.email), password: "quite another long one" } })).status).toBe(204);
+  expect(
+    (
+      await app.call("POST", "/api/auth/password/reset", {
+        body: { token: await tokenTo(app, invited.email), password: "quite another long one" },
+      })
+    ).status,
+  ).toBe(204);
   await app.call("GET", `/api/organizations/${owner.org}/audit-events/export`, { token: owner.token });
   await app.call("PUT", `/api/users/${invited.userUuid}/role`, { token: owner.token, body: { role: "observer" } });
   const found = await actions(owner.org, owner.token);
-  expect(found.filter(({ actor, resource_type, resource_id }) => actor === null || resource_type === null || resource_id === null)).toEqual([]);
-  const by = (type: string) => found.filter((one) => one.type === type).map(({ actor, resource_type, resource_id }) => ({ actor, resource_type, resource_id }));
-  const themselves = (id: string, email: string) => ({ actor: { type: "user", id, email }, resource_type: "user", resource_id: id });
+  expect(
+    found.filter(
+      ({ actor, resource_type, resource_id }) => actor === null || resource_type === null || resource_id === null,
+    ),
+  ).toEqual([]);
+  const by = (type: string) =>
+    found
+      .filter((one) => one.type === type)
+      .map(({ actor, resource_type, resource_id }) => ({ actor, resource_type, resource_id }));
+  const themselves = (id: string, email: string) => ({
+    actor: { type: "user", id, email },
+    resource_type: "user",
+    resource_id: id,
+  });
   const joined = by("user.joined");
   expect(joined).toHaveLength(2);
-  expect(joined).toEqual(expect.arrayContaining([themselves(entered.user.user_uuid, "gil@guests.test"), themselves(invited.userUuid, invited.email)]));
+  expect(joined).toEqual(
+    expect.arrayContaining([
+      themselves(entered.user.user_uuid, "gil@guests.test"),
+      themselves(invited.userUuid, invited.email),
+    ]),
+  );
   expect(by("user.updated")).toEqual([themselves(invited.userUuid, invited.email)]);
-  expect(by("audit.exported")).toEqual([{ actor: { type: "user", id: owner.userUuid, email: owner.email }, resource_type: "organization", resource_id: owner.org }]);
+  expect(by("audit.exported")).toEqual([
+    {
+      actor: { type: "user", id: owner.userUuid, email: owner.email },
+      resource_type: "organization",
+      resource_id: owner.org,
+    },
+  ]);
 });
 
 test("what the service does by itself has the actor system", async () => {
   const token = await app.login();
   const { body: me } = await app.call("GET", "/api/auth/me", { token });
-  expect((await actions(me.org_uuid, token)).at(-1)).toMatchObject({ type: "organization.created", actor: { type: "system", id: null, email: null }, resource_id: me.org_uuid });
+  expect((await actions(me.org_uuid, token)).at(-1)).toMatchObject({
+    type: "organization.created",
+    actor: { type: "system", id: null, email: null },
+    resource_id: me.org_uuid,
+  });
 });

@@ -11,12 +11,19 @@ beforeAll(async () => {
   identity = await openIdentity();
   await identity.signin.bootstrap(identity.owner);
   admin = await identity.me((await identity.loginOwner()).accessToken);
-  const made = await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "a long enough one", firstName: "Ann" }, info);
+  const made = await identity.signin.signUp.signUp(
+    undefined,
+    { name: "Other", email: "o@other.test", password: "a long enough one", firstName: "Ann" },
+    info,
+  );
   stranger = await identity.me(made.accessToken);
   identity.clock.advance(1_000);
   const wrong = identity.signin.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);
   await wrong.catch(() => undefined);
-  const unknown = identity.signin.password.login({ email: "nobody@acme.test", password: "wrong", orgName: "Acme" }, info);
+  const unknown = identity.signin.password.login(
+    { email: "nobody@acme.test", password: "wrong", orgName: "Acme" },
+    info,
+  );
   await unknown.catch(() => undefined);
 });
 afterAll(() => identity.close());
@@ -27,9 +34,17 @@ const none = { status: 404, code: "not_found" };
 describe("the list of authentication events", () => {
   it("shows an organization its own, newest first", async () => {
     const page = await list(admin, { orgUuid: admin.orgUuid });
-    expect(page.data.map(({ type, outcome }) => `${type} ${outcome}`)).toEqual(["login.password failure", "login.password success"]);
+    expect(page.data.map(({ type, outcome }) => `${type} ${outcome}`)).toEqual([
+      "login.password failure",
+      "login.password success",
+    ]);
     expect(page).toMatchObject({ total: 2, limit: 50, offset: 0 });
-    expect(page.data[0]).toMatchObject({ userUuid: admin.userUuid, orgUuid: admin.orgUuid, ipAddress: "192.0.2.1", metadata: { code: "unauthorized" } });
+    expect(page.data[0]).toMatchObject({
+      userUuid: admin.userUuid,
+      orgUuid: admin.orgUuid,
+      ipAddress: "192.0.2.1",
+      metadata: { code: "unauthorized" },
+    });
   });
 
   it("shows a platform admin also those of no organization", async () => {
@@ -42,7 +57,14 @@ describe("the list of authentication events", () => {
   it("holds the documented types and nothing else, unlike the wider log", async () => {
     expect((await list(stranger)).total).toBe(0);
     const wider = await identity.audit.auditEvents(stranger, { orgUuid: stranger.orgUuid ?? "" });
-    expect(wider.data).toMatchObject([{ type: "organization.created", actor: { type: "user", id: stranger.userUuid, email: "o@other.test" }, resourceType: "organization", resourceId: stranger.orgUuid }]);
+    expect(wider.data).toMatchObject([
+      {
+        type: "organization.created",
+        actor: { type: "user", id: stranger.userUuid, email: "o@other.test" },
+        resourceType: "organization",
+        resourceId: stranger.orgUuid,
+      },
+    ]);
   });
 
   it.each([
@@ -76,15 +98,19 @@ describe("the list of authentication events", () => {
     expect([await total({ to: `${at}000001Z` }), await total({ to: `${at}000Z` })]).toEqual([3, 1]);
   });
 
-  it.each([["2026-02-30", undefined], ["yesterday", undefined], [undefined, "2026-13-01"], ["2026-01-02", "2026-01-01"], ["2026-01-01T25:00:00Z", undefined]])(
-    "refuses the range %s to %s",
-    async (from, to) => {
-      await expect(list(admin, { from, to })).rejects.toMatchObject({ status: 400, code: "invalid_date_range" });
-    },
-  );
+  it.each([
+    ["2026-02-30", undefined],
+    ["yesterday", undefined],
+    [undefined, "2026-13-01"],
+    ["2026-01-02", "2026-01-01"],
+    ["2026-01-01T25:00:00Z", undefined],
+  ])("refuses the range %s to %s", async (from, to) => {
+    await expect(list(admin, { from, to })).rejects.toMatchObject({ status: 400, code: "invalid_date_range" });
+  });
 
   it("refuses unknown types and those of the wider log", async () => {
-    for (const type of ["nope", "organization.created"]) await expect(list(admin, { type })).rejects.toMatchObject({ status: 400, code: "invalid_type" });
+    for (const type of ["nope", "organization.created"])
+      await expect(list(admin, { type })).rejects.toMatchObject({ status: 400, code: "invalid_type" });
   });
 
   it("hides other organizations from everybody but platform admins", async () => {
@@ -105,22 +131,33 @@ describe("a single event", () => {
 });
 
 describe("the table", () => {
-  it.each(["update audit_events set type = 'x'", "delete from audit_events", "truncate audit_events", "update auth_events set type = 'x'", "delete from auth_events"])(
-    "refuses the application: %s",
-    async (statement) => {
-      await expect(identity.sql(statement)).rejects.toMatchObject({ code: "42501" });
-    },
-  );
+  it.each([
+    "update audit_events set type = 'x'",
+    "delete from audit_events",
+    "truncate audit_events",
+    "update auth_events set type = 'x'",
+    "delete from auth_events",
+  ])("refuses the application: %s", async (statement) => {
+    await expect(identity.sql(statement)).rejects.toMatchObject({ code: "42501" });
+  });
 
   it("keeps a failure though its work was rolled back", async () => {
     const before = (await list(admin, { outcome: "failure" })).total;
-    const work = identity.database.transaction(async (tx) => {
-      await identity.audit.record(tx, { type: "login.password", outcome: "success", userUuid: null, orgUuid: null, info });
-      throw new Error("refused");
-    }).catch(async (error: unknown) => {
-      await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
-      throw error;
-    });
+    const work = identity.database
+      .transaction(async (tx) => {
+        await identity.audit.record(tx, {
+          type: "login.password",
+          outcome: "success",
+          userUuid: null,
+          orgUuid: null,
+          info,
+        });
+        throw new Error("refused");
+      })
+      .catch(async (error: unknown) => {
+        await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
+        throw error;
+      });
     await expect(work).rejects.toThrow("refused");
     expect((await list(admin, { outcome: "failure" })).total).toBe(before + 1);
   });

@@ -16,7 +16,10 @@ export interface Seed {
 const types = ["login.password", "token.refreshed", "session.revoked", "step_up.failed", "role.assigned"];
 
 /** Writes many events at once, waiting to be linked as if the service had recorded them. */
-export async function seedEvents(databaseUrl: string, { orgUuid, events, from, everySeconds = 1, userUuid = randomUUID(), metadata = "{}" }: Seed): Promise<void> {
+export async function seedEvents(
+  databaseUrl: string,
+  { orgUuid, events, from, everySeconds = 1, userUuid = randomUUID(), metadata = "{}" }: Seed,
+): Promise<void> {
   await runSql(
     databaseUrl,
     `with added as (
@@ -30,11 +33,15 @@ export async function seedEvents(databaseUrl: string, { orgUuid, events, from, e
 }
 
 /**
- * Writes the totals of an organization's events that are not linked and takes them out of the queue: for lists over more
- * events than linking has time for. Its chain is not provable after that.
+ * Writes the totals of an organization's events that are not linked and takes them out of the queue: for lists over
+ * more events than linking has time for. Its chain is not provable after that.
  */
 export async function countSeeded(databaseUrl: string, orgUuid: string): Promise<void> {
   await runSql(databaseUrl, "delete from audit_pending where org_key = $1", [orgUuid]);
   await runSql(databaseUrl, "delete from audit_counts where org_key = $1", [orgUuid]);
-  await runSql(databaseUrl, "select audit_count((select array_agg(sequence) from audit_events where org_uuid = $1), 1)", [orgUuid]);
+  await runSql(
+    databaseUrl,
+    "select audit_count((select array_agg(sequence) from audit_events where org_uuid = $1), 1)",
+    [orgUuid],
+  );
 }

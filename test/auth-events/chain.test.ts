@@ -18,8 +18,14 @@ afterAll(async () => {
   await app.close();
 });
 
-const verify = (by: Somebody, at: TestApp = app) => at.call("GET", `/api/organizations/${by.org}/audit-events/verify`, { token: by.token });
-const links = (by: Somebody) => runSql<{ position: number; event_id: string }>(app.databaseUrl, "select position, event_id from audit_links where org_key = $1 order by position", [by.org]);
+const verify = (by: Somebody, at: TestApp = app) =>
+  at.call("GET", `/api/organizations/${by.org}/audit-events/verify`, { token: by.token });
+const links = (by: Somebody) =>
+  runSql<{ position: number; event_id: string }>(
+    app.databaseUrl,
+    "select position, event_id from audit_links where org_key = $1 order by position",
+    [by.org],
+  );
 const sql = (text: string, params: unknown[] = []) => runSql(app.databaseUrl, text, params);
 
 /** An organization with ten linked events. */
@@ -36,7 +42,11 @@ describe("verification", () => {
     const { status, body } = await verify(by);
     expect(status).toBe(200);
     expect(body).toMatchObject({ valid: true, events: 1, purged: 0, first_broken_event_id: null });
-    expect(body.head).toMatchObject({ sequence: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/), signature: expect.stringMatching(/^[\w-]{86}$/) });
+    expect(body.head).toMatchObject({
+      sequence: 1,
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      signature: expect.stringMatching(/^[\w-]{86}$/),
+    });
     const { body: jwks } = await app.call("GET", `/api/organizations/${by.org}/.well-known/jwks.json`);
     expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toContain(body.head.kid);
   });
@@ -46,8 +56,14 @@ describe("verification", () => {
     ["a changed outcome", `update audit_events set outcome = 'failure' where event_id = $1`],
     ["a changed time", `update audit_events set created_at = created_at + interval '1 second' where event_id = $1`],
     ["a removed event", `delete from audit_events where event_id = $1`],
-    ["a removed event that is said to be purged", `with gone as (delete from audit_events where event_id = $1) update audit_links set purged_at = now() where event_id = $1`],
-    ["a link that hides a removed event", `update audit_links set purged_at = now(), created_at = created_at - interval '200 days' where event_id = $1`],
+    [
+      "a removed event that is said to be purged",
+      `with gone as (delete from audit_events where event_id = $1) update audit_links set purged_at = now() where event_id = $1`,
+    ],
+    [
+      "a link that hides a removed event",
+      `update audit_links set purged_at = now(), created_at = created_at - interval '200 days' where event_id = $1`,
+    ],
     ["a removed link", `delete from audit_links where event_id = $1`, 1],
     ["a changed link", `update audit_links set payload_hash = sha256('x') where event_id = $1`],
   ])("tells the first event broken by %s", async (_what, statement, later = 0) => {
@@ -61,17 +77,26 @@ describe("verification", () => {
     const by = await tenEvents();
     const chain = await links(by);
     await sql("update audit_links set position = -position + 1000 where org_key = $1 and position in (4, 5)", [by.org]);
-    await sql("update audit_links set position = case position when 996 then 5 else 4 end where org_key = $1 and position > 900", [by.org]);
+    await sql(
+      "update audit_links set position = case position when 996 then 5 else 4 end where org_key = $1 and position > 900",
+      [by.org],
+    );
     expect((await verify(by)).body).toMatchObject({ valid: false, first_broken_event_id: chain[4]?.event_id });
   });
 
   it("misses events and links that were cut off at the end, and takes no head but the service's", async () => {
     const by = await tenEvents();
     const [last] = (await links(by)).slice(-1);
-    await sql("with gone as (delete from audit_events where event_id = $1) delete from audit_links where event_id = $1", [last?.event_id]);
+    await sql(
+      "with gone as (delete from audit_events where event_id = $1) delete from audit_links where event_id = $1",
+      [last?.event_id],
+    );
     expect((await verify(by)).body).toMatchObject({ valid: false, events: 10 });
     const again = await tenEvents();
-    await sql("update audit_heads h set position = 9, hash = l.hash from audit_links l where l.org_key = h.org_key and l.position = 9 and h.org_key = $1", [again.org]);
+    await sql(
+      "update audit_heads h set position = 9, hash = l.hash from audit_links l where l.org_key = h.org_key and l.position = 9 and h.org_key = $1",
+      [again.org],
+    );
     expect((await verify(again)).body.valid).toBe(false);
     // What comes later is not linked to such a head, which would be to sign it.
     await seedEvents(app.databaseUrl, { orgUuid: again.org, events: 1, from: new Date() });
@@ -81,8 +106,12 @@ describe("verification", () => {
 
   it("tells an event that came in past the service", async () => {
     const by = await tenEvents();
-    const [event] = await runSql<{ event_id: string }>(app.databaseUrl, `insert into audit_events (event_id, type, is_auth, outcome, org_uuid, ip_address, user_agent, created_at)
-      values (gen_random_uuid(), 'login.password', true, 'success', $1, '', '', now() - interval '2 hours') returning event_id`, [by.org]);
+    const [event] = await runSql<{ event_id: string }>(
+      app.databaseUrl,
+      `insert into audit_events (event_id, type, is_auth, outcome, org_uuid, ip_address, user_agent, created_at)
+      values (gen_random_uuid(), 'login.password', true, 'success', $1, '', '', now() - interval '2 hours') returning event_id`,
+      [by.org],
+    );
     expect((await verify(by)).body).toMatchObject({ valid: false, first_broken_event_id: event?.event_id });
   });
 
@@ -95,7 +124,14 @@ describe("verification", () => {
   it("goes on when the signing key changes", async () => {
     const by = await tenEvents();
     const before = (await verify(by)).body.head.kid;
-    expect((await app.call("POST", `/api/admin/organizations/${by.org}/signing-keys`, { token: by.token, body: { algorithm: "ed25519" } })).status).toBe(201);
+    expect(
+      (
+        await app.call("POST", `/api/admin/organizations/${by.org}/signing-keys`, {
+          token: by.token,
+          body: { algorithm: "ed25519" },
+        })
+      ).status,
+    ).toBe(201);
     const { body } = await verify(by);
     expect(body).toMatchObject({ valid: true, events: 11 });
     expect(body.head.kid).not.toBe(before);
@@ -106,11 +142,21 @@ describe("writers", () => {
   it("need not wait for each other to make a chain without gaps, on two instances that link at once", async () => {
     const by = await founder(app);
     const body = { email: by.email, password: "wrong", org_name: by.orgName };
-    const logins = Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? app : other).call("POST", "/api/auth/login", { body: n % 5 === 0 ? { ...body, password: "a long enough one" } : body }));
+    const logins = Array.from({ length: 50 }, (_, n) =>
+      (n % 2 === 0 ? app : other).call("POST", "/api/auth/login", {
+        body: n % 5 === 0 ? { ...body, password: "a long enough one" } : body,
+      }),
+    );
     const checks = Array.from({ length: 8 }, (_, n) => verify(by, n % 2 === 0 ? app : other));
     const answers = await Promise.all([...logins, ...checks]);
-    expect(answers.slice(50).map(({ status, body: answer }) => `${status} ${answer?.valid}`)).toEqual(Array(8).fill("200 true"));
-    const events = await runSql<{ n: number }>(app.databaseUrl, "select count(*)::int as n from audit_events where org_uuid = $1", [by.org]);
+    expect(answers.slice(50).map(({ status, body: answer }) => `${status} ${answer?.valid}`)).toEqual(
+      Array(8).fill("200 true"),
+    );
+    const events = await runSql<{ n: number }>(
+      app.databaseUrl,
+      "select count(*)::int as n from audit_events where org_uuid = $1",
+      [by.org],
+    );
     const answer = (await verify(by, other)).body;
     expect(answer).toMatchObject({ valid: true, events: events[0]?.n, head: { sequence: events[0]?.n } });
     expect(answer.events).toBe(51);
@@ -123,8 +169,11 @@ describe("writers", () => {
     const slow = new Client({ connectionString: app.databaseUrl });
     await slow.connect();
     await slow.query("begin");
-    await slow.query(`with e as (insert into audit_events (event_id, type, is_auth, outcome, org_uuid, ip_address, user_agent, created_at)
-      values (gen_random_uuid(), 'login.password', true, 'success', $1, '', '', now()) returning sequence) insert into audit_pending select $1, sequence from e`, [by.org]);
+    await slow.query(
+      `with e as (insert into audit_events (event_id, type, is_auth, outcome, org_uuid, ip_address, user_agent, created_at)
+      values (gen_random_uuid(), 'login.password', true, 'success', $1, '', '', now()) returning sequence) insert into audit_pending select $1, sequence from e`,
+      [by.org],
+    );
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 3, from: new Date() });
     expect((await verify(by)).body).toMatchObject({ valid: true, events: 4 });
     await slow.query("commit");
@@ -139,7 +188,13 @@ describe("the background", () => {
     await seedEvents(app.databaseUrl, { orgUuid: null, events: 1_500, from: new Date() });
     const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
     chain.linker.start();
-    await expect.poll(() => sql("select 1 from audit_pending where org_key = any($1)", [[...somebody.map(({ org }) => org), "00000000-0000-0000-0000-000000000000"]])).toEqual([]);
+    await expect
+      .poll(() =>
+        sql("select 1 from audit_pending where org_key = any($1)", [
+          [...somebody.map(({ org }) => org), "00000000-0000-0000-0000-000000000000"],
+        ]),
+      )
+      .toEqual([]);
     await chain.linker.stop();
     await close();
     expect(await links(somebody[1])).toHaveLength(1);
@@ -151,23 +206,42 @@ describe("queries", () => {
     const by = await founder(app);
     const org = `/api/organizations/${by.org}/audit-events`;
     const { body } = await app.call("GET", org, { token: by.token });
-    const paths = [org, `${org}/verify`, `${org}/export`, "/api/auth/events", `/api/admin/organizations/${by.org}/auth-events`, `/api/auth/events/${body.data[0].event_id}`];
+    const paths = [
+      org,
+      `${org}/verify`,
+      `${org}/export`,
+      "/api/auth/events",
+      `/api/admin/organizations/${by.org}/auth-events`,
+      `/api/auth/events/${body.data[0].event_id}`,
+    ];
     const statuses = [];
-    for (let n = 0; n < 59; n++) statuses.push((await (n % 2 === 0 ? app : other).call("GET", paths[n % paths.length] ?? "", { token: by.token })).status);
+    for (let n = 0; n < 59; n++)
+      statuses.push(
+        (await (n % 2 === 0 ? app : other).call("GET", paths[n % paths.length] ?? "", { token: by.token })).status,
+      );
     expect(statuses.filter((status) => status === 429)).toEqual([]);
     for (const path of paths) {
       const refused = await other.call("GET", path, { token: by.token });
       expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     }
-    expect((await app.call("POST", `/api/admin/organizations/${by.org}/auth-events/purge`, { token: by.token })).status).toBe(200);
+    expect(
+      (await app.call("POST", `/api/admin/organizations/${by.org}/auth-events/purge`, { token: by.token })).status,
+    ).toBe(200);
     app.clock.advance(60_001);
     expect((await app.call("GET", org, { token: by.token })).status).toBe(200);
   });
 });
 
 describe("the application's role", () => {
-  it.each(["update audit_links set purged_at = now()", "delete from audit_links", "delete from audit_heads", "update audit_events set type = 'x'", "delete from audit_events", "truncate audit_links"])("cannot %s", async (statement) => {
+  it.each([
+    "update audit_links set purged_at = now()",
+    "delete from audit_links",
+    "delete from audit_heads",
+    "update audit_events set type = 'x'",
+    "delete from audit_events",
+    "truncate audit_links",
+  ])("cannot %s", async (statement) => {
     await expect(sql(`set role atrium_app; ${statement}`)).rejects.toMatchObject({ code: "42501" });
   });
 });

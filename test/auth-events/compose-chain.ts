@@ -11,11 +11,26 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { INSTANCE_KEY } from "../support/app.ts";
 
 /** A hash chain of its own over the database of an app, as a further instance has it. */
-export async function composeAuditChain(databaseUrl: string, clock: Clock): Promise<{ chain: AuditChain; close(): Promise<void> }> {
-  const database = await openDatabase({ url: databaseUrl, entities: [Organization], migrations, clock, log: silentLog });
+export async function composeAuditChain(
+  databaseUrl: string,
+  clock: Clock,
+): Promise<{ chain: AuditChain; close(): Promise<void> }> {
+  const database = await openDatabase({
+    url: databaseUrl,
+    entities: [Organization],
+    migrations,
+    clock,
+    log: silentLog,
+  });
   const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
   const orgs = createOrgs(shared);
   const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: async () => true });
-  const keys = createKeys({ ...shared, orgs, audit, announce: async () => undefined, config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 } });
+  const keys = createKeys({
+    ...shared,
+    orgs,
+    audit,
+    announce: async () => undefined,
+    config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 },
+  });
   return { chain: createAuditChain({ ...shared, audit, keys: keys.signing }), close: () => database.close() };
 }

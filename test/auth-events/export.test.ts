@@ -18,7 +18,12 @@ const count = 1_234;
 beforeAll(async () => {
   app = await startApp();
   by = await founder(app);
-  await seedEvents(app.databaseUrl, { orgUuid: by.org, events: count, from: start, metadata: '{"b":[1,{"z":"ü","a":null}],"a":"\\u2028 \\"x\\"","=c":1.5}' });
+  await seedEvents(app.databaseUrl, {
+    orgUuid: by.org,
+    events: count,
+    from: start,
+    metadata: '{"b":[1,{"z":"ü","a":null}],"a":"\\u2028 \\"x\\"","=c":1.5}',
+  });
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -26,7 +31,8 @@ afterAll(async () => {
 });
 
 const path = (who: Somebody, query = "") => `/api/organizations/${who.org}/audit-events/export${query}`;
-const get = (query = "", headers: Record<string, string> = {}, method = "GET") => app.call(method, path(by, query), { token: by.token, headers });
+const get = (query = "", headers: Record<string, string> = {}, method = "GET") =>
+  app.call(method, path(by, query), { token: by.token, headers });
 const atSecond = (second: number) => new Date(start.getTime() + second * 1_000).toISOString();
 
 /** Proves a text with the organization's present key set; answers the line that is said. */
@@ -35,7 +41,13 @@ async function proven(text: string, who = by): Promise<string> {
   writeFileSync(file, text);
   writeFileSync(jwks, (await app.call("GET", `/api/organizations/${who.org}/.well-known/jwks.json`)).text);
   const lines: string[] = [];
-  const code = await verifyAudit({ file: "export", jwks: "jwks.json", folders: ["/nowhere", folder], say: (line) => lines.push(line), complain: (line) => lines.push(line) });
+  const code = await verifyAudit({
+    file: "export",
+    jwks: "jwks.json",
+    folders: ["/nowhere", folder],
+    say: (line) => lines.push(line),
+    complain: (line) => lines.push(line),
+  });
   expect(["Valid", "NOT V", "atriu"].indexOf(lines.join().slice(0, 5))).toBe(code);
   return lines.join();
 }
@@ -45,12 +57,28 @@ describe("the export", () => {
     const { status, headers, body, text } = await get();
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json");
-    expect(headers.get("content-disposition")).toMatch(new RegExp(`^attachment; filename="audit-events-${by.org}-\\d{4}-\\d{2}-\\d{2}\\.json"$`));
+    expect(headers.get("content-disposition")).toMatch(
+      new RegExp(`^attachment; filename="audit-events-${by.org}-\\d{4}-\\d{2}-\\d{2}\\.json"$`),
+    );
     expect(Object.keys(body)).toEqual(["data", "total", "from", "to", "head"]);
     expect(body).toMatchObject({ total: count + 1, from: null, to: null, head: { sequence: count + 1 } });
     expect(body.data).toHaveLength(count + 1);
     expect(Object.keys(body.data[1])).toEqual([
-      "event_id", "type", "outcome", "user_uuid", "org_uuid", "ip_address", "user_agent", "metadata", "created_at", "actor", "resource_type", "resource_id", "sequence", "previous_hash", "hash",
+      "event_id",
+      "type",
+      "outcome",
+      "user_uuid",
+      "org_uuid",
+      "ip_address",
+      "user_agent",
+      "metadata",
+      "created_at",
+      "actor",
+      "resource_type",
+      "resource_id",
+      "sequence",
+      "previous_hash",
+      "hash",
     ]);
     expect(await proven(text)).toMatch(/^Valid: 1235 events, up to number 1235, signed by key/u);
     expect(await proven(JSON.stringify(body))).toMatch(/^Valid: 1235/u);
@@ -60,7 +88,10 @@ describe("the export", () => {
   it("is NDJSON with one event a line", async () => {
     const { headers, text } = await get("?format=ndjson");
     expect(headers.get("content-type")).toBe("application/x-ndjson");
-    const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line) as { event_id: string; export?: object });
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { event_id: string; export?: object });
     expect(lines[0]).toMatchObject({ type: "organization.created", sequence: 1 });
     expect(new Set(lines.map(({ event_id }) => event_id)).size).toBe(lines.length);
     expect(lines.filter(({ export: summary }) => summary !== undefined)).toEqual([lines.at(-1)]);
@@ -71,14 +102,37 @@ describe("the export", () => {
   it("is CSV of RFC 4180 whose cells are no formulas", async () => {
     const evil = ["=1+1", "+1", "-1", "@x", "\ttab", "\rcr", 'quote " and, comma\nline', "plain"];
     const who = await founder(app);
-    for (const _ of evil) await app.call("POST", "/api/auth/login", { body: { email: who.email, password: "wrong", org_name: who.orgName }, headers: { "user-agent": "x" } });
-    await runSql(app.databaseUrl, `update audit_events e set user_agent = a.agent from (select sequence, row_number() over (order by sequence) n from audit_events where org_uuid = $1 and type = 'login.password') o
-      join unnest($2::text[]) with ordinality a (agent, n) using (n) where e.sequence = o.sequence`, [who.org, evil]);
+    for (const _ of evil)
+      await app.call("POST", "/api/auth/login", {
+        body: { email: who.email, password: "wrong", org_name: who.orgName },
+        headers: { "user-agent": "x" },
+      });
+    await runSql(
+      app.databaseUrl,
+      `update audit_events e set user_agent = a.agent from (select sequence, row_number() over (order by sequence) n from audit_events where org_uuid = $1 and type = 'login.password') o
+      join unnest($2::text[]) with ordinality a (agent, n) using (n) where e.sequence = o.sequence`,
+      [who.org, evil],
+    );
     const { headers, text } = await app.call("GET", path(who, "?format=csv"), { token: who.token });
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(headers.get("content-disposition")).toContain(".csv");
-    expect(text.startsWith("event_id,type,outcome,user_uuid,org_uuid,ip_address,user_agent,metadata,created_at,actor,resource_type,resource_id\r\n")).toBe(true);
-    for (const cell of [",'=1+1,", ",'+1,", ",'-1,", ",'@x,", ",'\ttab,", `,"'\rcr",`, ',"quote "" and, comma\nline",', ",plain,", ',"{""code"":""unauthorized"",']) expect(text).toContain(cell);
+    expect(
+      text.startsWith(
+        "event_id,type,outcome,user_uuid,org_uuid,ip_address,user_agent,metadata,created_at,actor,resource_type,resource_id\r\n",
+      ),
+    ).toBe(true);
+    for (const cell of [
+      ",'=1+1,",
+      ",'+1,",
+      ",'-1,",
+      ",'@x,",
+      ",'\ttab,",
+      `,"'\rcr",`,
+      ',"quote "" and, comma\nline",',
+      ",plain,",
+      ',"{""code"":""unauthorized"",',
+    ])
+      expect(text).toContain(cell);
     expect(await proven(text)).toMatch(/CSV has no chain/u);
   });
 
@@ -97,7 +151,10 @@ describe("the export", () => {
     expect(await get("?format=xml")).toMatchObject({ status: 400, body: { code: "validation_error" } });
     expect(await get("", { accept: "image/png" })).toMatchObject({ status: 406 });
     expect(await get("?from=never")).toMatchObject({ status: 400, body: { code: "invalid_date_range" } });
-    expect(await get("?from=2026-01-02&to=2026-01-01")).toMatchObject({ status: 400, body: { code: "invalid_date_range" } });
+    expect(await get("?from=2026-01-02&to=2026-01-01")).toMatchObject({
+      status: 400,
+      body: { code: "invalid_date_range" },
+    });
     const stranger = await founder(app);
     expect(await app.call("GET", path(by), { token: stranger.token })).toMatchObject({ status: 404 });
   });
@@ -106,23 +163,41 @@ describe("the export", () => {
     const who = await founder(app);
     expect((await app.call("HEAD", path(who), { token: who.token })).text).toBe("");
     await app.call("GET", path(who, "?format=csv&from=2020-01-01"), { token: who.token });
-    const { body } = await app.call("GET", `/api/organizations/${who.org}/audit-events?type=audit.exported`, { token: who.token });
-    expect(body).toMatchObject({ total: 1, data: [{ actor: { type: "user", id: who.userUuid }, metadata: { format: "csv", from: "2020-01-01T00:00:00.000Z", to: null } }] });
+    const { body } = await app.call("GET", `/api/organizations/${who.org}/audit-events?type=audit.exported`, {
+      token: who.token,
+    });
+    expect(body).toMatchObject({
+      total: 1,
+      data: [
+        {
+          actor: { type: "user", id: who.userUuid },
+          metadata: { format: "csv", from: "2020-01-01T00:00:00.000Z", to: null },
+        },
+      ],
+    });
   });
 
   it("of a time holds its events alone and is proven all the same", async () => {
     const who = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: who.org, events: 30, from: start });
     let exports = 0;
-    for (const [query, total] of [[`?from=${atSecond(10)}&to=${atSecond(20)}`, 10], [`?from=${atSecond(10)}`, 21], [`?to=${atSecond(10)}`, 10], [`?from=2020-01-01&to=2020-01-02`, 0]] as const) {
+    for (const [query, total] of [
+      [`?from=${atSecond(10)}&to=${atSecond(20)}`, 10],
+      [`?from=${atSecond(10)}`, 21],
+      [`?to=${atSecond(10)}`, 10],
+      [`?from=2020-01-01&to=2020-01-02`, 0],
+    ] as const) {
       for (const format of ["json", "ndjson"]) {
         const { text } = await app.call("GET", path(who, `${query}&format=${format}`), { token: who.token });
-        const events = format === "json" ? (JSON.parse(text).data as object[]) : text.split("\n").filter((line) => line !== "");
+        const events =
+          format === "json" ? (JSON.parse(text).data as object[]) : text.split("\n").filter((line) => line !== "");
         // What is open towards now also has the exports before it.
         exports += 1;
         const expected = query.includes("to=") ? total : 20 + exports;
         expect(events).toHaveLength(expected);
-        expect(await proven(text, who)).toMatch(total === 0 ? /^Valid: the export has no events/u : new RegExp(`^Valid: ${expected} events`, "u"));
+        expect(await proven(text, who)).toMatch(
+          total === 0 ? /^Valid: the export has no events/u : new RegExp(`^Valid: ${expected} events`, "u"),
+        );
       }
     }
   });
@@ -130,7 +205,11 @@ describe("the export", () => {
 
 describe("a proof without the service", () => {
   type Line = Record<string, unknown> & { event_id: string };
-  const lines = async (): Promise<Line[]> => (await get("?format=ndjson")).text.trimEnd().split("\n").map((line) => JSON.parse(line) as Line);
+  const lines = async (): Promise<Line[]> =>
+    (await get("?format=ndjson")).text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
   const text = (all: Line[]) => `${all.map((line) => JSON.stringify(line)).join("\n")}\n`;
 
   it.each<[string, (all: Line[]) => Line[], number]>([
@@ -151,9 +230,22 @@ describe("a proof without the service", () => {
     const all = await lines();
     const last = all.at(-1) as Line & { export: { total: number; head: object } };
     expect(await proven(text(all.slice(0, -1)))).toMatch(/not whole/u);
-    expect(await proven(text(all.slice(0, -2).concat({ ...all.at(-2)!, export: { ...last.export, total: all.length - 1 } })))).toMatch(/signed head/u);
+    expect(
+      await proven(
+        text(all.slice(0, -2).concat({ ...all.at(-2)!, export: { ...last.export, total: all.length - 1 } })),
+      ),
+    ).toMatch(/signed head/u);
     expect(await proven(text(all), await founder(app))).toMatch(/has no key/u);
-    expect(await proven(text(all.with(-1, { ...last, export: { ...last.export, head: { ...last.export.head, at: "2020-01-01T00:00:00.000Z" } } })))).toMatch(/signature/u);
+    expect(
+      await proven(
+        text(
+          all.with(-1, {
+            ...last,
+            export: { ...last.export, head: { ...last.export.head, at: "2020-01-01T00:00:00.000Z" } },
+          }),
+        ),
+      ),
+    ).toMatch(/signature/u);
     expect(await proven(text(all))).toMatch(/^Valid/u);
   });
 

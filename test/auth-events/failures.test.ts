@@ -17,13 +17,27 @@ test("a refused login belongs to the organization of whoever is or was a member,
   const people = [owner, inactive, removed, stranger];
   for (const { email } of people) {
     app.clock.advance(1);
-    expect((await app.call("POST", "/api/auth/login", { body: { email, password: "not this one", org_name: owner.orgName } })).status).toBe(401);
+    expect(
+      (
+        await app.call("POST", "/api/auth/login", {
+          body: { email, password: "not this one", org_name: owner.orgName },
+        })
+      ).status,
+    ).toBe(401);
   }
   const path = "/api/auth/events?type=login.password&outcome=failure";
   const { body } = await app.call("GET", path, { token: owner.token });
-  expect(body.data).toMatchObject([removed, inactive, owner].map(({ userUuid }) => ({ user_uuid: userUuid, org_uuid: owner.org, metadata: { code: "unauthorized" } })));
+  expect(body.data).toMatchObject(
+    [removed, inactive, owner].map(({ userUuid }) => ({
+      user_uuid: userUuid,
+      org_uuid: owner.org,
+      metadata: { code: "unauthorized" },
+    })),
+  );
   expect(body.total).toBe(3);
   expect((await app.call("GET", `${path}&user_uuid=${removed.userUuid}`, { token: owner.token })).body.total).toBe(1);
   expect((await app.call("GET", path, { token: stranger.token })).body.total).toBe(0);
-  expect((await app.call("GET", path, { token: await app.login() })).body.data).toMatchObject([{ user_uuid: stranger.userUuid, org_uuid: null }]);
+  expect((await app.call("GET", path, { token: await app.login() })).body.data).toMatchObject([
+    { user_uuid: stranger.userUuid, org_uuid: null },
+  ]);
 });

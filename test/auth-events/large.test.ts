@@ -20,10 +20,17 @@ it(`exports ${events} events in constant memory`, { timeout: 600_000 + 10 * even
   const app = await startApp();
   try {
     const by = await founder(app);
-    await seedEvents(app.databaseUrl, { orgUuid: by.org, events, from: new Date(Date.now() - 80 * 86_400_000), metadata: JSON.stringify({ text: "x".repeat(400) }) });
+    await seedEvents(app.databaseUrl, {
+      orgUuid: by.org,
+      events,
+      from: new Date(Date.now() - 80 * 86_400_000),
+      metadata: JSON.stringify({ text: "x".repeat(400) }),
+    });
     const answer = await app.call("GET", `/api/organizations/${by.org}/audit-events?limit=1`, { token: by.token });
     expect(answer.body.total).toBe(events + 1);
-    const response = await fetch(`${app.url}/api/organizations/${by.org}/audit-events/export?format=ndjson`, { headers: { authorization: `Bearer ${by.token}` } });
+    const response = await fetch(`${app.url}/api/organizations/${by.org}/audit-events/export?format=ndjson`, {
+      headers: { authorization: `Bearer ${by.token}` },
+    });
     let [bytes, lines] = [0, 0];
     // The least that is held after collections in an early and in a late fifth: what is in flight comes and goes, but
     // an export that kept what it has sent would have grown by all that passed in between.

@@ -19,13 +19,19 @@ afterAll(() => app.close());
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day);
 const sql = (text: string, params: unknown[] = []) => runSql(app.databaseUrl, text, params);
-const purge = (by: Somebody) => app.call("POST", `/api/admin/organizations/${by.org}/auth-events/purge`, { token: by.token });
-const verify = async (by: Somebody) => (await app.call("GET", `/api/organizations/${by.org}/audit-events/verify`, { token: by.token })).body;
-const total = async (by: Somebody, query = "") => (await app.call("GET", `/api/organizations/${by.org}/audit-events${query}`, { token: by.token })).body.total as number;
+const purge = (by: Somebody) =>
+  app.call("POST", `/api/admin/organizations/${by.org}/auth-events/purge`, { token: by.token });
+const verify = async (by: Somebody) =>
+  (await app.call("GET", `/api/organizations/${by.org}/audit-events/verify`, { token: by.token })).body;
+const total = async (by: Somebody, query = "") =>
+  (await app.call("GET", `/api/organizations/${by.org}/audit-events${query}`, { token: by.token })).body
+    .total as number;
 
 /** The export, proven with the organization's keys. */
 async function proof(by: Somebody) {
-  const { text } = await app.call("GET", `/api/organizations/${by.org}/audit-events/export?format=ndjson`, { token: by.token });
+  const { text } = await app.call("GET", `/api/organizations/${by.org}/audit-events/export?format=ndjson`, {
+    token: by.token,
+  });
   const { body } = await app.call("GET", `/api/organizations/${by.org}/.well-known/jwks.json`);
   const folder = mkdtempSync(join(tmpdir(), "atrium-audit-"));
   writeFileSync(join(folder, "export"), text);
@@ -46,10 +52,14 @@ describe("a purge", () => {
     expect(await total(by, `?to=${ago(90).toISOString()}`)).toBe(0);
     expect(await verify(by)).toMatchObject({ valid: true, events: 52, purged: 40, first_broken_event_id: null });
     expect(await proof(by)).toMatchObject({ events: 12, purged: 40, outside: 0, problem: null });
-    const noted = await app.call("GET", `/api/organizations/${by.org}/audit-events?type=audit.purged`, { token: by.token });
+    const noted = await app.call("GET", `/api/organizations/${by.org}/audit-events?type=audit.purged`, {
+      token: by.token,
+    });
     expect(noted.body).toMatchObject({ total: 1, data: [{ metadata: { purged: 40 }, actor: { id: by.userUuid } }] });
     expect((await purge(by)).body).toEqual({ purged: 0 });
-    expect(await runSql(app.databaseUrl, "select 1 from audit_counts where org_key = $1 and events = 0", [by.org])).toEqual([]);
+    expect(
+      await runSql(app.databaseUrl, "select 1 from audit_counts where org_key = $1 and events = 0", [by.org]),
+    ).toEqual([]);
   });
 
   it("proves what lies between purged events, and that a young one was not purged", async () => {
@@ -62,7 +72,11 @@ describe("a purge", () => {
     expect((await purge(by)).body).toEqual({ purged: 3 });
     expect(await verify(by)).toMatchObject({ valid: true, events: 9, purged: 3 });
     expect(await proof(by)).toMatchObject({ events: 6, purged: 3, problem: null });
-    const [young] = await runSql<{ event_id: string }>(app.databaseUrl, "select event_id from audit_links where org_key = $1 and position = 3", [by.org]);
+    const [young] = await runSql<{ event_id: string }>(
+      app.databaseUrl,
+      "select event_id from audit_links where org_key = $1 and position = 3",
+      [by.org],
+    );
     await sql("delete from audit_events where event_id = $1", [young?.event_id]);
     await sql("update audit_links set purged_at = now() where event_id = $1", [young?.event_id]);
     expect(await verify(by)).toMatchObject({ valid: false, first_broken_event_id: young?.event_id });
@@ -74,7 +88,14 @@ describe("a purge", () => {
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5, from: ago(80) });
     await verify(by);
     await sql(`set role atrium_app; select audit_purge('${by.org}', 100)`);
-    await expect(sql("set role atrium_app; update organization_settings set audit_retention_days = 1; insert into organization_settings values ($1, 1, null, now())".replace("$1", `'${by.org}'`))).rejects.toMatchObject({ code: "23514" });
+    await expect(
+      sql(
+        "set role atrium_app; update organization_settings set audit_retention_days = 1; insert into organization_settings values ($1, 1, null, now())".replace(
+          "$1",
+          `'${by.org}'`,
+        ),
+      ),
+    ).rejects.toMatchObject({ code: "23514" });
     expect(await total(by)).toBe(6);
   });
 
@@ -90,9 +111,13 @@ describe("a purge", () => {
     while ((await chain.purgeDaily()) > 0) rounds++;
     expect(rounds).toBe(1);
     await close();
-    expect(await runSql(app.databaseUrl, "select 1 from audit_events where created_at < now() - interval '91 days'")).toEqual([]);
+    expect(
+      await runSql(app.databaseUrl, "select 1 from audit_events where created_at < now() - interval '91 days'"),
+    ).toEqual([]);
     expect(await total(by)).toBe(2);
-    const noted = await app.call("GET", `/api/organizations/${by.org}/audit-events?type=audit.purged`, { token: by.token });
+    const noted = await app.call("GET", `/api/organizations/${by.org}/audit-events?type=audit.purged`, {
+      token: by.token,
+    });
     expect(noted.body.data[0]).toMatchObject({ actor: { type: "system", id: null, email: null }, user_uuid: null });
   });
 });
@@ -104,9 +129,16 @@ describe("the operator's settings", () => {
   it("keep events longer with the plan enterprise, and 30 days after it", async () => {
     const [operator, by] = [await app.login(), await founder(app)];
     const body = { org_uuid: by.org, audit_retention_days: 365 };
-    expect((await get(operator, `?org_uuid=${by.org}`)).body).toEqual({ org_uuid: by.org, audit_retention_days: 90, plan: "free" });
+    expect((await get(operator, `?org_uuid=${by.org}`)).body).toEqual({
+      org_uuid: by.org,
+      audit_retention_days: 90,
+      plan: "free",
+    });
     expect(await set(operator, body)).toMatchObject({ status: 422, body: { code: "unprocessable" } });
-    expect(await set(operator, { ...body, audit_retention_days: 90 })).toMatchObject({ status: 200, body: { audit_retention_days: 90 } });
+    expect(await set(operator, { ...body, audit_retention_days: 90 })).toMatchObject({
+      status: 200,
+      body: { audit_retention_days: 90 },
+    });
     await sql("update organizations set plan = 'enterprise' where uuid = $1", [by.org]);
     const { status, body: answer } = await set(operator, body);
     expect([status, Object.keys(answer)]).toEqual([200, ["org_uuid", "audit_retention_days", "plan", "updated_at"]]);
@@ -115,9 +147,13 @@ describe("the operator's settings", () => {
     expect((await purge(by)).body).toEqual({ purged: 0 });
     await sql("update organizations set plan = 'free' where uuid = $1", [by.org]);
     expect((await purge(by)).body).toEqual({ purged: 0 });
-    await sql("update organization_settings set enterprise_ended_at = now() - interval '29 days' where org_uuid = $1", [by.org]);
+    await sql("update organization_settings set enterprise_ended_at = now() - interval '29 days' where org_uuid = $1", [
+      by.org,
+    ]);
     expect((await purge(by)).body).toEqual({ purged: 0 });
-    await sql("update organization_settings set enterprise_ended_at = now() - interval '31 days' where org_uuid = $1", [by.org]);
+    await sql("update organization_settings set enterprise_ended_at = now() - interval '31 days' where org_uuid = $1", [
+      by.org,
+    ]);
     expect((await get(operator, `?org_uuid=${by.org}`)).body).toMatchObject({ audit_retention_days: 90 });
     expect((await purge(by)).body).toEqual({ purged: 4 });
     expect(await total(by, "?type=retention.updated")).toBe(2);
@@ -138,9 +174,16 @@ describe("the operator's settings", () => {
     const unknown = "00000000-0000-4000-8000-000000000000";
     expect(await set(by.token, { org_uuid: by.org, audit_retention_days: 90 })).toMatchObject({ status: 403 });
     expect(await get(by.token)).toMatchObject({ status: 403 });
-    expect(await set(operator, { org_uuid: unknown, audit_retention_days: 90 })).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await set(operator, { org_uuid: unknown, audit_retention_days: 90 })).toMatchObject({
+      status: 404,
+      body: { code: "not_found" },
+    });
     expect(await get(operator, `?org_uuid=${unknown}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
-    for (const days of [0, 89, 366, undefined]) expect(await set(operator, { org_uuid: by.org, audit_retention_days: days })).toMatchObject({ status: 400, body: { code: "validation_error" } });
+    for (const days of [0, 89, 366, undefined])
+      expect(await set(operator, { org_uuid: by.org, audit_retention_days: days })).toMatchObject({
+        status: 400,
+        body: { code: "validation_error" },
+      });
     expect(await get(operator, "?limit=0")).toMatchObject({ status: 400 });
   });
 });

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { administrativeEventTypes, authEventTypes } from "../../src/domains/audit/index.ts";
 
-const contract = readFileSync(new URL("../../proto/atrium/auth_events/v1/auth_events.proto", import.meta.url), "utf8").replaceAll(/\n\s*\/\/ ?/gu, " ");
+const contract = readFileSync(
+  new URL("../../proto/atrium/auth_events/v1/auth_events.proto", import.meta.url),
+  "utf8",
+).replaceAll(/\n\s*\/\/ ?/gu, " ");
 
 /** Types in back-quotes after some words, `a.b|c` standing for `a.b` and `a.c`. */
 function listed(after: string): string[] {

@@ -16,7 +16,16 @@ export interface LogOptions {
   log(line: string): void;
 }
 
-const types = ["login.password", "token.refreshed", "session.revoked", "step_up.failed", "mfa.enrolled", "role.assigned", "user.updated", "vault.secret.read"];
+const types = [
+  "login.password",
+  "token.refreshed",
+  "session.revoked",
+  "step_up.failed",
+  "mfa.enrolled",
+  "role.assigned",
+  "user.updated",
+  "vault.secret.read",
+];
 /** Events of the last 80 days, whatever their number: what a list shows of a day or a week differs in number only. */
 const days = 80;
 const insertBatch = 1_000_000;
@@ -24,7 +33,8 @@ const countBatch = 250_000;
 
 /**
  * Writes a log with its totals, as the service and its linker would have: every mix of person, type and outcome all the
- * time, every tenth event a failure. The indexes are made after the events; the hash chain, which no list reads, is left out.
+ * time, every tenth event a failure. The indexes are made after the events; the hash chain, which no list reads, is
+ * left out.
  */
 export async function seedLog(databaseUrl: string, { org, users, events, log }: LogOptions): Promise<Log> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -32,7 +42,9 @@ export async function seedLog(databaseUrl: string, { org, users, events, log }: 
   const to = new Date(Date.now() - 60_000);
   const from = new Date(to.getTime() - days * 86_400_000);
   try {
-    await client.query("set synchronous_commit = off; set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set jit = off");
+    await client.query(
+      "set synchronous_commit = off; set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set jit = off",
+    );
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(
       `select i.relname as name, pg_get_indexdef(x.indexrelid) as definition from pg_index x join pg_class i on i.oid = x.indexrelid
        where x.indrelid = 'audit_events'::regclass and not x.indisunique`,
@@ -56,12 +68,19 @@ export async function seedLog(databaseUrl: string, { org, users, events, log }: 
       if (events > insertBatch) log(`  index ${name}`);
     }
     await client.query("vacuum (analyze) audit_events");
-    const { rows: [span] } = await client.query<{ first: string; last: string }>("select min(sequence) as first, max(sequence) as last from audit_events where org_uuid = $1 and user_agent like '%bench%'", [org]);
+    const {
+      rows: [span],
+    } = await client.query<{ first: string; last: string }>(
+      "select min(sequence) as first, max(sequence) as last from audit_events where org_uuid = $1 and user_agent like '%bench%'",
+      [org],
+    );
     const [first, last] = [Number(span?.first), Number(span?.last)];
     for (let at = first; at <= last; at += countBatch) {
-      const sequences = "select array_agg(sequence) from audit_events where sequence between $1 and $2 and org_uuid = $3 and sequence not in (select event_sequence from audit_pending)";
+      const sequences =
+        "select array_agg(sequence) from audit_events where sequence between $1 and $2 and org_uuid = $3 and sequence not in (select event_sequence from audit_pending)";
       await client.query(`select audit_count((${sequences}), 1)`, [at, Math.min(last, at + countBatch - 1), org]);
-      if ((at - first) % 1_000_000 === 0 && events > insertBatch) log(`  totals of ${(at - first).toLocaleString("en")} events`);
+      if ((at - first) % 1_000_000 === 0 && events > insertBatch)
+        log(`  totals of ${(at - first).toLocaleString("en")} events`);
     }
     await client.query("vacuum (analyze) audit_counts");
     await client.query("checkpoint");

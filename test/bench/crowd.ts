@@ -13,7 +13,9 @@ export interface Member {
 
 /** The organization of the session of a number. */
 export function organizationOf({ tokens }: Service, session: number): string {
-  const claims = JSON.parse(Buffer.from((tokens[session] ?? "").split(".")[1] ?? "", "base64url").toString("utf8")) as { org: string };
+  const claims = JSON.parse(Buffer.from((tokens[session] ?? "").split(".")[1] ?? "", "base64url").toString("utf8")) as {
+    org: string;
+  };
   return claims.org;
 }
 
@@ -50,7 +52,8 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
     );
     if (count > batch) log?.(`  ${to.toLocaleString("en")} of ${count.toLocaleString("en")} people`);
   }
-  // Plans of statements that were prepared when there were few people would stay till the database looks by itself, within a minute.
+  // Plans of statements that were prepared when there were few people would stay till the database looks by itself,
+  // within a minute.
   await runSql(service.databaseUrl, "analyze people, memberships");
 }
 
@@ -60,8 +63,14 @@ export function crowd({ databaseUrl }: Service, name: string, count: number): Pr
   return runSql<Member>(databaseUrl, sql, [name, count]);
 }
 
-/** Opens a session of each of them, `refreshTokens[i]` (where given) the first refresh token of the session of number i. */
-export function seedSessions(service: Service, members: readonly Member[], refreshTokens: readonly string[] = []): Promise<SeededSession[]> {
+/**
+ * Opens a session of each of them, `refreshTokens[i]` (where given) the first refresh token of the session of number i.
+ */
+export function seedSessions(
+  service: Service,
+  members: readonly Member[],
+  refreshTokens: readonly string[] = [],
+): Promise<SeededSession[]> {
   return runSql<SeededSession>(
     service.databaseUrl,
     `with opened as (
@@ -72,6 +81,11 @@ export function seedSessions(service: Service, members: readonly Member[], refre
        insert into refresh_tokens (hash, session_uuid, created_at, expires_at)
        select sha256(convert_to(token, 'UTF8')), sid, now(), now() + interval '7 days' from unnest($2::uuid[], $4::text[]) as r (sid, token) where token is not null
      ) select sid, sub from opened`,
-    [organizationOf(service, host), members.map(() => crypto.randomUUID()), members.map(({ userUuid }) => userUuid), refreshTokens],
+    [
+      organizationOf(service, host),
+      members.map(() => crypto.randomUUID()),
+      members.map(({ userUuid }) => userUuid),
+      refreshTokens,
+    ],
   );
 }

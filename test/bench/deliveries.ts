@@ -26,7 +26,8 @@ export async function seedDeliveries(service: Service, count: number, log: (line
        from events, lateral (select (array['delivered', 'failed', 'pending'])[1 + abs(hashtext(event_id)) % 3] as status) s`,
       [webhookId, from, Math.min(count, from + BATCH)],
     );
-    if (count > BATCH) log(`  ${Math.min(count, from + BATCH).toLocaleString("en")} of ${count.toLocaleString("en")} deliveries`);
+    if (count > BATCH)
+      log(`  ${Math.min(count, from + BATCH).toLocaleString("en")} of ${count.toLocaleString("en")} deliveries`);
   }
   await runSql(service.databaseUrl, "vacuum (analyze) webhook_deliveries, webhook_events");
   return webhookId;

@@ -32,7 +32,13 @@ interface KeyRow {
  * Signs tokens as the service would, each with a `jti` of its own, with the keys it keeps sealed in its database:
  * getting as many by logging in would take hours of argon2.
  */
-export async function freshTokens({ databaseUrl, instanceKey, tokens, count, sessions }: FreshTokens): Promise<string[]> {
+export async function freshTokens({
+  databaseUrl,
+  instanceKey,
+  tokens,
+  count,
+  sessions,
+}: FreshTokens): Promise<string[]> {
   const sealer = createSealer(instanceKey);
   const rows = await runSql<KeyRow>(databaseUrl, "select kid, algorithm, private_key from signing_keys");
   const keys = new Map<string, SigningKey>();

@@ -19,18 +19,28 @@ export interface Market {
 }
 
 /** The market of a row, on a database of this name: opened when it is first asked for. */
-export function marketOfRow<T>(database: string, open: (market: Market) => Promise<T>): (stage: Stage) => Promise<Market & T> {
+export function marketOfRow<T>(
+  database: string,
+  open: (market: Market) => Promise<T>,
+): (stage: Stage) => Promise<Market & T> {
   let opened: Promise<Market & T> | undefined;
-  return (stage) => (opened ??= openMarket(stage, database).then(async (market) => ({ ...market, ...(await open(market)) })));
+  return (stage) =>
+    (opened ??= openMarket(stage, database).then(async (market) => ({ ...market, ...(await open(market)) })));
 }
 
-/** Starts both; they end with the row. The service may call this one address of the machine, as an operator can allow. */
+/**
+ * Starts both; they end with the row. The service may call this one address of the machine, as an operator can allow.
+ */
 async function openMarket(stage: Stage, database: string): Promise<Market> {
   const receiver = await stage.peer<{ port: number }>("load/receiver.ts");
   const temporal = await stage.temporal();
   const service = await stage.serviceOn(database, {
     role: "all",
-    env: { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace, SERVICE_OUTGOING_ALLOW: `127.0.0.1:${receiver.ready.port}` },
+    env: {
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+      SERVICE_OUTGOING_ALLOW: `127.0.0.1:${receiver.ready.port}`,
+    },
   });
   return {
     service,
@@ -49,7 +59,8 @@ async function openMarket(stage: Stage, database: string): Promise<Market> {
     begin: async () => void (await receiver.ask({ begin: true })),
     async received(events, patienceMs) {
       const seen = await receiver.ask<Received>({ await: events, patienceMs });
-      if (seen.events < events) throw new Error(`${seen.events} of ${events} events came within ${patienceMs / 1000} s`);
+      if (seen.events < events)
+        throw new Error(`${seen.events} of ${events} events came within ${patienceMs / 1000} s`);
       if (seen.unsigned > 0) throw new Error(`${seen.unsigned} posts lacked a signature`);
       return seen;
     },
@@ -57,7 +68,12 @@ async function openMarket(stage: Stage, database: string): Promise<Market> {
 }
 
 /** Asks again and again until the answer is true. */
-export async function until(ask: () => Promise<boolean>, everyMs: number, patienceMs: number, what: string): Promise<void> {
+export async function until(
+  ask: () => Promise<boolean>,
+  everyMs: number,
+  patienceMs: number,
+  what: string,
+): Promise<void> {
   for (const end = performance.now() + patienceMs; !(await ask()); await sleep(everyMs)) {
     if (performance.now() > end) throw new Error(`${what} did not come within ${patienceMs / 1000} s`);
   }

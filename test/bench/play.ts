@@ -30,7 +30,10 @@ export interface Outcome {
   ratio?: Spread;
   /** The same by the servers' own processor time: tells how much of a shortfall is the neighbours'. */
   perCpuRatio?: Spread;
-  /** A throughput whose servers were not busy all the time: others used the machine, or load and database were the limit. */
+  /**
+   * A throughput whose servers were not busy all the time: others used the machine, or load and database were the
+   * limit.
+   */
   unsaturated: boolean;
   samples: { ours: Sample; other?: Sample }[];
 }
@@ -51,7 +54,9 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
     log(`  ${row.name} ${round}/${rounds}: ${describe(sample.ours)} against ${describe(sample.other)}`);
   }
   const ratio = spread(samples.map((sample) => sample.ours.value / sample.other.value));
-  const perCpu = samples.flatMap(({ ours: { perCpuSecond: a }, other: { perCpuSecond: b } }) => (a === undefined || b === undefined ? [] : [a / b]));
+  const perCpu = samples.flatMap(({ ours: { perCpuSecond: a }, other: { perCpuSecond: b } }) =>
+    a === undefined || b === undefined ? [] : [a / b],
+  );
   return {
     ...facts(row),
     at: row.at,
@@ -60,7 +65,9 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
     other: { name: other.name, ...spread(samples.map((sample) => sample.other.value)) },
     ratio,
     ...(perCpu.length === 0 || row.unit !== "req/s" ? {} : { perCpuRatio: spread(perCpu) }),
-    unsaturated: row.unit === "req/s" && samples.some(({ ours: a, other: b }) => Math.min(a.serverCpu ?? 1, b.serverCpu ?? 1) < saturated),
+    unsaturated:
+      row.unit === "req/s" &&
+      samples.some(({ ours: a, other: b }) => Math.min(a.serverCpu ?? 1, b.serverCpu ?? 1) < saturated),
     samples,
   };
 }
@@ -74,7 +81,14 @@ async function playFigure(row: FigureRow, stage: Stage, { rounds, seconds, log }
   }
   const ours = spread(values);
   const { at = "most" } = row;
-  return { ...facts(row), at, ok: meets(at, ours.median, row.target), ours, unsaturated: false, samples: values.map((value) => ({ ours: { value } })) };
+  return {
+    ...facts(row),
+    at,
+    ok: meets(at, ours.median, row.target),
+    ours,
+    unsaturated: false,
+    samples: values.map((value) => ({ ours: { value } })),
+  };
 }
 
 function meets(at: RatioRow["at"], value: number, target: number): boolean {
@@ -87,7 +101,8 @@ function facts({ name, title, unit, target }: Row) {
 }
 
 function describe({ value, serverCpu, loadCpu, tool }: Sample): string {
-  const busy = (what: string, share: number | undefined): string | undefined => (share === undefined ? undefined : `${what} ${Math.round(share * 100)} % busy`);
+  const busy = (what: string, share: number | undefined): string | undefined =>
+    share === undefined ? undefined : `${what} ${Math.round(share * 100)} % busy`;
   const more = [tool, busy("load", loadCpu), busy("server", serverCpu)].filter((word) => word !== undefined);
   return `${value >= 100 ? Math.round(value) : value.toFixed(2)}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
 }

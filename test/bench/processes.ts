@@ -46,10 +46,17 @@ process.on("exit", () => {
 });
 
 /** Starts a script of this folder, which sends `{ready}` over IPC when it serves. */
-export async function startHelper<Ready extends object>(cores: Cores, script: string, env: Record<string, string> = {}): Promise<Helper<Ready>> {
+export async function startHelper<Ready extends object>(
+  cores: Cores,
+  script: string,
+  env: Record<string, string> = {},
+): Promise<Helper<Ready>> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const [command, args] = pinned(cores, process.execPath, [path]);
-  const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env: { ...process.env, NODE_ENV: "production", ...env } });
+  const child = spawn(command, args, {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env: { ...process.env, NODE_ENV: "production", ...env },
+  });
   started.add(child);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   void ended.then(() => started.delete(child));

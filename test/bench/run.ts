@@ -20,7 +20,9 @@ async function main(): Promise<void> {
   const chosen = rows.filter((row) => options.rows?.includes(row.name) ?? true);
   const log = (line: string): void => console.log(line);
   const facts = machine();
-  log(`${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${canPin ? "" : "; processes are NOT tied to cores, so ratios are rough"}`);
+  log(
+    `${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${canPin ? "" : "; processes are NOT tied to cores, so ratios are rough"}`,
+  );
 
   const stage = await setStage({ tools: options.tools, log });
   const outcomes: Outcome[] = [];
@@ -45,7 +47,10 @@ async function main(): Promise<void> {
   writeFileSync(new URL("latest.json", results), `${JSON.stringify(report, null, 2)}\n`);
   log(`\n${table(outcomes)}`);
   const idle = outcomes.filter((outcome) => outcome.unsaturated).map((outcome) => outcome.name);
-  if (idle.length > 0) log(`\nServers were not busy all the time in ${idle.join(", ")}: others use this machine, or load and database were the limit. "per CPU s" compares what the servers did with the time they had.`);
+  if (idle.length > 0)
+    log(
+      `\nServers were not busy all the time in ${idle.join(", ")}: others use this machine, or load and database were the limit. "per CPU s" compares what the servers did with the time they had.`,
+    );
   for (const failure of failures) log(`not measured: ${failure.split("\n", 1)[0] ?? ""}`);
   if (failures.length > 0) process.exitCode = 1;
 }

@@ -49,7 +49,12 @@ export function auditLogs(stage: Stage): Promise<Sizes<ReadLog>> {
       const tokens = await service.tokensOf(host, await seedSessions(service, members));
       const org = organizationOf(service, host);
       stage.log(`seeding ${events.toLocaleString("en")} audit events`);
-      const log = await seedLog(service.databaseUrl, { org, users: members.slice(0, 20).map(({ userUuid }) => userUuid), events, log: stage.log });
+      const log = await seedLog(service.databaseUrl, {
+        org,
+        users: members.slice(0, 20).map(({ userUuid }) => userUuid),
+        events,
+        log: stage.log,
+      });
       return { ...service, readers: tokens, org, log };
     };
     return { small: await make("audit_small", 10_000), large: await make("audit_large", 10_000_000) };

@@ -61,7 +61,14 @@ export interface ServiceSettings {
  * Starts the service as in production (profile, log level warn, a database beside it), on its core, rate limits off;
  * makes people and signs them in.
  */
-export async function startService({ databaseUrl, folder, role = "serve", env: more = {}, crowd = { people: 16, sessions: 64 }, cores = serverCore }: ServiceSettings): Promise<Service> {
+export async function startService({
+  databaseUrl,
+  folder,
+  role = "serve",
+  env: more = {},
+  crowd = { people: 16, sessions: 64 },
+  cores = serverCore,
+}: ServiceSettings): Promise<Service> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   // One key per database: a service started on it again must have the key it was first used with.
@@ -111,12 +118,30 @@ export async function startService({ databaseUrl, folder, role = "serve", env: m
   };
   try {
     const base = `http://127.0.0.1:${port}`;
-    await untilReady(`${base}/readyz`, () => child.exitCode !== null, () => readFileSync(logFile, "utf8").slice(-2000));
+    await untilReady(
+      `${base}/readyz`,
+      () => child.exitCode !== null,
+      () => readFileSync(logFile, "utf8").slice(-2000),
+    );
     const { tokens, me } = await signEverybodyIn(base, people, crowd.sessions);
     return {
-      pid: child.pid as number, port, people, tokens, me, databaseUrl, instanceKey, stop,
+      pid: child.pid as number,
+      port,
+      people,
+      tokens,
+      me,
+      databaseUrl,
+      instanceKey,
+      stop,
       fresh: (count) => freshTokens({ databaseUrl, instanceKey, tokens, count }),
-      tokensOf: (model, sessions) => freshTokens({ databaseUrl, instanceKey, tokens: tokens.slice(model, model + 1), count: sessions.length, sessions }),
+      tokensOf: (model, sessions) =>
+        freshTokens({
+          databaseUrl,
+          instanceKey,
+          tokens: tokens.slice(model, model + 1),
+          count: sessions.length,
+          sessions,
+        }),
     };
   } catch (cause) {
     await stop();
@@ -124,7 +149,11 @@ export async function startService({ databaseUrl, folder, role = "serve", env: m
   }
 }
 
-async function signEverybodyIn(base: string, people: readonly Person[], sessions: number): Promise<{ tokens: string[]; me: string }> {
+async function signEverybodyIn(
+  base: string,
+  people: readonly Person[],
+  sessions: number,
+): Promise<{ tokens: string[]; me: string }> {
   for (const person of people.slice(1)) await signUp(base, person);
   const tokens: string[] = [];
   for (let i = 0; i < sessions; i++) tokens.push(await signIn(base, people[i % people.length] as Person));
@@ -133,16 +162,25 @@ async function signEverybodyIn(base: string, people: readonly Person[], sessions
   return { tokens, me };
 }
 
-/** BENCH_PROFILE: a folder for CPU profiles of the service, written when it ends. BENCH_NODE_OPTIONS: flags for its Node. */
+/**
+ * BENCH_PROFILE: a folder for CPU profiles of the service, written when it ends. BENCH_NODE_OPTIONS: flags for its
+ * Node.
+ */
 function nodeOptions(): Record<string, string> {
   const { BENCH_PROFILE: folder, BENCH_NODE_OPTIONS: given } = process.env;
-  const flags = [...(folder === undefined ? [] : [`--cpu-prof --cpu-prof-dir=${folder}`]), ...(given === undefined ? [] : [given])];
+  const flags = [
+    ...(folder === undefined ? [] : [`--cpu-prof --cpu-prof-dir=${folder}`]),
+    ...(given === undefined ? [] : [given]),
+  ];
   return flags.length === 0 ? {} : { NODE_OPTIONS: flags.join(" ") };
 }
 
 async function untilReady(url: string, gone: () => boolean, words: () => string): Promise<void> {
   for (let tries = 0; tries < 1200; tries++) {
-    const status = await fetch(url).then((response) => response.status, () => 0);
+    const status = await fetch(url).then(
+      (response) => response.status,
+      () => 0,
+    );
     if (status === 200) return;
     if (gone()) break;
     await sleep(50);
@@ -159,7 +197,11 @@ async function signIn(base: string, person: Person): Promise<string> {
 }
 
 async function post<T>(url: string, body: object, status: number): Promise<T> {
-  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
   if (response.status !== status) throw new Error(`POST ${url} answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as T;
 }

@@ -66,7 +66,8 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
   const databases = new Map<string, Promise<string>>();
   const ofRow: { stop(): Promise<void> }[] = [];
 
-  const database = (): Promise<Helper<Postgres>> => (postgres ??= startHelper<Postgres>(loadCore, "postgres-process.ts", { FOLDER: databaseFolder }));
+  const database = (): Promise<Helper<Postgres>> =>
+    (postgres ??= startHelper<Postgres>(loadCore, "postgres-process.ts", { FOLDER: databaseFolder }));
   const makeDatabase = async (name: string): Promise<string> => {
     const { url } = (await database()).ready;
     await runSql(url, `create database ${name}`);
@@ -77,7 +78,11 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     databases.set(name, made);
     return startService({ ...settings, databaseUrl: await made, folder: join(root, name) });
   };
-  const helper = async <Ready extends object>(core: number, script: string, env?: Record<string, string>): Promise<Helper<Ready>> => {
+  const helper = async <Ready extends object>(
+    core: number,
+    script: string,
+    env?: Record<string, string>,
+  ): Promise<Helper<Ready>> => {
     const started = await startHelper<Ready>(core, script, env);
     ofRow.push(started);
     return started;
@@ -88,7 +93,13 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     const { perSecond, completed, tool, p50, p99, cpu } = await load.run(job);
     const took = (performance.now() - began) / 1000;
     const after = cpuSeconds(serverPid);
-    const sample: Sample = { value: perSecond, tool, ...(p50 === undefined ? {} : { p50 }), ...(p99 === undefined ? {} : { p99 }), ...(cpu === undefined ? {} : { loadCpu: cpu }) };
+    const sample: Sample = {
+      value: perSecond,
+      tool,
+      ...(p50 === undefined ? {} : { p50 }),
+      ...(p99 === undefined ? {} : { p99 }),
+      ...(cpu === undefined ? {} : { loadCpu: cpu }),
+    };
     if (before === undefined || after === undefined || after === before) return sample;
     return { ...sample, serverCpu: (after - before) / took, perCpuSecond: completed / (after - before) };
   };
@@ -111,7 +122,8 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
       return started;
     },
     log: options.log,
-    temporal: async () => (await (temporal ??= startHelper(loadCore, "temporal-process.ts", { FOLDER: join(root, "temporal") }))).ready,
+    temporal: async () =>
+      (await (temporal ??= startHelper(loadCore, "temporal-process.ts", { FOLDER: join(root, "temporal") }))).ready,
     server: (script, env) => helper(serverCore, script, env),
     peer: (script, env) => helper(loadCore, script, env),
     async serviceAmongLoad() {
@@ -119,7 +131,11 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
       mkdirSync(folder);
       const own = await startHelper<Postgres>(bothCores, "postgres-process.ts", { FOLDER: folder });
       ofRow.push(own);
-      const started = await startService({ databaseUrl: own.ready.url, folder: join(root, `service-${files}`), cores: bothCores });
+      const started = await startService({
+        databaseUrl: own.ready.url,
+        folder: join(root, `service-${files}`),
+        cores: bothCores,
+      });
       ofRow.push(started);
       return started;
     },
@@ -137,10 +153,23 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     },
     async stop() {
       await load.stop();
-      for (const one of kept.values()) await one.then((started) => started.stop(), () => undefined);
-      await service?.then((started) => started.stop(), () => undefined);
-      await temporal?.then((started) => started.stop(), () => undefined);
-      await postgres?.then((started) => started.stop(), () => undefined);
+      for (const one of kept.values())
+        await one.then(
+          (started) => started.stop(),
+          () => undefined,
+        );
+      await service?.then(
+        (started) => started.stop(),
+        () => undefined,
+      );
+      await temporal?.then(
+        (started) => started.stop(),
+        () => undefined,
+      );
+      await postgres?.then(
+        (started) => started.stop(),
+        () => undefined,
+      );
       rmSync(root, { recursive: true, force: true });
     },
   };

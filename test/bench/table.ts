@@ -18,7 +18,11 @@ export function table(outcomes: readonly Outcome[]): string {
   const head = ["row", "ours", "other", "ratio (min–max)", "per CPU s", "target", ""];
   const all = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...all.map((line) => (line[column] ?? "").length)));
-  const print = (line: readonly string[]): string => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  ").trimEnd();
+  const print = (line: readonly string[]): string =>
+    line
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd();
   return [print(head), widths.map((width) => "-".repeat(width)).join("  "), ...lines.map(print)].join("\n");
 }
 

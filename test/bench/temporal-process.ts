@@ -10,7 +10,11 @@ const folder = process.env["FOLDER"] ?? "";
 mkdirSync(folder, { recursive: true });
 const server = await startTemporal({
   folder,
-  program: await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(line) }),
+  program: await temporalProgram({
+    path: process.env["PATH"],
+    cacheHome: process.env["XDG_CACHE_HOME"],
+    log: (line) => console.log(line),
+  }),
   log: () => undefined,
   onFatal: (error) => {
     console.error(error.message);

@@ -13,17 +13,31 @@ interface Flatc {
   };
 }
 
-type FlatcFactory = (options: { noInitialRun: true; print(line: string): void; printErr(line: string): void }) => Promise<Flatc>;
+type FlatcFactory = (options: {
+  noInitialRun: true;
+  print(line: string): void;
+  printErr(line: string): void;
+}) => Promise<Flatc>;
 
 /** Compiles every schema in `folder`, by default to TypeScript: file name to text. */
-export async function compileFlatBuffers(folder: string, language: "ts" | "python" = "ts"): Promise<Map<string, string>> {
+export async function compileFlatBuffers(
+  folder: string,
+  language: "ts" | "python" = "ts",
+): Promise<Map<string, string>> {
   const words: string[] = [];
   const say = (line: string) => void words.push(line);
   const flatc = await (createModule as unknown as FlatcFactory)({ noInitialRun: true, print: say, printErr: say });
   flatc.FS.mkdir("/out");
   const schemas = readdirSync(folder).filter((name) => name.endsWith(".fbs"));
   for (const name of schemas) flatc.FS.writeFile(`/${name}`, readFileSync(join(folder, name)));
-  const status = flatc.callMain([`--${language}`, "--gen-onefile", ...(language === "ts" ? ["--ts-omit-entrypoint"] : []), "-o", "/out", ...schemas.map((name) => `/${name}`)]);
+  const status = flatc.callMain([
+    `--${language}`,
+    "--gen-onefile",
+    ...(language === "ts" ? ["--ts-omit-entrypoint"] : []),
+    "-o",
+    "/out",
+    ...schemas.map((name) => `/${name}`),
+  ]);
   if (status !== 0) throw new Error(`flatc failed:\n${words.join("\n")}`);
   const files = flatc.FS.readdir("/out").filter((name) => /\.(?:ts|py)$/u.test(name));
   return new Map(files.map((name) => [name, flatc.FS.readFile(`/out/${name}`, { encoding: "utf8" })]));

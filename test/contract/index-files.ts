@@ -3,7 +3,10 @@ import { dirname, join, relative } from "node:path";
 
 const notice = "// Generated from the contract by `npm run generate`; do not edit.\n/* eslint-disable */\n\n";
 
-/** The files that gather what protoc-gen-es generated in `gen`: an entry per package, one for all, and the list of services. */
+/**
+ * The files that gather what protoc-gen-es generated in `gen`: an entry per package, one for all, and the list of
+ * services.
+ */
 export function indexFiles(gen: string): Map<string, string> {
   const modules = readdirSync(join(gen, "atrium"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith("_pb.ts"))
@@ -13,9 +16,17 @@ export function indexFiles(gen: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const folder of folders) {
     const inside = modules.filter((path) => dirname(path) === folder);
-    files.set(join(folder, "index.ts"), notice + inside.map((path) => `export * from "./${relative(folder, path)}";\n`).join(""));
+    files.set(
+      join(folder, "index.ts"),
+      notice + inside.map((path) => `export * from "./${relative(folder, path)}";\n`).join(""),
+    );
   }
-  files.set("index.ts", notice + folders.map((folder) => `export * as ${packageName(folder)} from "./${folder}/index.ts";\n`).join("") + `export { services } from "./services.ts";\n`);
+  files.set(
+    "index.ts",
+    notice +
+      folders.map((folder) => `export * as ${packageName(folder)} from "./${folder}/index.ts";\n`).join("") +
+      `export { services } from "./services.ts";\n`,
+  );
   files.set("services.ts", servicesFile(gen, modules));
   return files;
 }

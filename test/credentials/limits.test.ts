@@ -13,13 +13,15 @@ test("keys use up the budget of whoever made them, one person's among them and n
   const owner = await founder(app);
   const other = await member(app, owner, 1);
   const path = `/api/admin/organizations/${owner.org}/api-keys`;
-  const make = async (by: string) => (await app.call("POST", path, { token: by, body: { name: "ci", scopes: ["admin"] } })).body.api_key as string;
+  const make = async (by: string) =>
+    (await app.call("POST", path, { token: by, body: { name: "ci", scopes: ["admin"] } })).body.api_key as string;
   const [first, theirs] = [await make(owner.token), await make(other.token)];
   const child = await make(first);
   const tokens = [owner.token, first, child];
   const read = async (token: string) => (await app.call("GET", "/api/auth/me", { token })).status;
   const answers: number[] = [];
-  for (let batch = 0; batch < 32; batch++) answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => read(tokens[at % 3] ?? "")))));
+  for (let batch = 0; batch < 32; batch++)
+    answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => read(tokens[at % 3] ?? "")))));
   const through = answers.filter((status) => status === 200).length;
   expect(through).toBeGreaterThanOrEqual(590);
   expect(through).toBeLessThanOrEqual(600);

@@ -29,11 +29,18 @@ interface Key {
 
 const keys = (): string => `/api/admin/organizations/${owner.org}/api-keys`;
 const ask = (by: string, scopes: string[], days?: number, on = app) =>
-  on.call("POST", keys(), { token: by, body: { name: "ci", scopes, ...(days === undefined ? {} : { expires_in_days: days }) } });
+  on.call("POST", keys(), {
+    token: by,
+    body: { name: "ci", scopes, ...(days === undefined ? {} : { expires_in_days: days }) },
+  });
 const make = async (by: string, scopes = ["admin"], days?: number) => (await ask(by, scopes, days)).body as Key;
 const revoke = (keyId: string) => app.call("DELETE", `${keys()}/${keyId}`, { token: owner.token });
 const opens = async (key: Key, on = app) => (await on.call("GET", "/api/users", { token: key.api_key })).status;
-const revoked = async () => (await auditOf(app, owner, "credential.revoked")).map(({ resource_id, metadata }) => [resource_id, metadata["made_with"]]);
+const revoked = async () =>
+  (await auditOf(app, owner, "credential.revoked")).map(({ resource_id, metadata }) => [
+    resource_id,
+    metadata["made_with"],
+  ]);
 
 describe("a key made by a key", () => {
   test("ends no later than it by time, whatever is asked for", async () => {
@@ -56,7 +63,13 @@ describe("a key made by a key", () => {
     const cousin = await make(other.api_key);
     expect((await revoke(parent.key_id)).status).toBe(204);
     expect([await opens(child), await opens(grandchild, second), await opens(cousin)]).toEqual([401, 401, 200]);
-    expect((await revoked()).slice(0, 3).toSorted()).toEqual([[child.key_id, parent.key_id], [grandchild.key_id, parent.key_id], [parent.key_id, undefined]].toSorted());
+    expect((await revoked()).slice(0, 3).toSorted()).toEqual(
+      [
+        [child.key_id, parent.key_id],
+        [grandchild.key_id, parent.key_id],
+        [parent.key_id, undefined],
+      ].toSorted(),
+    );
     expect(outcome(await revoke(child.key_id))).toBe("404 not_found");
   });
 
@@ -69,9 +82,17 @@ describe("a key made by a key", () => {
     await held.waitedFor();
     await held.commit();
     expect(outcome(await late)).toBe("401 unauthorized");
-    const [ended] = await Promise.all([revoke(parent.key_id), ask(parent.api_key, ["admin"]), ask(parent.api_key, ["admin"])]);
+    const [ended] = await Promise.all([
+      revoke(parent.key_id),
+      ask(parent.api_key, ["admin"]),
+      ask(parent.api_key, ["admin"]),
+    ]);
     expect(ended.status).toBe(204);
-    const [row] = await runSql<{ n: number }>(app.databaseUrl, "select count(*)::int as n from api_keys where made_with = $1 and revoked_at is null", [parent.key_id]);
+    const [row] = await runSql<{ n: number }>(
+      app.databaseUrl,
+      "select count(*)::int as n from api_keys where made_with = $1 and revoked_at is null",
+      [parent.key_id],
+    );
     expect(row?.n).toBe(0);
   });
 
@@ -81,7 +102,9 @@ describe("a key made by a key", () => {
     expect(outcome(await ask(parent.api_key, ["read:roles"]))).toBe("403 forbidden");
     expect(outcome(await ask(child.api_key, ["read:users"]))).toBe("403 forbidden");
     expect(outcome(await ask(child.api_key, ["write:credentials"]))).toBe("201");
-    const [row] = await runSql<{ made_by: string }>(app.databaseUrl, "select made_by from api_keys where key_id = $1", [child.key_id]);
+    const [row] = await runSql<{ made_by: string }>(app.databaseUrl, "select made_by from api_keys where key_id = $1", [
+      child.key_id,
+    ]);
     expect(row?.made_by).toBe(owner.userUuid);
   });
 });
@@ -93,8 +116,13 @@ test("an organization has at most 1,000 live keys, however many are asked for at
   const [now, later] = [new Date(app.clock.now()), new Date(app.clock.now() + day)];
   await runSql(app.databaseUrl, fill, [owner.org, owner.userUuid, now, later, 997]);
   await runSql(app.databaseUrl, fill, [owner.org, owner.userUuid, now, now, 50]);
-  const made = await Promise.all(Array.from({ length: 10 }, (_, at) => ask(owner.token, ["admin"], undefined, at % 2 === 0 ? app : second)));
-  expect(made.map(outcome).toSorted()).toEqual([...Array<string>(3).fill("201"), ...Array<string>(7).fill("409 conflict")]);
+  const made = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => ask(owner.token, ["admin"], undefined, at % 2 === 0 ? app : second)),
+  );
+  expect(made.map(outcome).toSorted()).toEqual([
+    ...Array<string>(3).fill("201"),
+    ...Array<string>(7).fill("409 conflict"),
+  ]);
   expect((await revoke((made.find(({ status }) => status === 201)?.body as Key).key_id)).status).toBe(204);
   expect(outcome(await ask(owner.token, ["admin"]))).toBe("201");
   expect(outcome(await ask(owner.token, ["admin"]))).toBe("409 conflict");
@@ -102,6 +130,13 @@ test("an organization has at most 1,000 live keys, however many are asked for at
 
 test("an organization has at most 5 live SCIM tokens, however many are asked for at once", async () => {
   const path = `/api/admin/organizations/${owner.org}/scim-tokens`;
-  const made = await Promise.all(Array.from({ length: 9 }, (_, at) => (at % 2 === 0 ? app : second).call("POST", path, { token: owner.token, body: {} })));
-  expect(made.map(outcome).toSorted()).toEqual([...Array<string>(5).fill("201"), ...Array<string>(4).fill("409 conflict")]);
+  const made = await Promise.all(
+    Array.from({ length: 9 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("POST", path, { token: owner.token, body: {} }),
+    ),
+  );
+  expect(made.map(outcome).toSorted()).toEqual([
+    ...Array<string>(5).fill("201"),
+    ...Array<string>(4).fill("409 conflict"),
+  ]);
 });

@@ -15,8 +15,15 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const keys = () => `/api/admin/organizations/${owner.org}/api-keys`;
-const make = async (by: string, ...scopes: string[]) => (await app.call("POST", keys(), { token: by, body: { name: "ci", scopes } })).body as { key_id: string; api_key: string };
-const listed = async (keyId: string) => (await app.call("GET", `${keys()}?limit=200`, { token: owner.token })).body.data.find((key: { key_id: string }) => key.key_id === keyId);
+const make = async (by: string, ...scopes: string[]) =>
+  (await app.call("POST", keys(), { token: by, body: { name: "ci", scopes } })).body as {
+    key_id: string;
+    api_key: string;
+  };
+const listed = async (keyId: string) =>
+  (await app.call("GET", `${keys()}?limit=200`, { token: owner.token })).body.data.find(
+    (key: { key_id: string }) => key.key_id === keyId,
+  );
 const get = async (path: string, token: string) => outcome(await app.call("GET", path, { token }));
 
 describe("an API key has the power of its maker", () => {
@@ -28,8 +35,13 @@ describe("an API key has the power of its maker", () => {
     expect(await get("/api/users", key)).toBe("200");
     expect(await get(keys(), key)).toBe("200");
     expect(await get("/api/admin/plans", key)).toBe("403 forbidden");
-    expect((await app.call("GET", "/api/auth/me", { token: key })).body).toMatchObject({ platform_admin: false, roles: ["employee"] });
-    expect(outcome(await app.call("POST", keys(), { token: guest, body: { name: "x", scopes: ["vault:write"] } }))).toBe("403 forbidden");
+    expect((await app.call("GET", "/api/auth/me", { token: key })).body).toMatchObject({
+      platform_admin: false,
+      roles: ["employee"],
+    });
+    expect(
+      outcome(await app.call("POST", keys(), { token: guest, body: { name: "x", scopes: ["vault:write"] } })),
+    ).toBe("403 forbidden");
     const narrow = (await make(guest, "read:roles")).api_key;
     expect([await get("/api/roles", narrow), await get("/api/users", narrow)]).toEqual(["200", "403 forbidden"]);
   });
@@ -39,22 +51,38 @@ describe("an API key has the power of its maker", () => {
     const [first, other] = [await make(maker.token, "admin"), await make(owner.token, "admin")];
     const child = await make(first.api_key, "read:users");
     await app.call("PATCH", `/api/users/${maker.userUuid}`, { token: owner.token, body: { status: "inactive" } });
-    expect([await get("/api/users", first.api_key), await get("/api/users", child.api_key)]).toEqual(["401 unauthorized", "401 unauthorized"]);
+    expect([await get("/api/users", first.api_key), await get("/api/users", child.api_key)]).toEqual([
+      "401 unauthorized",
+      "401 unauthorized",
+    ]);
     await app.call("PATCH", `/api/users/${maker.userUuid}`, { token: owner.token, body: { status: "active" } });
     expect(await get("/api/users", child.api_key)).toBe("401 unauthorized");
-    expect([(await listed(first.key_id)).status, (await listed(child.key_id)).status, (await listed(other.key_id)).status]).toEqual(["revoked", "revoked", "active"]);
-    const ended = (await auditOf(app, owner, "credential.revoked")).filter(({ metadata }) => metadata["reason"] === "membership_inactive");
+    expect([
+      (await listed(first.key_id)).status,
+      (await listed(child.key_id)).status,
+      (await listed(other.key_id)).status,
+    ]).toEqual(["revoked", "revoked", "active"]);
+    const ended = (await auditOf(app, owner, "credential.revoked")).filter(
+      ({ metadata }) => metadata["reason"] === "membership_inactive",
+    );
     expect(ended.map(({ resource_id }) => resource_id).sort()).toEqual([first.key_id, child.key_id].sort());
     expect((await app.call("DELETE", `/api/users/${maker.userUuid}`, { token: owner.token })).status).toBe(204);
     const { token } = await invite(app, owner, maker.email, 1);
     expect((await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } })).status).toBe(200);
-    expect([await get("/api/users", first.api_key), await get("/api/users", child.api_key), await get("/api/users", other.api_key)]).toEqual(["401 unauthorized", "401 unauthorized", "200"]);
+    expect([
+      await get("/api/users", first.api_key),
+      await get("/api/users", child.api_key),
+      await get("/api/users", other.api_key),
+    ]).toEqual(["401 unauthorized", "401 unauthorized", "200"]);
   });
 
   test("which no key survives that was being made when it ended", async () => {
     const maker = await member(app, owner, 1);
     const held = await holding(app.databaseUrl);
-    await held.run("update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2", [owner.org, maker.userUuid]);
+    await held.run(
+      "update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2",
+      [owner.org, maker.userUuid],
+    );
     const late = app.call("POST", keys(), { token: maker.token, body: { name: "late", scopes: ["admin"] } });
     await held.waitedFor();
     await held.commit();

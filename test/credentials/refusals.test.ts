@@ -22,7 +22,12 @@ afterAll(() => app.close());
 
 /** Code and reason of a refused call. */
 async function refusal(call: Promise<unknown>): Promise<[Code, string | undefined]> {
-  const error = ConnectError.from(await call.then(() => new Error("accepted"), (reason: unknown) => reason));
+  const error = ConnectError.from(
+    await call.then(
+      () => new Error("accepted"),
+      (reason: unknown) => reason,
+    ),
+  );
   return [error.code, error.findDetails(ErrorInfoSchema)[0]?.reason];
 }
 
@@ -33,21 +38,39 @@ describe.each([
   const as = () => ({ headers: { authorization: `Bearer ${owner.token}` } });
 
   test("a conflict is ALREADY_EXISTS for a duplicate alone", async () => {
-    const [orgUuid, own, keys, credentials] = [owner.org, createClient(UsersService, transport(app.url)), createClient(SigningKeysService, transport(app.url)), createClient(CredentialsService, transport(app.url))];
-    expect(await refusal(own.createOrganization({ name: app.owner.org }, as()))).toEqual([Code.AlreadyExists, "CONFLICT"]);
+    const [orgUuid, own, keys, credentials] = [
+      owner.org,
+      createClient(UsersService, transport(app.url)),
+      createClient(SigningKeysService, transport(app.url)),
+      createClient(CredentialsService, transport(app.url)),
+    ];
+    expect(await refusal(own.createOrganization({ name: app.owner.org }, as()))).toEqual([
+      Code.AlreadyExists,
+      "CONFLICT",
+    ]);
     await keys.createSigningKey({ orgUuid, algorithm: "ed25519" }, as());
     const { data } = await keys.listSigningKeys({ orgUuid }, as());
     const keyId = data.find(({ active }) => !active)?.keyId ?? "";
-    expect(await refusal(keys.sign({ orgUuid, keyId, payload: {} }, as()))).toEqual([Code.FailedPrecondition, "CONFLICT"]);
+    expect(await refusal(keys.sign({ orgUuid, keyId, payload: {} }, as()))).toEqual([
+      Code.FailedPrecondition,
+      "CONFLICT",
+    ]);
     for (let made = 0; made < 5; made++) await credentials.createScimToken({ orgUuid }, as()).catch(() => undefined);
-    expect(await refusal(credentials.createScimToken({ orgUuid }, as()))).toEqual([Code.FailedPrecondition, "CONFLICT"]);
+    expect(await refusal(credentials.createScimToken({ orgUuid }, as()))).toEqual([
+      Code.FailedPrecondition,
+      "CONFLICT",
+    ]);
   });
 
   test("a fault of the service has the code of this area", async () => {
     await runSql(app.databaseUrl, "alter table api_keys rename to api_keys_away");
     try {
-      expect(await refusal(createClient(CredentialsService, transport(app.url)).listApiKeys({ orgUuid: owner.org }, as()))).toEqual([Code.Internal, "INTERNAL_ERROR"]);
-      expect(await app.call("GET", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token })).toMatchObject({ status: 500, body: { code: "internal_error", type: "urn:atrium:error:internal_error" } });
+      expect(
+        await refusal(createClient(CredentialsService, transport(app.url)).listApiKeys({ orgUuid: owner.org }, as())),
+      ).toEqual([Code.Internal, "INTERNAL_ERROR"]);
+      expect(
+        await app.call("GET", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token }),
+      ).toMatchObject({ status: 500, body: { code: "internal_error", type: "urn:atrium:error:internal_error" } });
     } finally {
       await runSql(app.databaseUrl, "alter table api_keys_away rename to api_keys");
     }

@@ -17,20 +17,34 @@ test("keys and tokens that were revoked or expired are forgotten, others are not
   const token = await app.login();
   const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token })).body;
   const base = `/api/admin/organizations/${org}`;
-  const key = async () => (await app.call("POST", `${base}/api-keys`, { token, body: { name: "ci", scopes: ["read:users"], expires_in_days: 1 } })).body.key_id as string;
+  const key = async () =>
+    (
+      await app.call("POST", `${base}/api-keys`, {
+        token,
+        body: { name: "ci", scopes: ["read:users"], expires_in_days: 1 },
+      })
+    ).body.key_id as string;
   const [kept, ended] = [await key(), await key()];
   const scim = (await app.call("POST", `${base}/scim-tokens`, { token, body: {} })).body.token_id as string;
   const revokedAt = new Date(app.clock.now());
-  for (const path of [`api-keys/${ended}`, `scim-tokens/${scim}`]) expect((await app.call("DELETE", `${base}/${path}`, { token })).status).toBe(204);
+  for (const path of [`api-keys/${ended}`, `scim-tokens/${scim}`])
+    expect((await app.call("DELETE", `${base}/${path}`, { token })).status).toBe(204);
 
-  const database = await openDatabase({ url: app.databaseUrl, entities: [], migrations, clock: app.clock, log: silentLog });
+  const database = await openDatabase({
+    url: app.databaseUrl,
+    entities: [],
+    migrations,
+    clock: app.clock,
+    log: silentLog,
+  });
   expect(await forgetEnded(database, revokedAt)).toBe(0);
   expect((await app.call("GET", `${base}/api-keys`, { token })).body.total).toBe(2);
   expect(await forgetEnded(database, new Date(revokedAt.getTime() + 1))).toBe(2);
   const left = () => runSql(app.databaseUrl, "select key_id from api_keys union all select token_id from scim_tokens");
   expect(await left()).toEqual([{ key_id: kept }]);
 
-  const other = (await app.call("POST", `${base}/scim-tokens`, { token, body: { expires_in_days: 2 } })).body.token_id as string;
+  const other = (await app.call("POST", `${base}/scim-tokens`, { token, body: { expires_in_days: 2 } })).body
+    .token_id as string;
   const expiry = revokedAt.getTime() + 86_400_000;
   expect(await forgetEnded(database, new Date(expiry))).toBe(0);
   expect(await forgetEnded(database, new Date(expiry + 1_000))).toBe(1);

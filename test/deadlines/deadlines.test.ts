@@ -31,7 +31,8 @@ const procedure = "/atrium.login.v1.LoginService/SendMagicLink";
 /** Lets the statements that wait go on, and waits until their transactions are over. */
 async function release(): Promise<void> {
   await blocker.query("rollback");
-  const busy = "select 1 from pg_stat_activity where datname = current_database() and usename is not null and pid <> pg_backend_pid() and state <> 'idle' and application_name <> 'atrium-holder'";
+  const busy =
+    "select 1 from pg_stat_activity where datname = current_database() and usename is not null and pid <> pg_backend_pid() and state <> 'idle' and application_name <> 'atrium-holder'";
   await expect.poll(() => runSql(app.databaseUrl, busy)).toEqual([]);
 }
 
@@ -50,7 +51,13 @@ function grpc(email: string, timeout: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const session = connect(app.url);
     session.on("error", reject);
-    const stream = session.request({ ":method": "POST", ":path": procedure, "content-type": "application/grpc", te: "trailers", "grpc-timeout": timeout });
+    const stream = session.request({
+      ":method": "POST",
+      ":path": procedure,
+      "content-type": "application/grpc",
+      te: "trailers",
+      "grpc-timeout": timeout,
+    });
     const seen = ({ "grpc-status": status }: Record<string, unknown>): void => {
       if (typeof status !== "string" && typeof status !== "number") return;
       session.destroy();
@@ -66,14 +73,20 @@ function grpc(email: string, timeout: string): Promise<string> {
 
 describe("a deadline that passes inside a transaction", () => {
   it("over REST is 504 and leaves nothing", async () => {
-    const answer = await app.call("POST", "/api/auth/magic-link/send", { body: { email: "rest@people.test" }, headers: { "connect-timeout-ms": deadline } });
+    const answer = await app.call("POST", "/api/auth/magic-link/send", {
+      body: { email: "rest@people.test" },
+      headers: { "connect-timeout-ms": deadline },
+    });
     expect([answer.status, answer.body.code]).toEqual([504, "deadline_exceeded"]);
     await release();
     expect(await left("rest@people.test")).toBe(0);
   });
 
   it("over Connect is deadline_exceeded and leaves nothing", async () => {
-    const answer = await app.call("POST", procedure, { body: { email: "connect@people.test" }, headers: { "connect-timeout-ms": deadline, "connect-protocol-version": "1" } });
+    const answer = await app.call("POST", procedure, {
+      body: { email: "connect@people.test" },
+      headers: { "connect-timeout-ms": deadline, "connect-protocol-version": "1" },
+    });
     expect([answer.status, answer.body.code]).toEqual([504, "deadline_exceeded"]);
     await release();
     expect(await left("connect@people.test")).toBe(0);
@@ -87,7 +100,11 @@ describe("a deadline that passes inside a transaction", () => {
 
   it("frees the Idempotency-Key of a caller, whose next try takes effect once", async () => {
     const publish = (headers: Record<string, string>) =>
-      app.call("POST", "/api/marketplace/apps", { token: publisher, body: draftOf("late", "https://orbit.example/hook"), headers: { "idempotency-key": "late-1", ...headers } });
+      app.call("POST", "/api/marketplace/apps", {
+        token: publisher,
+        body: draftOf("late", "https://orbit.example/hook"),
+        headers: { "idempotency-key": "late-1", ...headers },
+      });
     expect((await publish({ "connect-timeout-ms": deadline })).status).toBe(504);
     await release();
     expect(await runSql(app.databaseUrl, "select 1 from apps where slug = 'late'")).toEqual([]);

@@ -11,18 +11,28 @@ Usage: npm run demo -- [--url URL] [--owner EMAIL]
 `;
 
 const { values } = parseArgs({
-  options: { url: { type: "string", default: `http://localhost:${process.env["PORT"] ?? 8080}` }, owner: { type: "string", default: "owner@acme.test" }, help: { type: "boolean", default: false } },
+  options: {
+    url: { type: "string", default: `http://localhost:${process.env["PORT"] ?? 8080}` },
+    owner: { type: "string", default: "owner@acme.test" },
+    help: { type: "boolean", default: false },
+  },
 });
 
 if (values.help) {
   process.stdout.write(HELP);
 } else {
   try {
-    await runStory({ baseUrl: values.url.replace(/\/$/, ""), ownerEmail: values.owner, say: (line) => process.stdout.write(`${line}\n`) });
+    await runStory({
+      baseUrl: values.url.replace(/\/$/, ""),
+      ownerEmail: values.owner,
+      say: (line) => process.stdout.write(`${line}\n`),
+    });
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     const { port } = new URL(values.url);
-    process.stderr.write(`The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: ${port === "8080" ? "" : `PORT=${port} `}npm start\n`);
+    process.stderr.write(
+      `The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: ${port === "8080" ? "" : `PORT=${port} `}npm start\n`,
+    );
     process.exitCode = 1;
   }
 }

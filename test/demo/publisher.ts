@@ -7,7 +7,14 @@ import { signDelivery, verifyDelivery } from "../../src/platform/outgoing/signat
 export interface ProvisionCall {
   type: string;
   id: string;
-  data: { install_id: string; slug: string; org: { org_uuid: string; name: string }; callback_url: string; plan_id: string; quantity: number };
+  data: {
+    install_id: string;
+    slug: string;
+    org: { org_uuid: string; name: string };
+    callback_url: string;
+    plan_id: string;
+    quantity: number;
+  };
 }
 
 /** A publisher's answer: status, body (JSON, or a text that is sent as it is), headers. */
@@ -33,7 +40,9 @@ export interface Publisher {
 }
 
 /** Starts a publisher that checks signatures and answers as it is told, on a free loopback port. */
-export async function startPublisher(answer: (call: ProvisionCall, nth: number) => PublisherReply | Promise<PublisherReply>): Promise<Publisher> {
+export async function startPublisher(
+  answer: (call: ProvisionCall, nth: number) => PublisherReply | Promise<PublisherReply>,
+): Promise<Publisher> {
   let secrets: string[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -41,7 +50,9 @@ export async function startPublisher(answer: (call: ProvisionCall, nth: number) 
     request.on("end", () => void reply(Buffer.concat(chunks)));
 
     async function reply(body: Buffer): Promise<void> {
-      const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]));
+      const headers = new Headers(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]),
+      );
       if (!verifyDelivery({ headers, body, secrets, nowSeconds: Math.floor(Date.now() / 1000) })) {
         publisher.forged++;
         response.writeHead(401).end();
@@ -51,7 +62,9 @@ export async function startPublisher(answer: (call: ProvisionCall, nth: number) 
       publisher.calls.push(call);
       const { status, body: answerBody, headers: more } = await answer(call, publisher.calls.length);
       response.writeHead(status, { "content-type": "application/json", ...more });
-      response.end(answerBody === undefined || typeof answerBody === "string" ? answerBody : JSON.stringify(answerBody));
+      response.end(
+        answerBody === undefined || typeof answerBody === "string" ? answerBody : JSON.stringify(answerBody),
+      );
     }
   });
   server.listen(0, "127.0.0.1");
@@ -65,8 +78,17 @@ export async function startPublisher(answer: (call: ProvisionCall, nth: number) 
     },
     async report(url, outcome) {
       const body = JSON.stringify(outcome);
-      const signature = signDelivery({ id: `msg_${Date.now()}`, timestamp: Math.floor(Date.now() / 1000), body, secrets });
-      const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...signature }, body });
+      const signature = signDelivery({
+        id: `msg_${Date.now()}`,
+        timestamp: Math.floor(Date.now() / 1000),
+        body,
+        secrets,
+      });
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...signature },
+        body,
+      });
       if (!answer.ok) throw new Error(`the publisher's report was answered ${answer.status}: ${await answer.text()}`);
     },
     async close() {

@@ -33,7 +33,11 @@ function bearer(token: string): Interceptor {
 }
 
 function connect(baseUrl: string, token?: string): Transport {
-  return createConnectTransport({ baseUrl, httpVersion: "1.1", interceptors: token === undefined ? [] : [bearer(token)] });
+  return createConnectTransport({
+    baseUrl,
+    httpVersion: "1.1",
+    interceptors: token === undefined ? [] : [bearer(token)],
+  });
 }
 
 /** The token mailed to an address since a moment, out of the development mailbox. */
@@ -76,8 +80,8 @@ async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOpt
 
 /**
  * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
- * approves; the buyer installs and watches live; a second install is refused; a webhook's receiver fails and recovers; the
- * audit log tells; logout ends the token. Then the tour of identity.
+ * approves; the buyer installs and watches live; a second install is refused; a webhook's receiver fails and recovers;
+ * the audit log tells; logout ends the token. Then the tour of identity.
  */
 export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
   const mark = Date.now().toString(36);
@@ -90,7 +94,12 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   const email = `ada+${mark}@orbit.test`;
   const orgName = `Orbit ${mark}`;
   say(`3. A publisher signs up: ${orgName}`);
-  await createClient(UsersService, connect(baseUrl)).createOrganization({ name: orgName, email, password: PASSWORD, firstName: "Ada" });
+  await createClient(UsersService, connect(baseUrl)).createOrganization({
+    name: orgName,
+    email,
+    password: PASSWORD,
+    firstName: "Ada",
+  });
   const signedIn = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });
   const publisherToken = signedIn.accessToken ?? "";
   say(`   ${email} signs in by password; the token lasts ${signedIn.expiresIn} s`);
@@ -98,15 +107,31 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   const publisher = await startPublisher(({ data }) => {
     // As a publisher does who needs a while: accepts now, reports later.
     const callback = new URL(new URL(data.callback_url).pathname, baseUrl).href;
-    setTimeout(() => void publisher.report(callback, { status: "active", endpoint_url: `https://orbit.example/${mark}`, message: "welcome aboard" }).catch((error: unknown) => say(`   ${String(error)}`)), PREPARATION_MS);
+    setTimeout(
+      () =>
+        void publisher
+          .report(callback, {
+            status: "active",
+            endpoint_url: `https://orbit.example/${mark}`,
+            message: "welcome aboard",
+          })
+          .catch((error: unknown) => say(`   ${String(error)}`)),
+      PREPARATION_MS,
+    );
     return { status: 202 };
   });
   const hook = await startFailingReceiver(connect(baseUrl, ownerToken), "install.active", say);
   try {
     const slug = `orbit-${mark}`;
     const app = await createClient(PublisherService, connect(baseUrl, publisherToken)).publishApp({
-      name: "Orbit Analytics", slug, description: "Dashboards for orbital operations", deploymentModes: ["multi_tenant"],
-      pricingModel: "seat", basePriceCents: 1900, currency: "usd", provisionWebhook: publisher.url,
+      name: "Orbit Analytics",
+      slug,
+      description: "Dashboards for orbital operations",
+      deploymentModes: ["multi_tenant"],
+      pricingModel: "seat",
+      basePriceCents: 1900,
+      currency: "usd",
+      provisionWebhook: publisher.url,
     });
     publisher.useSecret(app.webhookSecret);
     say(`4. ${orgName} publishes ${slug}: ${app.status}; its webhook secret is shown once`);
@@ -121,7 +146,9 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
     const install = await buyer.installApp({ slug, quantity: 3 });
     say(`7. Acme installs it and watches: ${install.status}`);
     await watchInstall(baseUrl, ownerToken, install.installId, say);
-    say(`   the publisher got ${publisher.calls.length} signed call, ${publisher.calls[0]?.type}, and reported with a signature of its own`);
+    say(
+      `   the publisher got ${publisher.calls.length} signed call, ${publisher.calls[0]?.type}, and reported with a signature of its own`,
+    );
 
     await buyer.installApp({ slug }).then(
       () => Promise.reject(new Error("a second live install was accepted")),
@@ -137,7 +164,9 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   }
 
   const events = await createClient(AuthEventsService, connect(baseUrl, ownerToken)).listAuthEvents({ limit: 5 });
-  say(`10. The audit log remembers ${events.total} authentication event${events.total === 1 ? "" : "s"} of Acme, newest ${events.data[0]?.type}`);
+  say(
+    `10. The audit log remembers ${events.total} authentication event${events.total === 1 ? "" : "s"} of Acme, newest ${events.data[0]?.type}`,
+  );
   await createClient(LoginService, connect(baseUrl, publisherToken)).logout({});
   const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
@@ -147,7 +176,10 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   const again = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });
   const me = await createClient(AccessService, connect(baseUrl, again.accessToken)).getMe({});
   await tourIdentity({
-    baseUrl, mark, say, orgName,
+    baseUrl,
+    mark,
+    say,
+    orgName,
     ownerEmail: email,
     ownerToken: again.accessToken ?? "",
     orgUuid: me.orgUuid ?? "",
@@ -157,13 +189,19 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
 }
 
 /** Follows the install's stream until it is active: each record tells what is new in the timeline, as it happens. */
-async function watchInstall(baseUrl: string, token: string, installId: string, say: StoryOptions["say"]): Promise<void> {
+async function watchInstall(
+  baseUrl: string,
+  token: string,
+  installId: string,
+  say: StoryOptions["say"],
+): Promise<void> {
   const buyer = createClient(BuyerService, connect(baseUrl, token));
   const began = Date.now();
   let told = 0;
   for await (const install of buyer.watchInstall({ installId }, { timeoutMs: 30_000 })) {
     const after = `+${((Date.now() - began) / 1000).toFixed(1)} s`;
-    for (const line of install.timeline.slice(told)) say(`   ${after.padEnd(7)} ${line.event.padEnd(10)} ${line.detail ?? ""}`);
+    for (const line of install.timeline.slice(told))
+      say(`   ${after.padEnd(7)} ${line.event.padEnd(10)} ${line.detail ?? ""}`);
     told = install.timeline.length;
     if (install.status === "active") return say(`   active at ${install.endpointUrl}`);
     if (install.status === "deprovisioned") throw new Error(`the install failed: ${install.failureReason}`);

@@ -21,16 +21,25 @@ export interface FailingReceiver {
 const PATIENCE_MS = 120_000;
 
 /** Registers a webhook for an event whose receiver answers 500 until it is told to recover. */
-export async function startFailingReceiver(transport: Transport, event: string, say: (line: string) => void): Promise<FailingReceiver> {
+export async function startFailingReceiver(
+  transport: Transport,
+  event: string,
+  say: (line: string) => void,
+): Promise<FailingReceiver> {
   const client = createClient(WebhooksService, transport);
   const got: { headers: IncomingHttpHeaders; body: string }[] = [];
   let isBroken = true;
   const server = createServer((request, response) => {
     let body = "";
-    request.setEncoding("utf8").on("data", (part: string) => (body += part)).on("end", () => {
-      got.push({ headers: request.headers, body });
-      response.writeHead(isBroken ? 500 : 200, { "content-type": "text/plain" }).end(isBroken ? "our database is down" : "thank you");
-    });
+    request
+      .setEncoding("utf8")
+      .on("data", (part: string) => (body += part))
+      .on("end", () => {
+        got.push({ headers: request.headers, body });
+        response
+          .writeHead(isBroken ? 500 : 200, { "content-type": "text/plain" })
+          .end(isBroken ? "our database is down" : "thank you");
+      });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -38,7 +47,11 @@ export async function startFailingReceiver(transport: Transport, event: string, 
   const { webhookId, secret = "" } = await client.createWebhook({ url, events: [event], scope: "org" });
 
   async function until(wanted: (delivery: Delivery) => boolean): Promise<Delivery> {
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    for (
+      const end = Date.now() + PATIENCE_MS;
+      Date.now() < end;
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    ) {
       const delivery = (await client.listDeliveries({ webhookId })).data[0];
       if (delivery !== undefined && wanted(delivery)) return delivery;
     }
@@ -56,11 +69,13 @@ export async function startFailingReceiver(transport: Transport, event: string, 
       say("    the receiver recovers");
       const { attempts, status, eventId } = await until((delivery) => delivery.status === "delivered");
       for (const [nth, attempt] of attempts.entries()) {
-        if (nth > 0) say(`    ${clockTime(attempt.at)}  attempt ${nth + 1}      ${attempt.statusCode} ${attempt.response}`);
+        if (nth > 0)
+          say(`    ${clockTime(attempt.at)}  attempt ${nth + 1}      ${attempt.statusCode} ${attempt.response}`);
       }
       const last = got.at(-1);
       const ids = new Set(got.map(({ headers }) => headers["webhook-id"]));
-      if (last === undefined || ids.size !== 1 || !ids.has(eventId)) throw new Error("the attempts do not tell of one event");
+      if (last === undefined || ids.size !== 1 || !ids.has(eventId))
+        throw new Error("the attempts do not tell of one event");
       new Webhook(secret).verify(last.body, last.headers as Record<string, string>);
       Stripe.webhooks.constructEvent(last.body, String(last.headers["service-signature"]), secret);
       say(`    ${status}: ${got.length} posts with one webhook-id; standardwebhooks and stripe both verify it`);

@@ -23,8 +23,16 @@ beforeAll(async () => {
   const [{ address, namespace }, port] = await Promise.all([temporalServer(), freePort()]);
   url = `http://127.0.0.1:${port}`;
   env = {
-    DATABASE_URL: database.url, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, PORT: String(port), SERVICE_INSTANCE_KEY: Buffer.alloc(32, 7).toString("base64"),
-    SERVICE_MASTER_KEY: Buffer.alloc(32, 9).toString("base64"), SERVICE_BOOTSTRAP_PASSWORD: owner.password, SERVICE_WEBHOOK_SCHEDULE: "0s,100ms", SERVICE_WEBHOOK_TIMEOUT: "3s", SERVICE_DATA_DIR: folder.path,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    PORT: String(port),
+    SERVICE_INSTANCE_KEY: Buffer.alloc(32, 7).toString("base64"),
+    SERVICE_MASTER_KEY: Buffer.alloc(32, 9).toString("base64"),
+    SERVICE_BOOTSTRAP_PASSWORD: owner.password,
+    SERVICE_WEBHOOK_SCHEDULE: "0s,100ms",
+    SERVICE_WEBHOOK_TIMEOUT: "3s",
+    SERVICE_DATA_DIR: folder.path,
   };
   await start("serve");
   market = await openMarket({ call, login } as Parameters<typeof openMarket>[0]);
@@ -36,10 +44,13 @@ afterAll(async () => {
   folder.remove();
 });
 
-const call = (...args: [method: string, path: string, options?: Parameters<typeof callRest>[3]]): Promise<Answer> => callRest(url, ...args);
+const call = (...args: [method: string, path: string, options?: Parameters<typeof callRest>[3]]): Promise<Answer> =>
+  callRest(url, ...args);
 
 async function login(): Promise<string> {
-  const { body } = await call("POST", "/api/auth/login", { body: { email: owner.email, password: owner.password, org_name: owner.org } });
+  const { body } = await call("POST", "/api/auth/login", {
+    body: { email: owner.email, password: owner.password, org_name: owner.org },
+  });
   return body.access_token as string;
 }
 
@@ -58,7 +69,10 @@ async function kill(program: ProgramRun): Promise<void> {
 
 /** The one that serves at present. */
 const present = (): ProgramRun => [...running][0] as ProgramRun;
-const outbox = async (): Promise<number> => Number((await runSql<{ n: string }>(database.url, "select count(*) as n from outbox where topic like 'install.%'"))[0]?.n);
+const outbox = async (): Promise<number> =>
+  Number(
+    (await runSql<{ n: string }>(database.url, "select count(*) as n from outbox where topic like 'install.%'"))[0]?.n,
+  );
 
 it("an install that was committed when the service was killed is provisioned after the next start, once and under its id", async () => {
   const offer = await market.offer(() => ({ status: 200, body: { endpoint_url: "https://orbit.example/" } }));
@@ -88,7 +102,8 @@ it("a service killed while the publisher thinks asks again, with the same instal
   await kill(present());
   await start("all");
   const until = Date.now() + 120_000;
-  while ((await market.read(body.install_id)).status !== "active" && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 100));
+  while ((await market.read(body.install_id)).status !== "active" && Date.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, 100));
   expect((await market.read(body.install_id)).status).toBe("active");
   expect(offer.server.calls.length).toBeGreaterThan(1);
   expect(new Set(offer.server.calls.map(({ id }) => id)).size).toBe(1);

@@ -38,7 +38,10 @@ interface Buyer {
   webhookId: string;
 }
 
-/** Publishes an app for every way to misbehave and every outcome, and signs up `buyers` organizations with a webhook each. */
+/**
+ * Publishes an app for every way to misbehave and every outcome, and signs up `buyers` organizations with a webhook
+ * each.
+ */
 export async function prepare({ urls }: Servers, buyerCount: number, appsEach: number): Promise<Campaign> {
   const client = stubbornClient(urls);
   const secrets = new Map<string, string>();
@@ -48,12 +51,19 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
     const outcome = endpoint.split(".")[1] ?? "";
     if (outcome === "refused") return 422;
     if (outcome !== "accepted" || (type !== "install.provisioning" && type !== "install.deprovisioning")) return 200;
-    const report = sleep(100).then(() => client.report(data.callback_url ?? "", secrets.get(endpoint) ?? "", { status: type === "install.provisioning" ? "active" : "deprovisioned" }));
+    const report = sleep(100).then(() =>
+      client.report(data.callback_url ?? "", secrets.get(endpoint) ?? "", {
+        status: type === "install.provisioning" ? "active" : "deprovisioned",
+      }),
+    );
     reports.add(report);
     void report.finally(() => reports.delete(report));
     return 202;
   });
-  const receiver = await startPeer((endpoint) => (Math.random() < 0.1 ? mannerOf(endpoint) : "good"), () => 200);
+  const receiver = await startPeer(
+    (endpoint) => (Math.random() < 0.1 ? mannerOf(endpoint) : "good"),
+    () => 200,
+  );
 
   const { login, newcomer, publish, listen } = tradeOver(client);
   const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
@@ -70,13 +80,21 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
   for (let nth = 0; nth < buyerCount; nth++) {
     const token = await newcomer();
     const endpoint = `${manners[nth % manners.length]}.hook.${nth}`;
-    const { webhookId, secret } = await listen(token, receiver.url(endpoint), ["install.provisioning", "install.active", "install.failed", "install.deprovisioning", "install.deprovisioned"]);
+    const { webhookId, secret } = await listen(token, receiver.url(endpoint), [
+      "install.provisioning",
+      "install.active",
+      "install.failed",
+      "install.deprovisioning",
+      "install.deprovisioned",
+    ]);
     receiver.useSecret(endpoint, secret);
     buyers.push({ token, webhookId });
   }
 
   async function install({ token }: Buyer, { slug, outcome }: Shop): Promise<Acknowledged["installs"][number]> {
-    const { install_id: installId } = must(await client.call("POST", `/api/marketplace/${slug}/install`, token, {})) as { install_id: string };
+    const { install_id: installId } = must(
+      await client.call("POST", `/api/marketplace/${slug}/install`, token, {}),
+    ) as { install_id: string };
     if (outcome === "given back") {
       // Half of them while they are still being provisioned.
       await sleep(Math.random() < 0.5 ? 0 : 1_000);
@@ -98,10 +116,19 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
       for (const { buyer, shop } of pairs) jobs.push(async () => void done.installs.push(await install(buyer, shop)));
       for (let nth = 0; nth < events; nth++) {
         const buyer = buyers[nth % buyers.length];
-        if (buyer !== undefined) jobs.push(async () => void done.deliveries.push(must(await client.call("POST", `/api/v2/webhooks/${buyer.webhookId}/test`, buyer.token)).delivery_id as string));
+        if (buyer !== undefined)
+          jobs.push(
+            async () =>
+              void done.deliveries.push(
+                must(await client.call("POST", `/api/v2/webhooks/${buyer.webhookId}/test`, buyer.token))
+                  .delivery_id as string,
+              ),
+          );
       }
       // Mixed, so that both go on as long as the load does.
-      const order = jobs.map((job, at) => ({ job, at: at < pairs.length ? (at / pairs.length) * events : at - pairs.length })).sort((a, b) => a.at - b.at);
+      const order = jobs
+        .map((job, at) => ({ job, at: at < pairs.length ? (at / pairs.length) * events : at - pairs.length }))
+        .sort((a, b) => a.at - b.at);
       const [since, between] = [Date.now(), spreadMs / order.length];
       let begun = 0;
       const lane = async (): Promise<void> => {

@@ -47,14 +47,27 @@ export function stubbornClient(urls: readonly string[]) {
   return {
     trouble,
     call(method: string, path: string, token?: string, body?: unknown): Promise<Answer> {
-      const headers: Record<string, string> = method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {};
+      const headers: Record<string, string> =
+        method === "POST" && token !== undefined ? { "idempotency-key": randomUUID() } : {};
       return insist(() => callRest(url(), method, path, { token, headers, ...(body === undefined ? {} : { body }) }));
     },
     /** A publisher's report, signed anew for each attempt. */
     report(callback: string, secret: string, body: unknown): Promise<Answer> {
       const text = JSON.stringify(body);
       const path = new URL(callback).pathname;
-      return insist(() => callRest(url(), "POST", path, { body: text, headers: { ...signDelivery({ id: `msg_${randomUUID()}`, timestamp: Math.floor(Date.now() / 1000), body: text, secrets: [secret] }) } }));
+      return insist(() =>
+        callRest(url(), "POST", path, {
+          body: text,
+          headers: {
+            ...signDelivery({
+              id: `msg_${randomUUID()}`,
+              timestamp: Math.floor(Date.now() / 1000),
+              body: text,
+              secrets: [secret],
+            }),
+          },
+        }),
+      );
     },
   };
 }

@@ -48,7 +48,10 @@ export const connections: Scenario = async (say) => {
       const settings = { initialWindowSize: 0 };
       const session = connectH2(url, { settings, createConnection: open }).on("error", () => undefined);
       for (let nth = 0; nth < STREAMS && !session.closed; nth++) {
-        const stream = session.request(list).on("error", () => undefined).on("close", () => reset++);
+        const stream = session
+          .request(list)
+          .on("error", () => undefined)
+          .on("close", () => reset++);
         const status = await new Promise((resolve) => {
           stream.once("response", (answer) => resolve(answer[":status"])).once("close", () => resolve(0));
         });
@@ -66,13 +69,24 @@ export const connections: Scenario = async (say) => {
     void flood.then(() => (flooded = true));
     for (const end = performance.now() + MEASURED_MS; !flooded || performance.now() < end; await sleep(5)) {
       const from = performance.now();
-      answers.push(await callRest(url, "GET", "/api/auth/me", { token }).then(({ status }) => status, () => 0));
+      answers.push(
+        await callRest(url, "GET", "/api/auth/me", { token }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      );
       times.push(performance.now() - from);
     }
-    say(`${CONNECTIONS} connections of ${BAD}, ${refused} refused; ${Math.round(unread / 2 ** 20)} MiB of answers unread, ${reset} reset; beside it: ${spreadOf(times)}`);
+    say(
+      `${CONNECTIONS} connections of ${BAD}, ${refused} refused; ${Math.round(unread / 2 ** 20)} MiB of answers unread, ${reset} reset; beside it: ${spreadOf(times)}`,
+    );
     const bad = answers.filter((status) => status !== 200);
     return [
-      ...(bad.length === 0 ? [] : [`${bad.length} of ${answers.length} requests of another address were answered ${[...new Set(bad)].join(", ")}`]),
+      ...(bad.length === 0
+        ? []
+        : [
+            `${bad.length} of ${answers.length} requests of another address were answered ${[...new Set(bad)].join(", ")}`,
+          ]),
       ...(refused >= CONNECTIONS - 1_000 ? [] : [`only ${refused} connections were refused`]),
       ...(reset > 0 ? [] : ["none of the unread answers was reset"]),
     ];

@@ -14,12 +14,15 @@ const BACKLOG = 10;
 const EVENTS = 250;
 const BETWEEN_MS = 40;
 /**
- * What the dead ones may add to the good one's p99. Waiting behind them costs seconds, a share of their 15 s; what is less is
- * the work of noting their failures on a machine that does everything at once.
+ * What the dead ones may add to the good one's p99. Waiting behind them costs seconds, a share of their 15 s; what is
+ * less is the work of noting their failures on a machine that does everything at once.
  */
 const SLACK_MS = 750;
 
-/** The good one tells how old its events are. Once the others are dead, half of them take connections and never answer, and half break them. */
+/**
+ * The good one tells how old its events are. Once the others are dead, half of them take connections and never answer,
+ * and half break them.
+ */
 async function startReceivers(ages: number[]) {
   const held = new Set<ServerResponse>();
   const server = createServer((request, response) => {
@@ -49,10 +52,16 @@ async function startReceivers(ages: number[]) {
   return receivers;
 }
 
-/** Fifty endpoints beside a good one, alive and then dead: how long the good one's events take from their commit while the others get the same. */
+/**
+ * Fifty endpoints beside a good one, alive and then dead: how long the good one's events take from their commit while
+ * the others get the same.
+ */
 export const deadEndpoints: Scenario = async (say) => {
   const wrong: string[] = [];
-  const servers = await startServers(["all"], { SERVICE_WEBHOOK_TIMEOUT: "15s", SERVICE_WEBHOOK_SCHEDULE: "0s,5s,5m,30m" });
+  const servers = await startServers(["all"], {
+    SERVICE_WEBHOOK_TIMEOUT: "15s",
+    SERVICE_WEBHOOK_SCHEDULE: "0s,5s,5m,30m",
+  });
   const ages: number[] = [];
   const receivers = await startReceivers(ages);
   try {
@@ -60,25 +69,45 @@ export const deadEndpoints: Scenario = async (say) => {
     const { newcomer, listen } = tradeOver(client);
     const [token, otherToken] = [await newcomer(), await newcomer()];
     const good = (await listen(token, `${receivers.url}/good`, ["user.created"])).webhookId;
-    const tell = async (webhookId: string, by: string): Promise<void> => void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, by));
+    const tell = async (webhookId: string, by: string): Promise<void> =>
+      void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, by));
     const others: string[] = [];
-    for (let nth = 0; nth < DEAD; nth++) others.push((await listen(otherToken, `${receivers.url}/${nth % 2 === 0 ? "hang" : "break"}`, ["user.created"])).webhookId);
+    for (let nth = 0; nth < DEAD; nth++)
+      others.push(
+        (await listen(otherToken, `${receivers.url}/${nth % 2 === 0 ? "hang" : "break"}`, ["user.created"])).webhookId,
+      );
     const measure = async (): Promise<number[]> => {
-      await inLanes(others.flatMap((webhookId) => Array.from({ length: BACKLOG }, () => () => tell(webhookId, otherToken))), 16);
+      await inLanes(
+        others.flatMap((webhookId) => Array.from({ length: BACKLOG }, () => () => tell(webhookId, otherToken))),
+        16,
+      );
       ages.length = 0;
-      await inLanes(Array.from({ length: EVENTS }, (_, at) => () => Promise.all([tell(good, token), tell(others[at % DEAD] ?? "", otherToken)])), 16, BETWEEN_MS);
-      if (!(await within(10_000, () => Promise.resolve(ages.length >= EVENTS)))) wrong.push(`${EVENTS - ages.length} events did not reach the good endpoint within 10 s`);
+      await inLanes(
+        Array.from(
+          { length: EVENTS },
+          (_, at) => () => Promise.all([tell(good, token), tell(others[at % DEAD] ?? "", otherToken)]),
+        ),
+        16,
+        BETWEEN_MS,
+      );
+      if (!(await within(10_000, () => Promise.resolve(ages.length >= EVENTS))))
+        wrong.push(`${EVENTS - ages.length} events did not reach the good endpoint within 10 s`);
       return [...ages];
     };
 
-    say(`each gets ${BACKLOG} events at once; then the good one gets ${Math.round(1_000 / BETWEEN_MS)} a second, and so do the others together`);
+    say(
+      `each gets ${BACKLOG} events at once; then the good one gets ${Math.round(1_000 / BETWEEN_MS)} a second, and so do the others together`,
+    );
     const alive = await measure();
     say(`commit to delivery of the good one beside ${DEAD} that answer: ${spreadOf(alive)}`);
     receivers.dead = true;
     const dead = await measure();
     say(`beside ${DEAD} that are dead: ${spreadOf(dead)}`);
     const [before, after] = [percentile(alive, 0.99), percentile(dead, 0.99)];
-    if (after > before + SLACK_MS) wrong.push(`fifty dead endpoints delayed the good one's p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`);
+    if (after > before + SLACK_MS)
+      wrong.push(
+        `fifty dead endpoints delayed the good one's p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`,
+      );
     return wrong;
   } finally {
     await servers.close();

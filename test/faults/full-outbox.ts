@@ -38,8 +38,13 @@ export const fullOutbox: Scenario = async (say) => {
       );
     }
     const after = await measure();
-    const [{ n: left } = { n: "0" }] = await runSql<{ n: string }>(servers.databaseUrl, "select count(*) as n from outbox");
-    say(`with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, p90 ${percentile(after, 0.9).toFixed(1)} ms`);
+    const [{ n: left } = { n: "0" }] = await runSql<{ n: string }>(
+      servers.databaseUrl,
+      "select count(*) as n from outbox",
+    );
+    say(
+      `with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, p90 ${percentile(after, 0.9).toFixed(1)} ms`,
+    );
     const ratio = percentile(after, 0.9) / percentile(before, 0.9);
     return ratio <= MOST ? [] : [`the messages made p90 ${ratio.toFixed(2)} times as long`];
   } finally {

@@ -21,7 +21,9 @@ export function killedKeys(kills: number): Scenario {
       const writes = startKeyedWrites(servers.urls, servers.databaseUrl, token, appId, LANES);
       for (let nth = 0; nth < kills; nth++) await servers.kill("serve");
       const { wrong, ...met } = await writes.verdict();
-      say(`${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ${met.replayed} answered from what was stored`);
+      say(
+        `${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ${met.replayed} answered from what was stored`,
+      );
       if (met.repeated === 0) wrong.push("no write was in flight when an instance was killed");
       return wrong.slice(0, 10);
     } finally {

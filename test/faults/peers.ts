@@ -30,8 +30,14 @@ export interface Peer {
   close(): Promise<void>;
 }
 
-/** Starts a peer on a free loopback port. `manner` says how an endpoint takes the first post of an id; `answer`, what it says when it behaves. */
-export async function startPeer(manner: (endpoint: string) => Manner, answer: (endpoint: string, message: Message) => number): Promise<Peer> {
+/**
+ * Starts a peer on a free loopback port. `manner` says how an endpoint takes the first post of an id; `answer`, what it
+ * says when it behaves.
+ */
+export async function startPeer(
+  manner: (endpoint: string) => Manner,
+  answer: (endpoint: string, message: Message) => number,
+): Promise<Peer> {
   const secrets = new Map<string, string>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -42,9 +48,19 @@ export async function startPeer(manner: (endpoint: string) => Manner, answer: (e
 
   function take(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
     const endpoint = (request.url ?? "/").slice(1);
-    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]));
+    const headers = new Headers(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string]),
+    );
     const message = JSON.parse(body.toString()) as Message;
-    if (message.id !== headers.get("webhook-id") || !verifyDelivery({ headers, body, secrets: [secrets.get(endpoint) ?? ""], nowSeconds: Math.floor(Date.now() / 1000) })) {
+    if (
+      message.id !== headers.get("webhook-id") ||
+      !verifyDelivery({
+        headers,
+        body,
+        secrets: [secrets.get(endpoint) ?? ""],
+        nowSeconds: Math.floor(Date.now() / 1000),
+      })
+    ) {
       peer.forged++;
       response.writeHead(401).end();
       return;

@@ -14,7 +14,8 @@ export function plansOfLists(rows: number): Scenario {
     const end = (): boolean => child.kill();
     process.once("exit", end);
     const said: string[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => said.push(chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => said.push(chunk.toString()));
     const since = Date.now();
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);

@@ -53,7 +53,8 @@ export async function play(options: PlayOptions): Promise<Played> {
     const faults: string[] = [];
     let loading = true;
     let readyMs = 0;
-    const killed = (role: Role) => async (): Promise<string> => `${role} killed, going again after ${await servers.kill(role)} ms`;
+    const killed = (role: Role) => async (): Promise<string> =>
+      `${role} killed, going again after ${await servers.kill(role)} ms`;
     const temporalAway = async (): Promise<string> => {
       await servers.endTemporal();
       await sleep(options.temporalAwayMs);
@@ -73,7 +74,9 @@ export async function play(options: PlayOptions): Promise<Played> {
     const limit = new AbortController();
     const { limitMs, rounds = Infinity } = options;
     const late = (ms: number) =>
-      sleep(ms, undefined, { signal: limit.signal }).then(() => Promise.reject(new Error(`the load took longer than ${ms} ms`)));
+      sleep(ms, undefined, { signal: limit.signal }).then(() =>
+        Promise.reject(new Error(`the load took longer than ${ms} ms`)),
+      );
     const load = campaign.load(options.installs, options.events, options.lanes, options.spreadMs);
     const loaded = (limitMs === undefined ? load : Promise.race([load, late(limitMs)])).finally(() => {
       loading = false;
@@ -88,7 +91,9 @@ export async function play(options: PlayOptions): Promise<Played> {
     }
     const acknowledged = await loaded;
     const loadMs = Date.now() - since;
-    say(`${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events acknowledged in ${(loadMs / 1000).toFixed(1)} s`);
+    say(
+      `${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events acknowledged in ${(loadMs / 1000).toFixed(1)} s`,
+    );
     const { ms: drainMs, left } = await drained(servers, options.patienceMs, say);
     say(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);
     const verdict = await judge(servers, campaign, acknowledged);

@@ -29,22 +29,34 @@ export const postgresAway: Scenario = async (say) => {
     const token = await tradeOver(stubbornClient(servers.urls)).login(owner.email, owner.password, owner.org);
     const asked: Readonly<Record<string, () => ReturnType<typeof callRest>>> = {
       "a list": () => callRest(url, "GET", "/api/installs", { token }),
-      "a sign-in": () => callRest(url, "POST", "/api/auth/login", { body: { email: owner.email, password: owner.password, org_name: owner.org } }),
-      "a registration": () => callRest(url, "POST", "/api/v2/webhooks", { token, body: { url: "https://orbit.example/", events: ["user.created"] } }),
+      "a sign-in": () =>
+        callRest(url, "POST", "/api/auth/login", {
+          body: { email: owner.email, password: owner.password, org_name: owner.org },
+        }),
+      "a registration": () =>
+        callRest(url, "POST", "/api/v2/webhooks", {
+          token,
+          body: { url: "https://orbit.example/", events: ["user.created"] },
+        }),
       "/readyz": () => callRest(url, "GET", "/readyz"),
     };
     const before = servers.pids();
-    for (const [how, away] of [["stopped", servers.stopPostgres], ["held still", servers.freezePostgres]] as const) {
+    for (const [how, away] of [
+      ["stopped", servers.stopPostgres],
+      ["held still", servers.freezePostgres],
+    ] as const) {
       const met: Met[] = [];
       let on = true;
-      const lanes = Object.entries(asked).flatMap(([what, ask]) => [1, 2, 3].map(async () => {
-        while (on) {
-          const from = Date.now();
-          const { status, headers } = await ask();
-          met.push({ from, to: Date.now(), what, status, retryAfter: headers.has("retry-after") });
-          await sleep(50);
-        }
-      }));
+      const lanes = Object.entries(asked).flatMap(([what, ask]) =>
+        [1, 2, 3].map(async () => {
+          while (on) {
+            const from = Date.now();
+            const { status, headers } = await ask();
+            met.push({ from, to: Date.now(), what, status, retryAfter: headers.has("retry-after") });
+            await sleep(50);
+          }
+        }),
+      );
       await sleep(1_000);
       const gone = Date.now();
       const readyMs = await away(AWAY_MS);
@@ -57,16 +69,29 @@ export const postgresAway: Scenario = async (say) => {
       // What was asked and answered while it was certainly away; a stop takes a moment.
       const meanwhile = met.filter(({ from, to }) => from > gone + 1_000 && to < gone + AWAY_MS);
       const longest = Math.max(...met.map(({ from, to }) => to - from));
-      say(`PostgreSQL ${how} for ${AWAY_MS} ms: ${refused.length} answers of 503, longest answer ${longest} ms, p99 of 503 ${percentile(refused.map(({ from, to }) => to - from), 0.99)} ms, ready ${readyMs} ms after it was back`);
+      say(
+        `PostgreSQL ${how} for ${AWAY_MS} ms: ${refused.length} answers of 503, longest answer ${longest} ms, p99 of 503 ${percentile(
+          refused.map(({ from, to }) => to - from),
+          0.99,
+        )} ms, ready ${readyMs} ms after it was back`,
+      );
       if (longest > REFUSED_MS) wrong.push(`an answer took ${longest} ms while PostgreSQL was ${how}`);
       if (readyMs > READY_MS) wrong.push(`ready ${readyMs} ms after PostgreSQL had been ${how}`);
       if (refused.length === 0) wrong.push(`nothing was refused while PostgreSQL was ${how}`);
       for (const what of Object.keys(asked)) {
-        const other = new Set(meanwhile.filter((one) => one.what === what && one.status !== 503).map(({ status }) => status));
+        const other = new Set(
+          meanwhile.filter((one) => one.what === what && one.status !== 503).map(({ status }) => status),
+        );
         if (other.size > 0) wrong.push(`${what} was answered ${[...other].join()} while PostgreSQL was ${how}`);
-        if (refused.some((one) => one.what === what && !one.retryAfter)) wrong.push(`${what} was refused without Retry-After while PostgreSQL was ${how}`);
-        const after = new Set(met.filter((one) => one.what === what && one.from > ready && one.status >= 400).map(({ status }) => status));
-        if (after.size > 0) wrong.push(`${what} was answered ${[...after].join()} after PostgreSQL had been ${how} and the service was ready`);
+        if (refused.some((one) => one.what === what && !one.retryAfter))
+          wrong.push(`${what} was refused without Retry-After while PostgreSQL was ${how}`);
+        const after = new Set(
+          met.filter((one) => one.what === what && one.from > ready && one.status >= 400).map(({ status }) => status),
+        );
+        if (after.size > 0)
+          wrong.push(
+            `${what} was answered ${[...after].join()} after PostgreSQL had been ${how} and the service was ready`,
+          );
       }
     }
     const after = servers.pids();

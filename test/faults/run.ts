@@ -47,8 +47,13 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
 
 const { values } = parseArgs({
   options: {
-    only: { type: "string" }, installs: { type: "string", default: "2000" }, events: { type: "string", default: "20000" }, load: { type: "string", default: "120" },
-    kills: { type: "string", default: "20" }, seconds: { type: "string", default: "200" }, help: { type: "boolean", default: false },
+    only: { type: "string" },
+    installs: { type: "string", default: "2000" },
+    events: { type: "string", default: "20000" },
+    load: { type: "string", default: "120" },
+    kills: { type: "string", default: "20" },
+    seconds: { type: "string", default: "200" },
+    help: { type: "boolean", default: false },
   },
 });
 
@@ -58,13 +63,25 @@ const LIMIT_MS = 900_000;
 const campaign: Scenario = async (say) => {
   const installs = Number(values.installs);
   const played = await play({
-    roles: ["serve", "serve", "worker", "worker"], installs, events: Number(values.events), buyers: Math.max(5, Math.ceil(installs / 50)), lanes: 48, spreadMs: Number(values.load) * 1000,
-    postgresAwayMs: 10_000, temporalAwayMs: 5_000, pauseMs: 8_000, limitMs: 300_000, patienceMs: Number(values.seconds) * 1000, say,
+    roles: ["serve", "serve", "worker", "worker"],
+    installs,
+    events: Number(values.events),
+    buyers: Math.max(5, Math.ceil(installs / 50)),
+    lanes: 48,
+    spreadMs: Number(values.load) * 1000,
+    postgresAwayMs: 10_000,
+    temporalAwayMs: 5_000,
+    pauseMs: 8_000,
+    limitMs: 300_000,
+    patienceMs: Number(values.seconds) * 1000,
+    say,
   });
   const { states, events, delivered, repeated, trouble, wrong, left } = played;
   say(`installs: ${played.installs} ${JSON.stringify(states)}`);
   say(`events: ${events}, delivered ${delivered}, brought again ${repeated}`);
-  say(`clients met: ${trouble.unavailable} answers of 503 (${trouble.withoutRetryAfter} without Retry-After), ${trouble.lost} lost connections, ${trouble.faults.length} other faults, longest answer ${trouble.longestMs} ms`);
+  say(
+    `clients met: ${trouble.unavailable} answers of 503 (${trouble.withoutRetryAfter} without Retry-After), ${trouble.lost} lost connections, ${trouble.faults.length} other faults, longest answer ${trouble.longestMs} ms`,
+  );
   say(`ready after the database was back: at most ${played.readyMs} ms`);
   if (played.readyMs > 5_000) wrong.push(`ready ${played.readyMs} ms after the database was back`);
   if (trouble.withoutRetryAfter > 0) wrong.push(`${trouble.withoutRetryAfter} answers of 503 had no Retry-After`);
@@ -88,7 +105,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(sign
 
 async function run(names: readonly string[]): Promise<void> {
   const since = Date.now();
-  const say = (line: string): void => void process.stdout.write(`${((Date.now() - since) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`);
+  const say = (line: string): void =>
+    void process.stdout.write(`${((Date.now() - since) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`);
   const limit = setTimeout(() => {
     process.stderr.write("A quarter of an hour is over.\n");
     process.exit(1);
@@ -96,7 +114,10 @@ async function run(names: readonly string[]): Promise<void> {
   const missed: string[] = [];
   for (const name of names) {
     say(`== ${name}`);
-    const wrong = await scenarios[name]?.(say).catch((error: unknown) => [error instanceof Error ? (error.stack ?? error.message) : String(error)]) ?? [];
+    const wrong =
+      (await scenarios[name]?.(say).catch((error: unknown) => [
+        error instanceof Error ? (error.stack ?? error.message) : String(error),
+      ])) ?? [];
     say(wrong.length === 0 ? `${name}: as it has to be` : `${name}: WRONG\n${wrong.join("\n")}`);
     if (wrong.length > 0) missed.push(name);
   }

@@ -33,21 +33,28 @@ async function startReceivers(ages: number[]) {
   });
   const servers = [good, slow];
   for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
-  const [goodUrl = "", slowUrl = ""] = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [goodUrl = "", slowUrl = ""] = servers.map(
+    (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  );
   return {
     goodUrl,
     slowUrl,
     async close() {
-      await Promise.all(servers.map(async (server) => {
-        server.closeAllConnections();
-        server.close();
-        await once(server, "close");
-      }));
+      await Promise.all(
+        servers.map(async (server) => {
+          server.closeAllConnections();
+          server.close();
+          await once(server, "close");
+        }),
+      );
     },
   };
 }
 
-/** A thousand endpoints of one organization that answer after 14 s beside a good one of another: how long the good one's events take. */
+/**
+ * A thousand endpoints of one organization that answer after 14 s beside a good one of another: how long the good one's
+ * events take.
+ */
 export const slowTenant: Scenario = async (say) => {
   const wrong: string[] = [];
   const servers = await startServers(["all"], { SERVICE_WEBHOOK_TIMEOUT: "15s" });
@@ -58,25 +65,41 @@ export const slowTenant: Scenario = async (say) => {
     const { newcomer, listen } = tradeOver(client);
     const [token, otherToken] = [await newcomer(), await newcomer()];
     const good = (await listen(token, receivers.goodUrl, ["user.created"])).webhookId;
-    const tell = async (webhookId: string, by: string): Promise<void> => void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, by));
+    const tell = async (webhookId: string, by: string): Promise<void> =>
+      void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, by));
     const slow: string[] = [];
-    const register = async (nth: number): Promise<void> => void slow.push((await listen(otherToken, `${receivers.slowUrl}/${nth}`, ["user.created"])).webhookId);
-    await inLanes(Array.from({ length: SLOW }, (_, nth) => () => register(nth)), 16);
+    const register = async (nth: number): Promise<void> =>
+      void slow.push((await listen(otherToken, `${receivers.slowUrl}/${nth}`, ["user.created"])).webhookId);
+    await inLanes(
+      Array.from({ length: SLOW }, (_, nth) => () => register(nth)),
+      16,
+    );
     const measure = async (): Promise<number[]> => {
       ages.length = 0;
-      await inLanes(Array.from({ length: EVENTS }, () => () => tell(good, token)), 16, BETWEEN_MS);
-      if (!(await within(20_000, () => Promise.resolve(ages.length >= EVENTS)))) wrong.push(`${EVENTS - ages.length} events did not reach the good endpoint within 20 s`);
+      await inLanes(
+        Array.from({ length: EVENTS }, () => () => tell(good, token)),
+        16,
+        BETWEEN_MS,
+      );
+      if (!(await within(20_000, () => Promise.resolve(ages.length >= EVENTS))))
+        wrong.push(`${EVENTS - ages.length} events did not reach the good endpoint within 20 s`);
       return [...ages];
     };
 
     say(`the good one gets ${Math.round(1_000 / BETWEEN_MS)} events a second`);
     const alone = await measure();
     say(`commit to delivery alone: ${spreadOf(alone)}`);
-    await inLanes(slow.flatMap((webhookId) => Array.from({ length: BACKLOG }, () => () => tell(webhookId, otherToken))), 16);
+    await inLanes(
+      slow.flatMap((webhookId) => Array.from({ length: BACKLOG }, () => () => tell(webhookId, otherToken))),
+      16,
+    );
     const beside = await measure();
     say(`beside ${SLOW} endpoints of one organization that answer after ${ANSWER_MS / 1_000} s: ${spreadOf(beside)}`);
     const [before, after] = [percentile(alone, 0.99), percentile(beside, 0.99)];
-    if (!(after <= before + SLACK_MS)) wrong.push(`an organization's slow endpoints delayed another's good one: p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`);
+    if (!(after <= before + SLACK_MS))
+      wrong.push(
+        `an organization's slow endpoints delayed another's good one: p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`,
+      );
     return wrong;
   } finally {
     await servers.close();

@@ -5,7 +5,20 @@ import { temporalAway } from "./temporal-away.ts";
 it("while the service and Temporal are killed and PostgreSQL is stopped, nothing acknowledged is lost or doubled", async () => {
   const lines: string[] = [];
   // So many requests and so many faults, however long they take.
-  const played = await play({ roles: ["all"], installs: 30, events: 200, buyers: 5, lanes: 8, spreadMs: 8_000, postgresAwayMs: 2_000, temporalAwayMs: 1_000, pauseMs: 500, rounds: 2, patienceMs: 600_000, say: (line) => lines.push(line) });
+  const played = await play({
+    roles: ["all"],
+    installs: 30,
+    events: 200,
+    buyers: 5,
+    lanes: 8,
+    spreadMs: 8_000,
+    postgresAwayMs: 2_000,
+    temporalAwayMs: 1_000,
+    pauseMs: 500,
+    rounds: 2,
+    patienceMs: 600_000,
+    say: (line) => lines.push(line),
+  });
   const told = lines.join("\n");
   expect(played.wrong, told).toEqual([]);
   expect(played.left, told).toBe("");
@@ -17,6 +30,8 @@ it("while the service and Temporal are killed and PostgreSQL is stopped, nothing
 
 it("while Temporal is away installs are accepted and first attempts go on; when it returns, all that waited comes to its end", async () => {
   const lines: string[] = [];
-  const wrong = await temporalAway({ installs: 10, events: 100, endpoints: 5, drainedMs: 600_000 })((line) => lines.push(line));
+  const wrong = await temporalAway({ installs: 10, events: 100, endpoints: 5, drainedMs: 600_000 })((line) =>
+    lines.push(line),
+  );
   expect(wrong, lines.join("\n")).toEqual([]);
 }, 1_800_000);

@@ -26,77 +26,119 @@ const APPS = 10;
 
 /**
  * Temporal away. What piles up then are installs to be provisioned and deliveries whose first attempt failed, with the
- * outbox messages that hand them to their workflows: one for each install, and one for all that an endpoint failed to take
- * in a moment. First attempts themselves need no Temporal and go on.
+ * outbox messages that hand them to their workflows: one for each install, and one for all that an endpoint failed to
+ * take in a moment. First attempts themselves need no Temporal and go on.
  */
-export const temporalAway = ({ installs, events, endpoints, drainedMs }: AwayOptions): Scenario => async (say) => {
-  const wrong: string[] = [];
-  const servers = await startServers();
-  const publisher = await startPeer(() => "good", () => 200);
-  const receiver = await startPeer((endpoint) => (endpoint === "good" ? "good" : "error"), () => 200);
-  const count = async (sql: string): Promise<number> => Number((await runSql<{ n: string }>(servers.databaseUrl, `select count(*) as n from ${sql}`))[0]?.n);
-  try {
-    const [url = ""] = servers.urls;
-    const client = stubbornClient(servers.urls);
-    const { login, newcomer, publish, listen } = tradeOver(client);
-    const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
-    const slugs: string[] = [];
-    for (let nth = 0; nth < APPS; nth++) {
-      const { slug, secret } = await publish(seller, platform, publisher.url(`app-${nth}`));
-      publisher.useSecret(`app-${nth}`, secret);
-      slugs.push(slug);
+export const temporalAway =
+  ({ installs, events, endpoints, drainedMs }: AwayOptions): Scenario =>
+  async (say) => {
+    const wrong: string[] = [];
+    const servers = await startServers();
+    const publisher = await startPeer(
+      () => "good",
+      () => 200,
+    );
+    const receiver = await startPeer(
+      (endpoint) => (endpoint === "good" ? "good" : "error"),
+      () => 200,
+    );
+    const count = async (sql: string): Promise<number> =>
+      Number((await runSql<{ n: string }>(servers.databaseUrl, `select count(*) as n from ${sql}`))[0]?.n);
+    try {
+      const [url = ""] = servers.urls;
+      const client = stubbornClient(servers.urls);
+      const { login, newcomer, publish, listen } = tradeOver(client);
+      const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
+      const slugs: string[] = [];
+      for (let nth = 0; nth < APPS; nth++) {
+        const { slug, secret } = await publish(seller, platform, publisher.url(`app-${nth}`));
+        publisher.useSecret(`app-${nth}`, secret);
+        slugs.push(slug);
+      }
+      const buyers: string[] = [];
+      for (let nth = 0; nth < Math.ceil(installs / APPS); nth++) buyers.push(await newcomer());
+      const hooks: string[] = [];
+      for (let nth = 0; nth <= endpoints; nth++) {
+        const name = nth === 0 ? "good" : `endpoint-${nth}`;
+        const { webhookId, secret } = await listen(seller, receiver.url(name), ["user.created"]);
+        receiver.useSecret(name, secret);
+        hooks.push(webhookId);
+      }
+      const [good = "", ...failing] = hooks;
+      const tell = async (webhookId: string): Promise<void> =>
+        void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, seller));
+
+      await servers.endTemporal();
+      const took: number[] = [];
+      const statuses = new Set<number>();
+      const install = (token: string, slug: string) => async (): Promise<void> => {
+        const since = performance.now();
+        statuses.add((await callRest(url, "POST", `/api/marketplace/${slug}/install`, { token, body: {} })).status);
+        took.push(performance.now() - since);
+      };
+      await inLanes(buyers.flatMap((token) => slugs.map((slug) => install(token, slug))).slice(0, installs), 8);
+      say(`Temporal away: ${installs} installs answered ${[...statuses].join()}, ${spreadOf(took)}`);
+      if ([...statuses].join() !== "202")
+        wrong.push(`installs were answered ${[...statuses].join()} while Temporal was away`);
+
+      await sleep(1_000);
+      const { status, text } = await callRest(url, "GET", "/readyz");
+      say(`/readyz: ${status} ${text}`);
+      if (status !== 200 || (JSON.parse(text) as { temporal: string }).temporal === "ok")
+        wrong.push("/readyz did not say that Temporal is away, or was not 200");
+
+      const since = Date.now();
+      const beside = Math.min(100, events);
+      await inLanes(
+        [
+          ...Array.from({ length: events }, (_, at) => () => tell(failing[at % endpoints] ?? "")),
+          ...Array.from({ length: beside }, () => () => tell(good)),
+        ],
+        48,
+      );
+      const tried = await within(
+        Math.max(60_000, drainedMs),
+        async () => (await count("webhook_deliveries where status = 'pending' and tries = 0")) === 0,
+      );
+      const delivered = await count("webhook_deliveries where status = 'delivered'");
+      say(
+        `first attempts went on: ${events + beside} events, all tried ${((Date.now() - since) / 1_000).toFixed(1)} s after the first was asked for, ${delivered} delivered`,
+      );
+      if (!tried || delivered !== beside) wrong.push("first attempts did not go on while Temporal was away");
+      const [messages, open, waiting] = [
+        await count("outbox where topic in ('install.changed', 'webhook.retry')"),
+        await count("webhook_deliveries where status = 'pending'"),
+        await count("installs where status = 'provisioning'"),
+      ];
+      say(`waiting for Temporal: ${messages} outbox messages of ${open} deliveries and ${waiting} installs`);
+      if (messages < endpoints || open < events || waiting < installs) wrong.push("not everything was made to wait");
+
+      servers.startTemporal();
+      const back = Date.now();
+      const drained = await within(
+        drainedMs * 2,
+        async () =>
+          (await count("outbox where topic <> 'mail.send'")) +
+            (await count("webhook_deliveries where status <> 'delivered'")) +
+            (await count("installs where status <> 'active'")) ===
+          0,
+      );
+      const ms = Date.now() - back;
+      say(
+        drained
+          ? `all of it at its end ${(ms / 1_000).toFixed(1)} s after Temporal was started again`
+          : `not at its end after ${(ms / 1_000).toFixed(1)} s: ${await count("webhook_deliveries where status <> 'delivered'")} deliveries, ${await count("installs where status <> 'active'")} installs`,
+      );
+      if (!drained || ms > drainedMs)
+        wrong.push(`the backlog took ${(ms / 1_000).toFixed(1)} s of ${drainedMs / 1_000} s`);
+      const again = [...publisher.got.values()].filter(({ times }) => times > 1).length;
+      if (publisher.got.size !== installs || again > 0 || publisher.forged + receiver.forged > 0)
+        wrong.push(
+          `the publisher was asked for ${publisher.got.size} of ${installs} installs, for ${again} of them again`,
+        );
+      return wrong;
+    } finally {
+      await servers.close();
+      await Promise.all([publisher.close(), receiver.close()]);
     }
-    const buyers: string[] = [];
-    for (let nth = 0; nth < Math.ceil(installs / APPS); nth++) buyers.push(await newcomer());
-    const hooks: string[] = [];
-    for (let nth = 0; nth <= endpoints; nth++) {
-      const name = nth === 0 ? "good" : `endpoint-${nth}`;
-      const { webhookId, secret } = await listen(seller, receiver.url(name), ["user.created"]);
-      receiver.useSecret(name, secret);
-      hooks.push(webhookId);
-    }
-    const [good = "", ...failing] = hooks;
-    const tell = async (webhookId: string): Promise<void> => void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, seller));
-
-    await servers.endTemporal();
-    const took: number[] = [];
-    const statuses = new Set<number>();
-    const install = (token: string, slug: string) => async (): Promise<void> => {
-      const since = performance.now();
-      statuses.add((await callRest(url, "POST", `/api/marketplace/${slug}/install`, { token, body: {} })).status);
-      took.push(performance.now() - since);
-    };
-    await inLanes(buyers.flatMap((token) => slugs.map((slug) => install(token, slug))).slice(0, installs), 8);
-    say(`Temporal away: ${installs} installs answered ${[...statuses].join()}, ${spreadOf(took)}`);
-    if ([...statuses].join() !== "202") wrong.push(`installs were answered ${[...statuses].join()} while Temporal was away`);
-
-    await sleep(1_000);
-    const { status, text } = await callRest(url, "GET", "/readyz");
-    say(`/readyz: ${status} ${text}`);
-    if (status !== 200 || (JSON.parse(text) as { temporal: string }).temporal === "ok") wrong.push("/readyz did not say that Temporal is away, or was not 200");
-
-    const since = Date.now();
-    const beside = Math.min(100, events);
-    await inLanes([...Array.from({ length: events }, (_, at) => () => tell(failing[at % endpoints] ?? "")), ...Array.from({ length: beside }, () => () => tell(good))], 48);
-    const tried = await within(Math.max(60_000, drainedMs), async () => (await count("webhook_deliveries where status = 'pending' and tries = 0")) === 0);
-    const delivered = await count("webhook_deliveries where status = 'delivered'");
-    say(`first attempts went on: ${events + beside} events, all tried ${((Date.now() - since) / 1_000).toFixed(1)} s after the first was asked for, ${delivered} delivered`);
-    if (!tried || delivered !== beside) wrong.push("first attempts did not go on while Temporal was away");
-    const [messages, open, waiting] = [await count("outbox where topic in ('install.changed', 'webhook.retry')"), await count("webhook_deliveries where status = 'pending'"), await count("installs where status = 'provisioning'")];
-    say(`waiting for Temporal: ${messages} outbox messages of ${open} deliveries and ${waiting} installs`);
-    if (messages < endpoints || open < events || waiting < installs) wrong.push("not everything was made to wait");
-
-    servers.startTemporal();
-    const back = Date.now();
-    const drained = await within(drainedMs * 2, async () => (await count("outbox where topic <> 'mail.send'")) + (await count("webhook_deliveries where status <> 'delivered'")) + (await count("installs where status <> 'active'")) === 0);
-    const ms = Date.now() - back;
-    say(drained ? `all of it at its end ${(ms / 1_000).toFixed(1)} s after Temporal was started again` : `not at its end after ${(ms / 1_000).toFixed(1)} s: ${await count("webhook_deliveries where status <> 'delivered'")} deliveries, ${await count("installs where status <> 'active'")} installs`);
-    if (!drained || ms > drainedMs) wrong.push(`the backlog took ${(ms / 1_000).toFixed(1)} s of ${drainedMs / 1_000} s`);
-    const again = [...publisher.got.values()].filter(({ times }) => times > 1).length;
-    if (publisher.got.size !== installs || again > 0 || publisher.forged + receiver.forged > 0) wrong.push(`the publisher was asked for ${publisher.got.size} of ${installs} installs, for ${again} of them again`);
-    return wrong;
-  } finally {
-    await servers.close();
-    await Promise.all([publisher.close(), receiver.close()]);
-  }
-};
+  };

@@ -11,12 +11,18 @@ export function must({ status, text, body }: Answer): Answer["body"] {
 
 /** What people of a market do first; all of it insists until it is answered. */
 export function tradeOver(client: StubbornClient) {
-  const login = async (email: string, password: string, org: string): Promise<string> => must(await client.call("POST", "/api/auth/login", undefined, { email, password, org_name: org })).access_token as string;
+  const login = async (email: string, password: string, org: string): Promise<string> =>
+    must(await client.call("POST", "/api/auth/login", undefined, { email, password, org_name: org }))
+      .access_token as string;
   return {
     login,
     /** Somebody with an organization of their own, signed in. */
     async newcomer(): Promise<string> {
-      const [name, email, password] = [`Org ${randomBytes(5).toString("hex")}`, `${randomBytes(6).toString("hex")}@people.test`, "correct horse battery"];
+      const [name, email, password] = [
+        `Org ${randomBytes(5).toString("hex")}`,
+        `${randomBytes(6).toString("hex")}@people.test`,
+        "correct horse battery",
+      ];
       must(await client.call("POST", "/api/organizations", undefined, { name, email, password, first_name: "Ada" }));
       return login(email, password, name);
     },
@@ -28,7 +34,11 @@ export function tradeOver(client: StubbornClient) {
       return { slug, secret: made.webhook_secret as string };
     },
     /** A webhook that hears these events. */
-    async listen(token: string, url: string, events: readonly string[]): Promise<{ webhookId: string; secret: string }> {
+    async listen(
+      token: string,
+      url: string,
+      events: readonly string[],
+    ): Promise<{ webhookId: string; secret: string }> {
       const made = must(await client.call("POST", "/api/v2/webhooks", token, { url, events }));
       return { webhookId: made.webhook_id as string, secret: made.secret as string };
     },

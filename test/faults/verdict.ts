@@ -25,11 +25,18 @@ const announced: Readonly<Record<Outcome, readonly string[]>> = {
 };
 
 /** Waits until nothing is under way any more; answers how long that took, or what is left after `patienceMs`. */
-export async function drained({ databaseUrl }: Servers, patienceMs: number, say: (line: string) => void): Promise<{ ms: number; left: string }> {
+export async function drained(
+  { databaseUrl }: Servers,
+  patienceMs: number,
+  say: (line: string) => void,
+): Promise<{ ms: number; left: string }> {
   const since = Date.now();
   for (let round = 1; ; round++) {
-    const [row] = await runSql<Record<string, string>>(databaseUrl, `select (select count(*) from outbox where topic <> 'mail.send') as outbox,
-      (select count(*) from installs where step is not null or status in ('provisioning', 'deprovisioning')) as installs, (select count(*) from webhook_deliveries where status = 'pending') as deliveries`);
+    const [row] = await runSql<Record<string, string>>(
+      databaseUrl,
+      `select (select count(*) from outbox where topic <> 'mail.send') as outbox,
+      (select count(*) from installs where step is not null or status in ('provisioning', 'deprovisioning')) as installs, (select count(*) from webhook_deliveries where status = 'pending') as deliveries`,
+    );
     const left = Object.entries(row ?? {}).filter(([, count]) => count !== "0");
     const ms = Date.now() - since;
     const told = left.map(([what, count]) => `${count} ${what}`).join(", ");
@@ -40,12 +47,17 @@ export async function drained({ databaseUrl }: Servers, patienceMs: number, say:
 }
 
 /** Holds what the database and the peers say against what was acknowledged. */
-export async function judge({ databaseUrl }: Servers, { publisher, receiver }: Campaign, acknowledged: Acknowledged): Promise<Verdict> {
+export async function judge(
+  { databaseUrl }: Servers,
+  { publisher, receiver }: Campaign,
+  acknowledged: Acknowledged,
+): Promise<Verdict> {
   const wrong: string[] = [];
   const say = (what: string): void => void (wrong.length < 50 && wrong.push(what));
 
   const rows = await runSql<{ install_id: string; status: string; failure_reason: string | null; events: string[] }>(
-    databaseUrl, "select i.install_id, i.status, i.failure_reason, array(select event from install_timeline t where t.install_id = i.install_id order by t.id) as events from installs i",
+    databaseUrl,
+    "select i.install_id, i.status, i.failure_reason, array(select event from install_timeline t where t.install_id = i.install_id order by t.id) as events from installs i",
   );
   const installs = new Map(rows.map((row) => [row.install_id, row]));
   const states: Record<string, number> = {};
@@ -57,11 +69,14 @@ export async function judge({ databaseUrl }: Servers, { publisher, receiver }: C
     }
     states[row.status] = (states[row.status] ?? 0) + 1;
     const told = `${row.status}${row.failure_reason === null ? "" : " with a reason"}`;
-    const right = outcome === "refused" ? "deprovisioned with a reason" : outcome === "given back" ? "deprovisioned" : "active";
+    const right =
+      outcome === "refused" ? "deprovisioned with a reason" : outcome === "given back" ? "deprovisioned" : "active";
     if (told !== right) say(`install ${installId} (${outcome}) is ${told}: ${row.events.join()}`);
-    for (const event of ["requested", "active", "failed", "deprovisioning", "deprovisioned"]) if (row.events.filter((one) => one === event).length > 1) say(`install ${installId} was ${event} more than once`);
+    for (const event of ["requested", "active", "failed", "deprovisioning", "deprovisioned"])
+      if (row.events.filter((one) => one === event).length > 1) say(`install ${installId} was ${event} more than once`);
   }
-  if (rows.length !== acknowledged.installs.length) say(`${rows.length} installs stand for ${acknowledged.installs.length} that were acknowledged`);
+  if (rows.length !== acknowledged.installs.length)
+    say(`${rows.length} installs stand for ${acknowledged.installs.length} that were acknowledged`);
 
   const asked = new Map<string, string>();
   for (const { message } of publisher.got.values()) {
@@ -70,23 +85,38 @@ export async function judge({ databaseUrl }: Servers, { publisher, receiver }: C
     asked.set(what, message.id);
   }
 
-  const deliveries = await runSql<{ delivery_id: string; event_id: string; type: string; status: string; install_id: string | null }>(
-    databaseUrl, "select d.delivery_id, d.event_id, e.type, d.status, e.body::json->'data'->>'install_id' as install_id from webhook_deliveries d join webhook_events e using (event_id)",
+  const deliveries = await runSql<{
+    delivery_id: string;
+    event_id: string;
+    type: string;
+    status: string;
+    install_id: string | null;
+  }>(
+    databaseUrl,
+    "select d.delivery_id, d.event_id, e.type, d.status, e.body::json->'data'->>'install_id' as install_id from webhook_deliveries d join webhook_events e using (event_id)",
   );
   const arrived = new Set([...receiver.got.values()].map(({ message }) => message.id));
   const stored = new Map(deliveries.map((row) => [row.delivery_id, row]));
   for (const id of acknowledged.deliveries) if (!stored.has(id)) say(`delivery ${id} is lost`);
-  for (const { event_id: id, type, status } of deliveries) if (status !== "delivered" || !arrived.has(id)) say(`${type} ${id} is ${status} and ${arrived.has(id) ? "arrived" : "never arrived"}`);
+  for (const { event_id: id, type, status } of deliveries)
+    if (status !== "delivered" || !arrived.has(id))
+      say(`${type} ${id} is ${status} and ${arrived.has(id) ? "arrived" : "never arrived"}`);
   const known = new Set(deliveries.map((row) => row.event_id));
   for (const id of arrived) if (!known.has(id)) say(`${id} arrived, which never happened`);
   const about = deliveries.filter((row) => row.install_id !== null).map((row) => `${row.type} ${row.install_id ?? ""}`);
   const heard = new Set(about);
   if (heard.size !== about.length) say("something that happened once has two events");
-  for (const { installId, outcome } of acknowledged.installs) for (const event of announced[outcome]) if (!heard.has(`${event} ${installId}`)) say(`nobody was told of ${event} of ${installId}`);
+  for (const { installId, outcome } of acknowledged.installs)
+    for (const event of announced[outcome])
+      if (!heard.has(`${event} ${installId}`)) say(`nobody was told of ${event} of ${installId}`);
   if (publisher.forged + receiver.forged > 0) say(`${publisher.forged + receiver.forged} posts had a wrong signature`);
 
   return {
-    installs: acknowledged.installs.length, states, events: deliveries.length, delivered: deliveries.filter(({ status }) => status === "delivered").length,
-    repeated: [...receiver.got.values()].reduce((sum, { times }) => sum + times - 1, 0), wrong,
+    installs: acknowledged.installs.length,
+    states,
+    events: deliveries.length,
+    delivered: deliveries.filter(({ status }) => status === "delivered").length,
+    repeated: [...receiver.got.values()].reduce((sum, { times }) => sum + times - 1, 0),
+    wrong,
   };
 }

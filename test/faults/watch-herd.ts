@@ -27,7 +27,9 @@ export function watchHerd(watchers: number): Scenario {
       const token = await login(owner.email, owner.password, owner.org);
       const { slug } = await publish(token, token, "http://127.0.0.1:9/provision");
       const { org_uuid: orgUuid } = must(await callRest(url, "GET", "/api/auth/me", { token }));
-      const { install_id: installId } = must(await callRest(url, "POST", `/api/marketplace/${slug}/install`, { token, body: {} }));
+      const { install_id: installId } = must(
+        await callRest(url, "POST", `/api/marketplace/${slug}/install`, { token, body: {} }),
+      );
       const tokens: string[] = [];
       for (let nth = 0; nth < watchers / EACH; nth++) {
         // Streams count under a person, whatever credential holds them.
@@ -47,7 +49,8 @@ export function watchHerd(watchers: number): Scenario {
       herd.on("message", (told: HerdCount) => (count = told));
 
       const all = tokens.length * EACH;
-      if (!(await within(60_000, () => Promise.resolve(count.records >= all)))) return [`${count.records} of ${all} watchers heard of the present, ${count.ended} streams ended`];
+      if (!(await within(60_000, () => Promise.resolve(count.records >= all))))
+        return [`${count.records} of ${all} watchers heard of the present, ${count.ended} streams ended`];
       await sleep(1_000);
       const bystander = async (untilMs: number): Promise<number[]> => {
         const times: number[] = [];
@@ -64,7 +67,9 @@ export function watchHerd(watchers: number): Scenario {
       must(await callRest(url, "DELETE", `/api/installs/${installId}`, { token }));
       const times = await during;
       const heard = await within(30_000, () => Promise.resolve(count.records >= 2 * all));
-      say(`${all} watchers of one install; a bystander before: ${spreadOf(before)}; from the change on: ${spreadOf(times)}`);
+      say(
+        `${all} watchers of one install; a bystander before: ${spreadOf(before)}; from the change on: ${spreadOf(times)}`,
+      );
       const p99 = percentile(times, 0.99);
       return [
         ...(heard ? [] : [`${count.records - all} of ${all} watchers heard of the change`]),

@@ -16,7 +16,10 @@ let app: TestApp;
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 const complaints: string[] = [];
 beforeAll(async () => {
-  const log = createLog({ level: "error", destination: { write: (line: string) => void complaints.push(line.slice(0, 2_000)) } });
+  const log = createLog({
+    level: "error",
+    destination: { write: (line: string) => void complaints.push(line.slice(0, 2_000)) },
+  });
   app = await startApp({ env: { SERVICE_MAGIC_LINK_DEV_ECHO: "1" }, log });
 });
 afterAll(async () => {
@@ -34,33 +37,75 @@ interface Seen {
 function send({ method, path, headers, body }: FuzzRequest): Promise<Seen | "closed"> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(app.url);
-    const sent = httpRequest({ agent, hostname, port, method, path, headers: { ...headers, ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }) } }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", () => resolve("closed"));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, type: response.headers["content-type"] ?? "", retryAfter: response.headers["retry-after"], text: Buffer.concat(chunks).toString("latin1") }));
-    });
+    const sent = httpRequest(
+      {
+        agent,
+        hostname,
+        port,
+        method,
+        path,
+        headers: { ...headers, ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }) },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", () => resolve("closed"));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            type: response.headers["content-type"] ?? "",
+            retryAfter: response.headers["retry-after"],
+            text: Buffer.concat(chunks).toString("latin1"),
+          }),
+        );
+      },
+    );
     const hang = setTimeout(() => sent.destroy(new Error("no answer within 120 s")), 120_000);
     sent.on("close", () => clearTimeout(hang));
-    sent.on("error", (error: NodeJS.ErrnoException) => (error.code === "ECONNRESET" || error.code === "EPIPE" ? resolve("closed") : reject(error)));
+    sent.on("error", (error: NodeJS.ErrnoException) =>
+      error.code === "ECONNRESET" || error.code === "EPIPE" ? resolve("closed") : reject(error),
+    );
     sent.end(body);
   });
 }
 
-const built = new Set(rpcStates().filter(({ built: has }) => has).map(({ rpc }) => rpc));
+const built = new Set(
+  rpcStates()
+    .filter(({ built: has }) => has)
+    .map(({ rpc }) => rpc),
+);
 /** Doors that hash passwords in a bounded queue, and may say so (decisions 16.5). */
-const queued = new Set(["Login", "CreateOrganization", "AcceptInvite", "ResetPassword", "ChangePassword", "VerifyStepUp", "VerifyStepUpChallenge"]);
+const queued = new Set([
+  "Login",
+  "CreateOrganization",
+  "AcceptInvite",
+  "ResetPassword",
+  "ChangePassword",
+  "VerifyStepUp",
+  "VerifyStepUpChallenge",
+]);
 
 /** Why an answer is not one a caller may get, if so. */
 function faultOf(request: FuzzRequest, seen: Seen): string | undefined {
   const { status, text, type } = seen;
-  if (/node_modules|\bat \w+ \(|ECONNREFUSED|duplicate key value|syntax error at|invalid input syntax|\bselect .* from\b/u.test(text)) return "tells what is private";
-  if (status === 501) return built.has(request.rpc) && request.headers["content-encoding"] === undefined && !request.path.includes("compression=") ? "501 of an rpc that is built" : undefined;
+  if (
+    /node_modules|\bat \w+ \(|ECONNREFUSED|duplicate key value|syntax error at|invalid input syntax|\bselect .* from\b/u.test(
+      text,
+    )
+  )
+    return "tells what is private";
+  if (status === 501)
+    return built.has(request.rpc) &&
+      request.headers["content-encoding"] === undefined &&
+      !request.path.includes("compression=")
+      ? "501 of an rpc that is built"
+      : undefined;
   if (status === 504) return request.headers["connect-timeout-ms"] === undefined ? "504 without a deadline" : undefined;
   if (status === 503) return queued.has(request.rpc.name) && seen.retryAfter !== undefined ? undefined : "503";
   if (status >= 500 || status < 200) return String(status);
   const printed = type.includes("json") && request.method !== "HEAD" && text !== "";
-  if (status >= 400 && printed && typeof (JSON.parse(text) as { code?: unknown }).code !== "string") return "an error without a code";
+  if (status >= 400 && printed && typeof (JSON.parse(text) as { code?: unknown }).code !== "string")
+    return "an error without a code";
   return undefined;
 }
 
@@ -74,7 +119,12 @@ it(`${REQUESTS} generated requests are each answered, none with a 5xx (seed ${SE
   const good = await app.login();
   const { body: me } = await app.call("GET", "/api/auth/me", { token: good });
   const known = {
-    ids: [me.org_uuid as string, me.user_uuid as string, "0b1d2a3e-aaaa-4000-8000-00000000000f", "00000000-0000-0000-0000-000000000000"],
+    ids: [
+      me.org_uuid as string,
+      me.user_uuid as string,
+      "0b1d2a3e-aaaa-4000-8000-00000000000f",
+      "00000000-0000-0000-0000-000000000000",
+    ],
     emails: [app.owner.email, "fuzz@example.test", "Fuzz+1@EXAMPLE.test"],
     words: ["Acme", "fuzz", "orbit-app", "admin", app.owner.password, "multi_tenant", "ed25519", "read:users"],
   };
@@ -90,14 +140,20 @@ it(`${REQUESTS} generated requests are each answered, none with a 5xx (seed ${SE
       const key = seen === "closed" ? seen : seen.status;
       counts.set(key, (counts.get(key) ?? 0) + 1);
       const fault = seen === "closed" ? "the connection was closed" : faultOf(request, seen);
-      if (fault !== undefined) faults.push(`${fault}: ${describeRequest(request)} -> ${seen === "closed" ? "" : seen.text.slice(0, 300)}`);
+      if (fault !== undefined)
+        faults.push(`${fault}: ${describeRequest(request)} -> ${seen === "closed" ? "" : seen.text.slice(0, 300)}`);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
 
   expect(faults).toEqual([]);
   expect(complaints).toEqual([]);
-  console.log(`fuzz: seed ${SEED}, answers by status: ${[...counts].sort().map(([status, count]) => `${status}: ${count}`).join(", ")}`);
+  console.log(
+    `fuzz: seed ${SEED}, answers by status: ${[...counts]
+      .sort()
+      .map(([status, count]) => `${status}: ${count}`)
+      .join(", ")}`,
+  );
   expect((await app.call("GET", "/readyz")).status).toBe(200);
   expect((await app.call("GET", "/api/auth/me", { token: good })).body).toEqual(me);
   expect(await app.login()).toBeTruthy();

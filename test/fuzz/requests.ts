@@ -18,11 +18,29 @@ export interface FuzzRequest {
 const routes = bindings();
 
 /** What would end the caller's own power in the middle of the run; sent without a credential only. */
-const suicidal = /^(?:Logout|DeleteOrganization|RevokeAll|RevokeOrganization|RevokeOwn|RemoveUser|UpdateUser|ChangePassword|Seal)/u;
+const suicidal =
+  /^(?:Logout|DeleteOrganization|RevokeAll|RevokeOrganization|RevokeOwn|RemoveUser|UpdateUser|ChangePassword|Seal)/u;
 
 const odd: Readonly<Record<string, readonly string[]>> = {
-  accept: ["*/*", "application/json", "text/html", "application/problem+json", "application/x-flatbuffers", ";;;", "application/json;q=0", "a/b;q=x"],
-  "content-type": ["text/plain", "application/json; charset=utf-16", "application/x-www-form-urlencoded", "application/grpc", "x", "application/json;;;", "multipart/form-data"],
+  accept: [
+    "*/*",
+    "application/json",
+    "text/html",
+    "application/problem+json",
+    "application/x-flatbuffers",
+    ";;;",
+    "application/json;q=0",
+    "a/b;q=x",
+  ],
+  "content-type": [
+    "text/plain",
+    "application/json; charset=utf-16",
+    "application/x-www-form-urlencoded",
+    "application/grpc",
+    "x",
+    "application/json;;;",
+    "multipart/form-data",
+  ],
   "content-encoding": ["gzip", "br", "identity", "x"],
   "idempotency-key": ["k1", "k2", "ü", "x".repeat(256), " ", "a b"],
   "x-device-uuid": ["0b1d2a3e-aaaa-4000-8000-00000000000f", "nope", ""],
@@ -43,7 +61,15 @@ function headers(chance: Chance, rpc: DescMethod, tokens: readonly string[]): Re
   const sent: Record<string, string> = {};
   const [good = "", ...bad] = tokens;
   if (chance.sometimes(0.7) && !suicidal.test(rpc.name)) sent["authorization"] = `Bearer ${good}`;
-  else if (chance.sometimes(0.4)) sent["authorization"] = chance.pick([...bad.map((token) => `Bearer ${token}`), "Bearer", "Basic eDp5", "bearer  x", "Bearer \u00ff", `Bearer ${"x".repeat(5_000)}`]);
+  else if (chance.sometimes(0.4))
+    sent["authorization"] = chance.pick([
+      ...bad.map((token) => `Bearer ${token}`),
+      "Bearer",
+      "Basic eDp5",
+      "bearer  x",
+      "Bearer \u00ff",
+      `Bearer ${"x".repeat(5_000)}`,
+    ]);
   if (chance.sometimes(0.3)) {
     const name = chance.pick(Object.keys(odd));
     sent[name] = chance.pick(odd[name] ?? [""]);
@@ -56,20 +82,52 @@ function encode(chance: Chance, value: string): string {
 }
 
 function restPath(chance: Chance, rpc: DescMethod, template: string, known: Known): string {
-  const path = template.replaceAll(/\{([a-zA-Z_.]+)(?:=[^}]*)?\}/gu, (_whole, name: string) => encode(chance, plain(chance, rpc.input.fields.find((field) => field.name === name), known)));
-  const shaken = chance.sometimes(0.04) ? chance.pick([`${path}/`, path.replace("/api", "//api"), path.toUpperCase(), path.replace("/", "/%2f"), `${path}%`, `${path}%zz`, `${path};x=y`, path.slice(0, -1)]) : path;
-  const asked = rpc.input.fields.filter(() => chance.sometimes(0.4)).map((field) => `${field.name}=${encode(chance, plain(chance, field, known))}`);
+  const path = template.replaceAll(/\{([a-zA-Z_.]+)(?:=[^}]*)?\}/gu, (_whole, name: string) =>
+    encode(
+      chance,
+      plain(
+        chance,
+        rpc.input.fields.find((field) => field.name === name),
+        known,
+      ),
+    ),
+  );
+  const shaken = chance.sometimes(0.04)
+    ? chance.pick([
+        `${path}/`,
+        path.replace("/api", "//api"),
+        path.toUpperCase(),
+        path.replace("/", "/%2f"),
+        `${path}%`,
+        `${path}%zz`,
+        `${path};x=y`,
+        path.slice(0, -1),
+      ])
+    : path;
+  const asked = rpc.input.fields
+    .filter(() => chance.sometimes(0.4))
+    .map((field) => `${field.name}=${encode(chance, plain(chance, field, known))}`);
   if (chance.sometimes(0.05)) asked.push("a[]=1&&=&%ff=x", ...asked);
   return asked.length > 0 && chance.sometimes(0.5) ? `${shaken}?${asked.join("&")}` : shaken;
 }
 
 function rest(chance: Chance, known: Known, tokens: readonly string[]): FuzzRequest {
   const { rpc, method: bound, path } = chance.pick(routes);
-  const method = chance.sometimes(0.03) ? chance.pick(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]) : bound;
-  const bare = method === "GET" || method === "HEAD" || method === "DELETE" ? chance.sometimes(0.9) : chance.sometimes(0.05);
+  const method = chance.sometimes(0.03)
+    ? chance.pick(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"])
+    : bound;
+  const bare =
+    method === "GET" || method === "HEAD" || method === "DELETE" ? chance.sometimes(0.9) : chance.sometimes(0.05);
   const content = bare ? undefined : body(chance, rpc.input, known);
   const typed: Record<string, string> = content === undefined ? {} : { "content-type": "application/json" };
-  return { rpc, protocol: "rest", method, path: restPath(chance, rpc, path, known), headers: { ...typed, ...headers(chance, rpc, tokens) }, body: content };
+  return {
+    rpc,
+    protocol: "rest",
+    method,
+    path: restPath(chance, rpc, path, known),
+    headers: { ...typed, ...headers(chance, rpc, tokens) },
+    body: content,
+  };
 }
 
 function connect(chance: Chance, known: Known, tokens: readonly string[]): FuzzRequest {
@@ -80,8 +138,22 @@ function connect(chance: Chance, known: Known, tokens: readonly string[]): FuzzR
     const query = `?connect=v1&encoding=${chance.pick(["json", "proto", "x"])}&message=${encodeURIComponent(body(chance, rpc.input, known).slice(0, 4_000).toWellFormed())}${chance.pick(["", "&base64=1", "&compression=gzip"])}`;
     return { rpc, protocol: "connect", method: "GET", path: path + query, headers: sent, body: undefined };
   }
-  const type = chance.sometimes(0.8) ? "application/json" : chance.pick(["application/proto", "application/grpc-web+proto", "application/connect+json", "application/grpc-web+json"]);
-  return { rpc, protocol: "connect", method: "POST", path, headers: { "content-type": type, ...sent }, body: body(chance, rpc.input, known) };
+  const type = chance.sometimes(0.8)
+    ? "application/json"
+    : chance.pick([
+        "application/proto",
+        "application/grpc-web+proto",
+        "application/connect+json",
+        "application/grpc-web+json",
+      ]);
+  return {
+    rpc,
+    protocol: "connect",
+    method: "POST",
+    path,
+    headers: { "content-type": type, ...sent },
+    body: body(chance, rpc.input, known),
+  };
 }
 
 /** A request over REST or Connect to any rpc of the contract; every third is in good order. */

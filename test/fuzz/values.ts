@@ -15,12 +15,79 @@ type Json = string;
 
 const quote = (text: string): Json => JSON.stringify(text);
 const hostileTexts = [
-  "", " ", "\u0000", "a\u0000b", "\r\nX-Injected: 1", "'; drop table people; --", "%00", "../../etc/passwd", "{{7*7}}", "${jndi:ldap://x}", "<script>alert(1)</script>", "🦊".repeat(50),
-  "é", "ﬃ", "\u202eabc", "\ufeff", "null", "undefined", "NaN", "-1", "0", "1e999", "true", "x".repeat(300), "y".repeat(70_000), "a,b", "a@b", "@", "http://", "javascript:alert(1)", "2020-13-45T99:99:99Z", "*", "%", "_", "\\",
+  "",
+  " ",
+  "\u0000",
+  "a\u0000b",
+  "\r\nX-Injected: 1",
+  "'; drop table people; --",
+  "%00",
+  "../../etc/passwd",
+  "{{7*7}}",
+  "${jndi:ldap://x}",
+  "<script>alert(1)</script>",
+  "🦊".repeat(50),
+  "é",
+  "ﬃ",
+  "\u202eabc",
+  "\ufeff",
+  "null",
+  "undefined",
+  "NaN",
+  "-1",
+  "0",
+  "1e999",
+  "true",
+  "x".repeat(300),
+  "y".repeat(70_000),
+  "a,b",
+  "a@b",
+  "@",
+  "http://",
+  "javascript:alert(1)",
+  "2020-13-45T99:99:99Z",
+  "*",
+  "%",
+  "_",
+  "\\",
 ];
 const hostileJson: readonly Json[] = [
-  "null", "true", "false", "0", "-1", "1.5", "1e400", "-1e400", "1e-400", "9007199254740993", "4294967296", "-2147483649", "123456789012345678901234567890", "[]", "{}", "[[]]", '[null]', '{"a":{"b":{"c":[]}}}',
-  '""', '"\\ud800"', '"\\udc00x"', '"\\u0000"', "[1,2,3]", '["a","a"]', '{"":""}', '{"__proto__":{"x":1}}', '{"constructor":{}}', "NaN", "Infinity", "01", "+1", ".5", "'x'", "undefined", "tru", `[${"0,".repeat(5_000)}0]`,
+  "null",
+  "true",
+  "false",
+  "0",
+  "-1",
+  "1.5",
+  "1e400",
+  "-1e400",
+  "1e-400",
+  "9007199254740993",
+  "4294967296",
+  "-2147483649",
+  "123456789012345678901234567890",
+  "[]",
+  "{}",
+  "[[]]",
+  "[null]",
+  '{"a":{"b":{"c":[]}}}',
+  '""',
+  '"\\ud800"',
+  '"\\udc00x"',
+  '"\\u0000"',
+  "[1,2,3]",
+  '["a","a"]',
+  '{"":""}',
+  '{"__proto__":{"x":1}}',
+  '{"constructor":{}}',
+  "NaN",
+  "Infinity",
+  "01",
+  "+1",
+  ".5",
+  "'x'",
+  "undefined",
+  "tru",
+  `[${"0,".repeat(5_000)}0]`,
 ];
 
 /** A text field's value: mostly one that keeps the rules. */
@@ -34,7 +101,13 @@ function text(chance: Chance, field: DescField, known: Known): string {
     case Format.EMAIL:
       return chance.pick(known.emails);
     case Format.HTTP_URL:
-      return chance.pick(["https://example.test/x", "https://example.test/y", "http://127.0.0.1:9/", "http://10.0.0.1/", "http://[::1]/"]);
+      return chance.pick([
+        "https://example.test/x",
+        "https://example.test/y",
+        "http://127.0.0.1:9/",
+        "http://10.0.0.1/",
+        "http://[::1]/",
+      ]);
     case Format.E164:
       return "+491701234567";
     case Format.IP:
@@ -42,7 +115,9 @@ function text(chance: Chance, field: DescField, known: Known): string {
     case Format.TIMESTAMP:
       return chance.pick(["2026-01-01", "2026-01-01T00:00:00Z"]);
     default:
-      return chance.sometimes(0.4) ? `w${chance.below(1_000_000)}` : chance.pick([...known.words, ...known.ids, ...known.emails]);
+      return chance.sometimes(0.4)
+        ? `w${chance.below(1_000_000)}`
+        : chance.pick([...known.words, ...known.ids, ...known.emails]);
   }
 }
 
@@ -63,7 +138,10 @@ function scalar(chance: Chance, field: DescField, type: ScalarType, known: Known
 }
 
 function single(chance: Chance, field: DescField, known: Known, depth: number): Json {
-  if (field.message !== undefined) return field.message.typeName.startsWith("google.protobuf.") ? chance.pick(hostileJson) : message(chance, field.message, known, depth + 1);
+  if (field.message !== undefined)
+    return field.message.typeName.startsWith("google.protobuf.")
+      ? chance.pick(hostileJson)
+      : message(chance, field.message, known, depth + 1);
   if (field.enum !== undefined) return chance.pick(["0", "1", '"X"', "99"]);
   return scalar(chance, field, field.scalar ?? ScalarType.STRING, known);
 }
@@ -78,8 +156,15 @@ function value(chance: Chance, field: DescField, known: Known, depth: number): J
 /** A message as JSON: most fields, some missing, some wrong, some twice, some nobody knows. */
 export function message(chance: Chance, desc: DescMessage, known: Known, depth = 0): Json {
   if (depth > 4) return "{}";
-  const members = desc.fields.filter(() => chance.sometimes(0.85)).map((field) => `${quote(chance.sometimes(0.85) ? field.name : field.jsonName)}:${value(chance, field, known, depth)}`);
-  if (chance.sometimes(0.1)) members.push(`${quote(chance.pick(["extra", "", "__proto__", "constructor", "toString", "🦊"]))}:${chance.pick(hostileJson)}`);
+  const members = desc.fields
+    .filter(() => chance.sometimes(0.85))
+    .map(
+      (field) => `${quote(chance.sometimes(0.85) ? field.name : field.jsonName)}:${value(chance, field, known, depth)}`,
+    );
+  if (chance.sometimes(0.1))
+    members.push(
+      `${quote(chance.pick(["extra", "", "__proto__", "constructor", "toString", "🦊"]))}:${chance.pick(hostileJson)}`,
+    );
   if (chance.sometimes(0.04) && members[0] !== undefined) members.push(members[0]);
   return `{${members.join(",")}}`;
 }
@@ -88,7 +173,17 @@ export function message(chance: Chance, desc: DescMessage, known: Known, depth =
 export function body(chance: Chance, desc: DescMessage, known: Known): Json {
   const whole = message(chance, desc, known);
   if (chance.sometimes(0.9)) return whole;
-  return chance.pick([whole.slice(0, chance.below(whole.length)), `${whole}${whole}`, chance.pick(hostileJson), "[".repeat(chance.below(60)), `${'{"a":'.repeat(40)}1${"}".repeat(40)}`, "\u0000", "", `\ufeff${whole}`, `// x\n${whole}`]);
+  return chance.pick([
+    whole.slice(0, chance.below(whole.length)),
+    `${whole}${whole}`,
+    chance.pick(hostileJson),
+    "[".repeat(chance.below(60)),
+    `${'{"a":'.repeat(40)}1${"}".repeat(40)}`,
+    "\u0000",
+    "",
+    `\ufeff${whole}`,
+    `// x\n${whole}`,
+  ]);
 }
 
 /** A value for a place in a path or a query. */

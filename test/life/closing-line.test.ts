@@ -16,12 +16,18 @@ async function run(files: Record<string, string>): Promise<{ status: unknown; li
   const setup = `import { startPostgres } from "${repository}test/support/postgres.ts"; export default async () => { const server = await startPostgres(); return () => server.stop(); };`;
   const config = `import { ClosingLine } from "${repository}test/support/closing-line.ts";
     export default { root: "${folder}", test: { globals: true, include: ["*.test.ts"], globalSetup: ["setup.ts"], pool: "forks", reporters: ["default", new ClosingLine()] } };`;
-  for (const [name, text] of Object.entries({ ...files, "setup.ts": setup, "vitest.config.ts": config })) await writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries({ ...files, "setup.ts": setup, "vitest.config.ts": config }))
+    await writeFile(join(folder, name), text);
   const { TEST_DATABASE_URL: _given, ...env } = process.env;
   return new Promise((resolve) => {
-    execFile("vitest", ["run", "--config", join(folder, "vitest.config.ts")], { cwd: repository, env }, (error, stdout) => {
-      resolve({ status: error === null ? 0 : error.code, lines: stdout.trimEnd().split("\n") });
-    });
+    execFile(
+      "vitest",
+      ["run", "--config", join(folder, "vitest.config.ts")],
+      { cwd: repository, env },
+      (error, stdout) => {
+        resolve({ status: error === null ? 0 : error.code, lines: stdout.trimEnd().split("\n") });
+      },
+    );
   });
 }
 
@@ -30,7 +36,8 @@ test("a run ends with one plain line that counts, and with the status that goes 
   const passed = await run({ "a.test.ts": good });
   expect([passed.status, passed.lines.at(-1)]).toEqual([0, "1 passed, 0 failed, 1 skipped"]);
   const failed = await run({
-    "b.test.ts": 'test("fails", () => { throw new Error("no"); }); describe("a hook", () => { beforeAll(() => { throw new Error("no"); }); test("never runs", () => undefined); });',
+    "b.test.ts":
+      'test("fails", () => { throw new Error("no"); }); describe("a hook", () => { beforeAll(() => { throw new Error("no"); }); test("never runs", () => undefined); });',
     "c.test.ts": 'throw new Error("is no test file");',
   });
   expect([failed.status, failed.lines.at(-1)]).toEqual([1, "1 passed, 3 failed, 2 skipped"]);

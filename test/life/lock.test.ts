@@ -7,12 +7,16 @@ import { StartError } from "../../src/platform/embedded/start-error.ts";
 import { runProgram, testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;
-beforeEach(() => { folder = testFolder(); });
+beforeEach(() => {
+  folder = testFolder();
+});
 afterEach(() => folder.remove());
 
 test("a folder has one holder at a time", () => {
   const lock = lockDataFolder(folder.path);
-  expect(() => lockDataFolder(folder.path)).toThrow(`The data folder ${folder.path} is in use by another Atrium (process ${process.pid})`);
+  expect(() => lockDataFolder(folder.path)).toThrow(
+    `The data folder ${folder.path} is in use by another Atrium (process ${process.pid})`,
+  );
   lock.release();
   lockDataFolder(folder.path).release();
 });
@@ -39,7 +43,9 @@ test("a folder that cannot be made is refused in one line", () => {
   const file = join(folder.path, "file");
   writeFileSync(file, "");
   expect(() => openDataFolder(join(file, "data"))).toThrow(StartError);
-  expect(() => openDataFolder("/proc/atrium/data")).toThrow(/^The data folder \/proc\/atrium\/data cannot be written \(\w+\)/);
+  expect(() => openDataFolder("/proc/atrium/data")).toThrow(
+    /^The data folder \/proc\/atrium\/data cannot be written \(\w+\)/,
+  );
 });
 
 test("a secret is made once, readable by its owner only", () => {

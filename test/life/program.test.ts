@@ -11,7 +11,9 @@ vi.setConfig({ testTimeout: 600_000 });
 
 let folder: ReturnType<typeof testFolder>;
 const runs: ProgramRun[] = [];
-beforeEach(() => { folder = testFolder(); });
+beforeEach(() => {
+  folder = testFolder();
+});
 afterEach(async () => {
   for (const run of runs.splice(0)) {
     try {
@@ -41,7 +43,11 @@ async function readiness(url: string): Promise<{ status: string; database: strin
 
 async function login(url: string, password: string): Promise<number> {
   const body = JSON.stringify({ email: "owner@acme.test", password, org_name: "Acme" });
-  const answer = await fetch(`${url}/api/auth/login`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const answer = await fetch(`${url}/api/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
   return answer.status;
 }
 
@@ -103,7 +109,9 @@ test("a PostgreSQL that cannot be brought back ends the program, whose last line
   renameSync(join(folder.path, "postgres/global"), join(folder.path, "postgres/gone"));
   process.kill(postgresPid(folder.path), "SIGKILL");
   expect(await run.exit).toBe(1);
-  expect(run.output().trimEnd().split("\n").at(-1)).toMatch(/^atrium: PostgreSQL failed 3 times in a row: PostgreSQL did not start \(.*global/);
+  expect(run.output().trimEnd().split("\n").at(-1)).toMatch(
+    /^atrium: PostgreSQL failed 3 times in a row: PostgreSQL did not start \(.*global/,
+  );
   expect(run.output()).not.toContain('"stack"');
   expect(run.output()).not.toMatch(/^ {4}at /m);
   expect(processesOn(folder.path)).toEqual([]);
@@ -121,9 +129,24 @@ test("a port in use is one line, before anything is started for nothing", async 
 });
 
 test.each([
-  ["a folder that cannot be made", { SERVICE_DATA_DIR: "/proc/atrium" }, [], /^atrium: The data folder \/proc\/atrium cannot be written \(\w+\)/m],
-  ["settings that are wrong, all at once", { SERVICE_NIX: "1", PORT: "x" }, [], /PORT[^]*SERVICE_NIX|SERVICE_NIX[^]*PORT/],
-  ["an unknown role", {}, ["nix"], /^atrium: unknown role nix; roles are all, serve, worker, migrate, status, reset-password and verify-audit/m],
+  [
+    "a folder that cannot be made",
+    { SERVICE_DATA_DIR: "/proc/atrium" },
+    [],
+    /^atrium: The data folder \/proc\/atrium cannot be written \(\w+\)/m,
+  ],
+  [
+    "settings that are wrong, all at once",
+    { SERVICE_NIX: "1", PORT: "x" },
+    [],
+    /PORT[^]*SERVICE_NIX|SERVICE_NIX[^]*PORT/,
+  ],
+  [
+    "an unknown role",
+    {},
+    ["nix"],
+    /^atrium: unknown role nix; roles are all, serve, worker, migrate, status, reset-password and verify-audit/m,
+  ],
 ])("refuses %s", async (_what, env, args, message) => {
   const run = start(env, "src/main.ts", args);
   expect(await run.exit).toBe(1);
@@ -131,12 +154,15 @@ test.each([
   expect(run.output()).not.toMatch(/^ {4}at /m);
 });
 
-test.each([/development profile/, /PostgreSQL on/, /Database migrated/])("a signal while it starts, at %s, ends it cleanly", async (moment) => {
-  const run = start();
-  await run.until(moment);
-  await stop(run);
-  expect(run.output()).not.toMatch(/"level":/);
-});
+test.each([/development profile/, /PostgreSQL on/, /Database migrated/])(
+  "a signal while it starts, at %s, ends it cleanly",
+  async (moment) => {
+    const run = start();
+    await run.until(moment);
+    await stop(run);
+    expect(run.output()).not.toMatch(/"level":/);
+  },
+);
 
 test("an echo of the signal changes nothing, a second signal later ends at once", async () => {
   const run = start();
@@ -166,7 +192,13 @@ test("reset-password prints a link that sets a new password, once, while the ser
   expect((await fetch(page)).status).toBe(200);
   const reset = async () => {
     const body = JSON.stringify({ token, password: "a new one for the owner" });
-    return (await fetch(`${url}/api/auth/password/reset`, { method: "POST", headers: { "content-type": "application/json" }, body })).status;
+    return (
+      await fetch(`${url}/api/auth/password/reset`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+      })
+    ).status;
   };
   expect(await reset()).toBe(204);
   expect(await login(url, "a new one for the owner")).toBe(200);

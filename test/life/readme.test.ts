@@ -22,7 +22,8 @@ afterAll(async () => {
 
 /** Runs commands as a reader does who copies them; the first that fails, refused calls included, ends them. */
 function follow(commands: string): Promise<{ status: number; said: string }> {
-  const strict = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; echo; }\nkill() { command kill "$@" || true; }';
+  const strict =
+    'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; echo; }\nkill() { command kill "$@" || true; }';
   const script = `${strict}\n${commands}`;
   const env = { ...process.env, SERVICE_DATA_DIR: folder.path, PORT: port };
   return new Promise((resolve) => {

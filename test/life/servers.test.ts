@@ -12,11 +12,15 @@ import { postgresPid, processesOn, runProgram, testFolder } from "../support/pro
 vi.setConfig({ testTimeout: 600_000 });
 
 let folder: ReturnType<typeof testFolder>;
-beforeEach(() => { folder = testFolder(); });
+beforeEach(() => {
+  folder = testFolder();
+});
 afterEach(() => folder.remove());
 
 const quick = { log: () => {}, settings: { fsync: "off" } };
-const unexpected = (error: Error): never => { throw error; };
+const unexpected = (error: Error): never => {
+  throw error;
+};
 
 async function ask(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
@@ -31,7 +35,19 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
 /** As `ask`, over and over until the server is back. */
 async function askPatiently(url: string, sql: string): Promise<unknown[]> {
   let rows: unknown[] = [];
-  await expect.poll(async () => ask(url, sql).then((found) => { rows = found; return true; }, () => false), { interval: 50 }).toBe(true);
+  await expect
+    .poll(
+      async () =>
+        ask(url, sql).then(
+          (found) => {
+            rows = found;
+            return true;
+          },
+          () => false,
+        ),
+      { interval: 50 },
+    )
+    .toBe(true);
   return rows;
 }
 
@@ -42,7 +58,12 @@ async function start(): Promise<EmbeddedPostgres> {
 test("PostgreSQL keeps its data and its port over a restart, and leaves no process behind", async () => {
   const first = await start();
   await ask(first.url, "create table kept as select 7 as n");
-  expect(await ask(first.url, "select current_setting('listen_addresses') as host, current_setting('unix_socket_directories') as socket")).toEqual([{ host: "127.0.0.1", socket: "" }]);
+  expect(
+    await ask(
+      first.url,
+      "select current_setting('listen_addresses') as host, current_setting('unix_socket_directories') as socket",
+    ),
+  ).toEqual([{ host: "127.0.0.1", socket: "" }]);
   await first.stop();
   expect(processesOn(folder.path)).toEqual([]);
   const second = await start();
@@ -53,7 +74,9 @@ test("PostgreSQL keeps its data and its port over a restart, and leaves no proce
 
 test("in real use PostgreSQL writes through to the disk", async () => {
   const server = await startPostgres({ folder: folder.path, log: () => {}, onFatal: unexpected });
-  expect(await ask(server.url, "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as wait")).toEqual([{ fsync: "on", wait: "on" }]);
+  expect(
+    await ask(server.url, "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as wait"),
+  ).toEqual([{ fsync: "on", wait: "on" }]);
   await server.stop();
 });
 
@@ -106,7 +129,11 @@ test("PostgreSQL runs in a folder below one that is closed to others", async () 
 });
 
 test("Temporal keeps its workflows over a kill and a restart", async () => {
-  const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: () => {} });
+  const program = await temporalProgram({
+    path: process.env["PATH"],
+    cacheHome: process.env["XDG_CACHE_HOME"],
+    log: () => {},
+  });
   const options = { folder: folder.path, program, log: () => {}, onFatal: unexpected };
   const first = await startTemporal(options);
   const client = createTemporalClient(first);
@@ -122,7 +149,10 @@ test("Temporal keeps its workflows over a kill and a restart", async () => {
   await first.stop();
   expect(processesOn(folder.path)).toEqual([]);
   expect(await client.health()).toMatch(/^not reachable/);
-  await expect(client.startWorkflow({ ...workflow, workflowId: "install/3" })).rejects.toMatchObject({ name: "TemporalFailure", retryable: true });
+  await expect(client.startWorkflow({ ...workflow, workflowId: "install/3" })).rejects.toMatchObject({
+    name: "TemporalFailure",
+    retryable: true,
+  });
 
   const second = await startTemporal(options);
   expect(second.address).toBe(first.address);

@@ -7,8 +7,18 @@ import { supervise } from "../../src/platform/embedded/supervisor.ts";
 /** A server that dies when told to. */
 function mortal(): ServerProcess & { die(): void } {
   let die: () => void = () => {};
-  const exited = new Promise<string>((resolve) => { die = () => resolve("killed"); });
-  return { pid: 1, exited, ended: () => undefined, lastWords: () => "", stop: async () => die(), abandon: () => die(), die: () => die() };
+  const exited = new Promise<string>((resolve) => {
+    die = () => resolve("killed");
+  });
+  return {
+    pid: 1,
+    exited,
+    ended: () => undefined,
+    lastWords: () => "",
+    stop: async () => die(),
+    abandon: () => die(),
+    die: () => die(),
+  };
 }
 
 function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {
@@ -22,7 +32,14 @@ function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {
     servers.push(server);
     return server;
   };
-  const supervised = supervise({ name: "It", start, log: () => {}, onFatal: (error) => fatal.push(error), pauses: [1, 1], soundAfterMs });
+  const supervised = supervise({
+    name: "It",
+    start,
+    log: () => {},
+    onFatal: (error) => fatal.push(error),
+    pauses: [1, 1],
+    soundAfterMs,
+  });
   return { supervised, servers, fatal, attempts: () => attempts };
 }
 

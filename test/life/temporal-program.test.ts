@@ -9,7 +9,9 @@ import { TEMPORAL_CLI_VERSION, temporalProgram } from "../../src/platform/embedd
 import { testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;
-beforeEach(() => { folder = testFolder(); });
+beforeEach(() => {
+  folder = testFolder();
+});
 afterEach(() => folder.remove());
 
 /** A port that fetch refuses: no internet. */
@@ -27,11 +29,23 @@ function pathWith(name: string, script: string): string {
 function search(path: string, downloadOrigin = NOWHERE, checksums?: Record<string, string>) {
   const lines: string[] = [];
   const cacheHome = join(folder.path, "cache");
-  return { lines, kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION), run: () => temporalProgram({ path, cacheHome, log: (line) => lines.push(line), downloadOrigin, ...(checksums && { checksums }) }) };
+  return {
+    lines,
+    kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION),
+    run: () =>
+      temporalProgram({
+        path,
+        cacheHome,
+        log: (line) => lines.push(line),
+        downloadOrigin,
+        ...(checksums && { checksums }),
+      }),
+  };
 }
 
 /** Stands for Go: counts its runs and puts a program in GOBIN, slowly. */
-const GO = 'echo run >> "$(dirname "$0")/runs"; sleep 0.3; printf "#!/bin/sh\\necho temporal version 1\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"; echo "$@ $CGO_ENABLED" > "$(dirname "$0")/said"';
+const GO =
+  'echo run >> "$(dirname "$0")/runs"; sleep 0.3; printf "#!/bin/sh\\necho temporal version 1\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"; echo "$@ $CGO_ENABLED" > "$(dirname "$0")/said"';
 
 test("one on the PATH is taken as it is", async () => {
   const path = pathWith("temporal", "exit 0");
@@ -44,7 +58,9 @@ test("without the internet it is built with Go, once, however many ask", async (
   const found = await Promise.all([run(), run(), run()]);
   expect(new Set(found)).toEqual(new Set([join(kept, "temporal")]));
   expect(readFileSync(join(path, "runs"), "utf8")).toBe("run\n");
-  expect(readFileSync(join(path, "said"), "utf8")).toBe(`install -ldflags -s -w github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION} 0\n`);
+  expect(readFileSync(join(path, "said"), "utf8")).toBe(
+    `install -ldflags -s -w github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION} 0\n`,
+  );
   expect(lines).toContain("building the Temporal development server with Go, about 3 minutes, once");
   expect(readdirSync(kept).sort()).toEqual(["lock.db", "temporal"]);
 });
@@ -84,19 +100,25 @@ test("with the internet the archive is downloaded, compared with its checksum an
 test("an archive with another checksum is never unpacked or run", async () => {
   const from = await archives();
   const { run, kept } = search(pathWith("go", "echo no module proxy >&2; exit 1"), from.origin);
-  await expect(run()).rejects.toThrow(`the downloaded archive is not the one that is known (SHA-256 ${from.sum}, expected `);
+  await expect(run()).rejects.toThrow(
+    `the downloaded archive is not the one that is known (SHA-256 ${from.sum}, expected `,
+  );
   expect(readdirSync(kept)).toEqual(["lock.db"]);
   await from.close();
 });
 
 test("when no way works it says what was tried and what to do, and leaves nothing half done", async () => {
   const { run, kept } = search(pathWith("go", "echo no module proxy >&2; exit 1"));
-  await expect(run()).rejects.toThrow(/^There is no Temporal server: none on the PATH, it could not be downloaded \([^)]+\), Go could not build it \(no module proxy\)\. Install .* or set TEMPORAL_ADDRESS/);
+  await expect(run()).rejects.toThrow(
+    /^There is no Temporal server: none on the PATH, it could not be downloaded \([^)]+\), Go could not build it \(no module proxy\)\. Install .* or set TEMPORAL_ADDRESS/,
+  );
   expect(readdirSync(kept)).toEqual(["lock.db"]);
 });
 
 test("a program that does not run is not kept", async () => {
-  const { run, kept } = search(pathWith("go", 'printf "#!/bin/sh\\nexit 3\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"'));
+  const { run, kept } = search(
+    pathWith("go", 'printf "#!/bin/sh\\nexit 3\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"'),
+  );
   await expect(run()).rejects.toThrow(/exit code 3/);
   expect(readdirSync(kept)).toEqual(["lock.db"]);
 });

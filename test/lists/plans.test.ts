@@ -11,7 +11,9 @@ import type { Binding } from "../shape/contract-routes.ts";
 import { FEW_ROWS, seed, seeded } from "./seed.ts";
 import { complaints, listenToStatements } from "./statements.ts";
 
-/** Rows made of each table: `ATRIUM_TEST_ROWS=1000000`, as `npm run faults -- --only plans` sets it, makes all of them. */
+/**
+ * Rows made of each table: `ATRIUM_TEST_ROWS=1000000`, as `npm run faults -- --only plans` sets it, makes all of them.
+ */
 const made = Number(process.env["ATRIUM_TEST_ROWS"] ?? FEW_ROWS);
 /** Building them takes minutes where there are many. */
 const SEEDING_MS = made > FEW_ROWS ? 900_000 : undefined;
@@ -28,11 +30,23 @@ beforeAll(async () => {
   const side = await populate(app, shop.slug);
   ids = side.ids;
   tokens = [side.token, platform.token];
-  const { body } = await app.call("POST", `/api/marketplace/apps/${ids["app_id"]}/listings`, { token: side.token, body: { marketplace: "aws", external_product_id: "p" } });
+  const { body } = await app.call("POST", `/api/marketplace/apps/${ids["app_id"]}/listings`, {
+    token: side.token,
+    body: { marketplace: "aws", external_product_id: "p" },
+  });
   expect(body.listing_id).toBeDefined();
-  await seed(app.databaseUrl, {
-    org: ids["org_uuid"] ?? "", user: side.owner.userUuid, session: ids["session_id"] ?? "", app: ids["app_id"] ?? "", install: ids["install_id"] ?? "", webhook: ids["webhook_id"] ?? "",
-  }, made);
+  await seed(
+    app.databaseUrl,
+    {
+      org: ids["org_uuid"] ?? "",
+      user: side.owner.userUuid,
+      session: ids["session_id"] ?? "",
+      app: ids["app_id"] ?? "",
+      install: ids["install_id"] ?? "",
+      webhook: ids["webhook_id"] ?? "",
+    },
+    made,
+  );
   client = new pg.Client(app.databaseUrl);
   await client.connect();
 }, SEEDING_MS);
@@ -44,44 +58,70 @@ afterAll(async () => {
 /** Rows a list may sort: what one organization has of what ends by itself, never what the platform has. */
 const MOST_SORTED = 100_000;
 
-const given: Readonly<Record<string, string>> = { q: "seeded", from: "2020-01-01T00:00:00Z", to: "2040-01-01T00:00:00Z", type: "login.password", outcome: "failure", email: "seeded", page: "400" };
+const given: Readonly<Record<string, string>> = {
+  q: "seeded",
+  from: "2020-01-01T00:00:00Z",
+  to: "2040-01-01T00:00:00Z",
+  type: "login.password",
+  outcome: "failure",
+  email: "seeded",
+  page: "400",
+};
 
 /** Queries of a list: none, each filter with each of its values, all filters at once, a page far behind. */
 function queriesOf({ rpc, path }: Binding): string[] {
-  const filters = rpc.input.fields.filter(({ name }) => !path.includes(`{${name}`) && !["limit", "offset"].includes(name)).map((field) => {
-    const { in: values } = getOption(field, rules);
-    const value = values.length > 0 ? values : [given[field.name] ?? ids[kindOf(path, field.name)] ?? ""];
-    return value.filter((one) => one !== "").map((one) => `${field.name}=${encodeURIComponent(one)}`);
-  }).filter((values) => values.length > 0);
+  const filters = rpc.input.fields
+    .filter(({ name }) => !path.includes(`{${name}`) && !["limit", "offset"].includes(name))
+    .map((field) => {
+      const { in: values } = getOption(field, rules);
+      const value = values.length > 0 ? values : [given[field.name] ?? ids[kindOf(path, field.name)] ?? ""];
+      return value.filter((one) => one !== "").map((one) => `${field.name}=${encodeURIComponent(one)}`);
+    })
+    .filter((values) => values.length > 0);
   const paged = rpc.input.fields.some(({ name }) => name === "offset") ? ["limit=200&offset=10000"] : [];
-  return ["", ...filters.flat(), ...paged, ...filters.map((values) => [values[0], ...paged].join("&")), filters.map(([first]) => first).join("&")];
+  return [
+    "",
+    ...filters.flat(),
+    ...paged,
+    ...filters.map((values) => [values[0], ...paged].join("&")),
+    filters.map(([first]) => first).join("&"),
+  ];
 }
 
-it("no list reads or sorts a whole table, however it is filtered", async () => {
-  const tables = new Set(seeded);
-  const wrong = new Map<string, string>();
-  const read = new Set<string>();
-  const explained = new Set<string>();
-  const lists = bindings().filter(({ method, rpc }) => method === "GET" && (/^List|^Get(?:Config|OwnS)|^Browse/u.test(rpc.name) || rpc.input.fields.some(({ name }) => name === "limit")));
-  for (const binding of lists) {
-    for (const query of new Set(queriesOf(binding))) {
-      for (const token of tokens) {
-        statements.take();
-        const path = `${fill(binding.path, (name) => ids[kindOf(binding.path, name)] ?? "main")}${query === "" ? "" : `?${query}`}`;
-        const { status } = await app.call("GET", path, { token });
-        if (status >= 500 && status !== 501) wrong.set(`${path} is answered ${status}`, "");
-        if (status === 200) read.add(binding.rpc.name);
-        for (const one of statements.take()) {
-          // What every request asks is explained once.
-          const known = `${one.text} ${JSON.stringify(one.values.map((value) => (value instanceof Date ? "at" : value)))}`;
-          if (explained.has(known)) continue;
-          explained.add(known);
-          const found = await complaints(client, one, tables, MOST_SORTED);
-          if (found.length > 0) wrong.set(`${found.join(", ")}: ${one.text.replaceAll(/\s+/gu, " ").slice(0, 400)}`, path);
+it(
+  "no list reads or sorts a whole table, however it is filtered",
+  async () => {
+    const tables = new Set(seeded);
+    const wrong = new Map<string, string>();
+    const read = new Set<string>();
+    const explained = new Set<string>();
+    const lists = bindings().filter(
+      ({ method, rpc }) =>
+        method === "GET" &&
+        (/^List|^Get(?:Config|OwnS)|^Browse/u.test(rpc.name) || rpc.input.fields.some(({ name }) => name === "limit")),
+    );
+    for (const binding of lists) {
+      for (const query of new Set(queriesOf(binding))) {
+        for (const token of tokens) {
+          statements.take();
+          const path = `${fill(binding.path, (name) => ids[kindOf(binding.path, name)] ?? "main")}${query === "" ? "" : `?${query}`}`;
+          const { status } = await app.call("GET", path, { token });
+          if (status >= 500 && status !== 501) wrong.set(`${path} is answered ${status}`, "");
+          if (status === 200) read.add(binding.rpc.name);
+          for (const one of statements.take()) {
+            // What every request asks is explained once.
+            const known = `${one.text} ${JSON.stringify(one.values.map((value) => (value instanceof Date ? "at" : value)))}`;
+            if (explained.has(known)) continue;
+            explained.add(known);
+            const found = await complaints(client, one, tables, MOST_SORTED);
+            if (found.length > 0)
+              wrong.set(`${found.join(", ")}: ${one.text.replaceAll(/\s+/gu, " ").slice(0, 400)}`, path);
+          }
         }
       }
     }
-  }
-  expect([...wrong].map(([what, path]) => `${path} ${what}`)).toEqual([]);
-  expect(read.size).toBeGreaterThan(25);
-}, SEEDING_MS);
+    expect([...wrong].map(([what, path]) => `${path} ${what}`)).toEqual([]);
+    expect(read.size).toBeGreaterThan(25);
+  },
+  SEEDING_MS,
+);

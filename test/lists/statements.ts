@@ -12,7 +12,8 @@ export function listenToStatements(): { take(): Sent[] } {
   const { query } = pg.Client.prototype;
   const listening = function (this: pg.Client, ...args: unknown[]): unknown {
     const [first, second] = args;
-    const { text, values } = typeof first === "string" ? { text: first, values: second } : (first as { text?: string; values?: unknown });
+    const { text, values } =
+      typeof first === "string" ? { text: first, values: second } : (first as { text?: string; values?: unknown });
     if (text !== undefined && /^\s*(?:select|with|insert|update|delete)\b/iu.test(text)) {
       sent.push({ text, values: Array.isArray(values) ? values : [] });
     }
@@ -42,16 +43,21 @@ function growing(node: Node, tables: ReadonlySet<string>, most: number): string[
   const found = below.flatMap((one) => growing(one, tables, most));
   if (type === "Seq Scan" && tables.has(relation)) found.push(`reads all of ${relation}`);
   const [input] = below;
-  if ((type === "Sort" || type === "Incremental Sort") && input !== undefined && input["Plan Rows"] > most) found.push(`sorts ${input["Plan Rows"]} rows`);
+  if ((type === "Sort" || type === "Incremental Sort") && input !== undefined && input["Plan Rows"] > most)
+    found.push(`sorts ${input["Plan Rows"]} rows`);
   return found;
 }
 
 /**
- * What of a statement's plans grows with these tables, empty where nothing does: of the plan for these values, and of the one for
- * whatever values. Statements that come again are prepared, and the server decides which of the two it takes then.
+ * What of a statement's plans grows with these tables, empty where nothing does: of the plan for these values, and of
+ * the one for whatever values. Statements that come again are prepared, and the server decides which of the two it
+ * takes then.
  */
 export async function complaints(
-  client: pg.Client, { text, values }: Sent, tables: ReadonlySet<string>, most: number,
+  client: pg.Client,
+  { text, values }: Sent,
+  tables: ReadonlySet<string>,
+  most: number,
 ): Promise<string[]> {
   const explain = async (options: string, given: readonly unknown[]): Promise<string[]> => {
     type Plans = { "QUERY PLAN": [{ Plan: Node }] };
@@ -60,5 +66,8 @@ export async function complaints(
   };
   const found = await explain("format json", values);
   if (values.length === 0) return found;
-  return [...found, ...(await explain("generic_plan, format json", [])).map((what) => `planned for any values ${what}`)];
+  return [
+    ...found,
+    ...(await explain("generic_plan, format json", [])).map((what) => `planned for any values ${what}`),
+  ];
 }

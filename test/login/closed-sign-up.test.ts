@@ -9,14 +9,26 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const bodies = [{ name: "Closed", email: "c@closed.test", password: "a long enough one", first_name: "Ann" }, {}, { name: 7 }, "{", ""];
+const bodies = [
+  { name: "Closed", email: "c@closed.test", password: "a long enough one", first_name: "Ann" },
+  {},
+  { name: 7 },
+  "{",
+  "",
+];
 
-it.each(["/api/organizations", "/atrium.users.v1.UsersService/CreateOrganization"])("closed sign-up judges no body of whom it refuses: %s", async (path) => {
-  for (const body of bodies) {
-    const { status, body: answer } = await app.call("POST", path, { body });
-    expect([status, answer.code], JSON.stringify(body)).toEqual([403, path.startsWith("/api") ? "forbidden" : "permission_denied"]);
-  }
-  const token = await app.login();
-  expect(outcome(await app.call("POST", "/api/organizations", { token, body: {} }))).toBe("400 validation_error");
-  expect((await app.call("POST", "/api/organizations", { token, body: { name: `Own ${path}` } })).status).toBe(201);
-});
+it.each(["/api/organizations", "/atrium.users.v1.UsersService/CreateOrganization"])(
+  "closed sign-up judges no body of whom it refuses: %s",
+  async (path) => {
+    for (const body of bodies) {
+      const { status, body: answer } = await app.call("POST", path, { body });
+      expect([status, answer.code], JSON.stringify(body)).toEqual([
+        403,
+        path.startsWith("/api") ? "forbidden" : "permission_denied",
+      ]);
+    }
+    const token = await app.login();
+    expect(outcome(await app.call("POST", "/api/organizations", { token, body: {} }))).toBe("400 validation_error");
+    expect((await app.call("POST", "/api/organizations", { token, body: { name: `Own ${path}` } })).status).toBe(201);
+  },
+);

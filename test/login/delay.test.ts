@@ -56,8 +56,10 @@ it("a hasty ten failures are told of the delay, not of the budget they have used
 
 it("counts a mailbox as one, however its domain is written", async () => {
   const send = (email: string) => app.call("POST", "/api/auth/magic-link/send", { body: { email } });
-  for (const email of ["one@b\u00fccher.test", "ONE@xn--bcher-kva.test", " one@B\u00dcCHER.test"]) expect((await send(email)).status, email).toBe(200);
-  for (const email of ["one@b\uff55\u0308cher.test", "one@b\u00fccher.\uff54est"]) expect((await send(email)).status, email).toBe(429);
+  for (const email of ["one@b\u00fccher.test", "ONE@xn--bcher-kva.test", " one@B\u00dcCHER.test"])
+    expect((await send(email)).status, email).toBe(200);
+  for (const email of ["one@b\uff55\u0308cher.test", "one@b\u00fccher.\uff54est"])
+    expect((await send(email)).status, email).toBe(429);
 });
 
 it("treats people who do not exist alike", async () => {

@@ -26,23 +26,62 @@ describe("a new person", () => {
     const { token, answer } = await invite(app, owner, "New.Person@Guests.TEST", 2);
     expect(answer.status).toBe(201);
     const shown = await show(token);
-    expect(shown.body).toEqual({ email: "New.Person@guests.test", org_uuid: owner.org, org_name: "Hosts", role: "manager", expires_at: answer.body.expires_at });
+    expect(shown.body).toEqual({
+      email: "New.Person@guests.test",
+      org_uuid: owner.org,
+      org_name: "Hosts",
+      role: "manager",
+      expires_at: answer.body.expires_at,
+    });
     expect(shown.headers.get("cache-control")).toBe("no-store");
-    const accepted = await accept({ token, ...newcomer("nia"), phone: "+4915112345678", org_uuid: "ignored", role_id: 1, email: "other@guests.test" });
+    const accepted = await accept({
+      token,
+      ...newcomer("nia"),
+      phone: "+4915112345678",
+      org_uuid: "ignored",
+      role_id: 1,
+      email: "other@guests.test",
+    });
     expect(accepted.status).toBe(200);
     expect(accepted.headers.get("vary")).toContain("accept");
     expect(accepted.headers.get("cache-control")).toBe("no-store");
     const { data } = accepted.body;
-    expect(Object.keys(data).sort()).toEqual(["access_token", "device_uuid", "expires_in", "message", "org_uuid", "refresh_token", "role", "token_type", "user_uuid"]);
+    expect(Object.keys(data).sort()).toEqual([
+      "access_token",
+      "device_uuid",
+      "expires_in",
+      "message",
+      "org_uuid",
+      "refresh_token",
+      "role",
+      "token_type",
+      "user_uuid",
+    ]);
     expect(data).toMatchObject({ org_uuid: owner.org, role: "manager", token_type: "Bearer", expires_in: 420 });
     const { body: me } = await app.call("GET", "/api/auth/me", { token: data.access_token });
-    expect(me).toMatchObject({ user_uuid: data.user_uuid, email: "New.Person@guests.test", org_uuid: owner.org, roles: ["manager"] });
-    expect((await app.call("GET", "/api/profile", { token: data.access_token })).body).toMatchObject({ first_name: "Nia", last_name: "Nu", username: "nia", phone: "+4915112345678" });
-    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: data.refresh_token } })).status).toBe(200);
+    expect(me).toMatchObject({
+      user_uuid: data.user_uuid,
+      email: "New.Person@guests.test",
+      org_uuid: owner.org,
+      roles: ["manager"],
+    });
+    expect((await app.call("GET", "/api/profile", { token: data.access_token })).body).toMatchObject({
+      first_name: "Nia",
+      last_name: "Nu",
+      username: "nia",
+      phone: "+4915112345678",
+    });
+    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: data.refresh_token } })).status).toBe(
+      200,
+    );
     await expect(app.login("new.person@guests.test", password, "hosts")).resolves.toBeDefined();
     expect(outcome(await show(token))).toBe("400 invitation_expired");
     expect(outcome(await accept({ token, ...newcomer() }))).toBe("400 invitation_expired");
-    expect((await auditOf(app, owner, "user.joined"))[0]).toMatchObject({ outcome: "success", resource_id: data.user_uuid, metadata: { method: "invitation", role: "manager" } });
+    expect((await auditOf(app, owner, "user.joined"))[0]).toMatchObject({
+      outcome: "success",
+      resource_id: data.user_uuid,
+      metadata: { method: "invitation", role: "manager" },
+    });
   });
 
   it("has to say who they are", async () => {
@@ -50,9 +89,24 @@ describe("a new person", () => {
     const { status, body } = await accept({ token });
     expect(status).toBe(400);
     expect(body.code).toBe("validation_error");
-    expect((body.errors as { field: string }[]).map(({ field }) => field).sort()).toEqual(["first_name", "last_name", "password", "username"]);
-    for (const wrong of [{ password: "short" }, { password: "password123" }, { password: "nameless@guests.test" }, { password: "Hosts   " }, { phone: "0151" }, { username: "a b" }, { username: "x".repeat(65) }]) {
-      expect(outcome(await accept({ token, ...newcomer(), ...wrong })), JSON.stringify(wrong)).toBe("400 validation_error");
+    expect((body.errors as { field: string }[]).map(({ field }) => field).sort()).toEqual([
+      "first_name",
+      "last_name",
+      "password",
+      "username",
+    ]);
+    for (const wrong of [
+      { password: "short" },
+      { password: "password123" },
+      { password: "nameless@guests.test" },
+      { password: "Hosts   " },
+      { phone: "0151" },
+      { username: "a b" },
+      { username: "x".repeat(65) },
+    ]) {
+      expect(outcome(await accept({ token, ...newcomer(), ...wrong })), JSON.stringify(wrong)).toBe(
+        "400 validation_error",
+      );
     }
     expect((await accept({ token, ...newcomer() })).status).toBe(200);
   });
@@ -67,19 +121,31 @@ describe("a new person", () => {
 
   it("is one, however many accept at once over two instances", async () => {
     const { token } = await invite(app, owner, "race@guests.test");
-    const tries = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? app : second).call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer(`racer${at}`) } }));
+    const tries = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("POST", "/api/auth/invite/accept", {
+        body: { token, ...newcomer(`racer${at}`) },
+      }),
+    );
     const outcomes = (await Promise.all(tries)).map(outcome);
     expect(outcomes.filter((one) => one === "200")).toHaveLength(1);
     expect(new Set(outcomes.filter((one) => one !== "200"))).toEqual(new Set(["400 invitation_expired"]));
-    expect(await runSql(app.databaseUrl, "select 1 from sessions s join people p on p.uuid = s.user_uuid where p.email_key = 'race@guests.test'")).toHaveLength(1);
+    expect(
+      await runSql(
+        app.databaseUrl,
+        "select 1 from sessions s join people p on p.uuid = s.user_uuid where p.email_key = 'race@guests.test'",
+      ),
+    ).toHaveLength(1);
   });
 });
 
 describe("an invitation", () => {
-  it.each(["nonsense", "0b1d2a3e-aaaa-4000-8000-00000000000f", "%20", "../../x"])("of the token %s does not exist", async (token) => {
-    expect(outcome(await accept({ token, ...newcomer() }))).toBe("404 invitation_not_found");
-    if (!token.includes("/")) expect(outcome(await show(token))).toBe("404 invitation_not_found");
-  });
+  it.each(["nonsense", "0b1d2a3e-aaaa-4000-8000-00000000000f", "%20", "../../x"])(
+    "of the token %s does not exist",
+    async (token) => {
+      expect(outcome(await accept({ token, ...newcomer() }))).toBe("404 invitation_not_found");
+      if (!token.includes("/")) expect(outcome(await show(token))).toBe("404 invitation_not_found");
+    },
+  );
 
   it("needs a token", async () => {
     expect(outcome(await accept({}))).toBe("400 validation_error");
@@ -99,7 +165,10 @@ describe("an invitation", () => {
 
   it("is kept hashed, and its mail sealed", async () => {
     const { token } = await invite(app, owner, "hidden@guests.test");
-    const [stored] = await runSql<{ all: string }>(app.databaseUrl, "select (select string_agg(i::text, '') from invitations i) || (select string_agg(o::text, '') from outbox o) as all");
+    const [stored] = await runSql<{ all: string }>(
+      app.databaseUrl,
+      "select (select string_agg(i::text, '') from invitations i) || (select string_agg(o::text, '') from outbox o) as all",
+    );
     expect(stored?.all).not.toContain(token);
     const [mail] = await mailsTo(app, "hidden@guests.test");
     expect(mail).toMatchObject({ subject: "Invitation to Hosts" });
@@ -112,16 +181,23 @@ describe("somebody who exists", () => {
   it("joins with their present password, and nothing about them changes", async () => {
     const guest = await founder(app);
     const { token } = await invite(app, owner, guest.email);
-    for (const wrong of [{}, { password: "another one entirely" }, newcomer("thief")].map((body) => ({ ...body, ...("username" in body ? { password: "stolen account 1" } : {}) }))) {
+    for (const wrong of [{}, { password: "another one entirely" }, newcomer("thief")].map((body) => ({
+      ...body,
+      ...("username" in body ? { password: "stolen account 1" } : {}),
+    }))) {
       const refused = await accept({ token, ...wrong });
       expect(outcome(refused)).toBe("409 email_taken");
       expect(refused.body.message).toMatch(/present password/u);
     }
     const accepted = await accept({ token, ...newcomer("renamed") });
     expect(accepted.body.data).toMatchObject({ user_uuid: guest.userUuid, org_uuid: owner.org, role: "employee" });
-    expect((await app.call("GET", "/api/profile", { token: accepted.body.data.access_token })).body).toMatchObject({ first_name: "Fay" });
+    expect((await app.call("GET", "/api/profile", { token: accepted.body.data.access_token })).body).toMatchObject({
+      first_name: "Fay",
+    });
     expect((await app.call("GET", "/api/auth/me", { token: guest.token })).status).toBe(200);
-    expect((await auditOf(app, owner, "user.joined")).filter(({ outcome: how }) => how === "failure").at(0)).toMatchObject({ metadata: { code: "email_taken" } });
+    expect(
+      (await auditOf(app, owner, "user.joined")).filter(({ outcome: how }) => how === "failure").at(0),
+    ).toMatchObject({ metadata: { code: "email_taken" } });
   });
 
   it("joins with their own bearer alone; a foreign one counts as none", async () => {
@@ -132,7 +208,9 @@ describe("somebody who exists", () => {
     expect(outcome(await accept({ token }, "broken"))).toBe("409 email_taken");
     const accepted = await accept({ token }, guest.token);
     expect(accepted.body.data).toMatchObject({ user_uuid: guest.userUuid, org_uuid: owner.org });
-    expect((await app.call("GET", "/api/auth/me", { token: accepted.body.data.access_token })).body).toMatchObject({ org_uuid: owner.org });
+    expect((await app.call("GET", "/api/auth/me", { token: accepted.body.data.access_token })).body).toMatchObject({
+      org_uuid: owner.org,
+    });
   });
 
   it("joins once, however many accept at once", async () => {
@@ -154,8 +232,13 @@ describe("the page the mailed link leads to", () => {
     const { token } = await invite(app, owner, "page@guests.test");
     const page = await fetch(`${app.url}/invite?token=${token}`);
     const html = await page.text();
-    expect([page.status, page.headers.get("cache-control"), page.headers.get("referrer-policy")]).toEqual([200, "no-store", "no-referrer"]);
-    for (const name of ["first_name", "last_name", "username", "password", "phone"]) expect(html).toContain(`name="${name}"`);
+    expect([page.status, page.headers.get("cache-control"), page.headers.get("referrer-policy")]).toEqual([
+      200,
+      "no-store",
+      "no-referrer",
+    ]);
+    for (const name of ["first_name", "last_name", "username", "password", "phone"])
+      expect(html).toContain(`name="${name}"`);
     expect(html).not.toContain(token);
     expect((await show(token)).status).toBe(200);
   });

@@ -29,7 +29,12 @@ async function accept(body: unknown, accepted: string | undefined, token?: strin
     },
     body: JSON.stringify(body),
   });
-  return { status: response.status, type: response.headers.get("content-type"), vary: response.headers.get("vary"), bytes: Buffer.from(await response.arrayBuffer()) };
+  return {
+    status: response.status,
+    type: response.headers.get("content-type"),
+    vary: response.headers.get("vary"),
+    bytes: Buffer.from(await response.arrayBuffer()),
+  };
 }
 
 async function fresh(email: string) {
@@ -45,10 +50,18 @@ describe("the binary answer", () => {
     expect(vary).toMatch(/accept/iu);
     expect(bytes.toString("latin1", 4, 8)).toBe("IREG");
     const fields = read(bytes);
-    expect(fields).toMatchObject({ org_uuid: owner.org, role: "employee", token_type: "Bearer", expires_in: 420, message: "Invitation accepted." });
+    expect(fields).toMatchObject({
+      org_uuid: owner.org,
+      role: "employee",
+      token_type: "Bearer",
+      expires_in: 420,
+      message: "Invitation accepted.",
+    });
     const { body: me } = await app.call("GET", "/api/auth/me", { token: String(fields["access_token"]) });
     expect(me).toMatchObject({ user_uuid: fields["user_uuid"], org_name: "Binär ✓" });
-    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: fields["refresh_token"] } })).status).toBe(200);
+    expect(
+      (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: fields["refresh_token"] } })).status,
+    ).toBe(200);
     expect(() => read instanceof Function && read(bytes.subarray(0, -5))).toThrow(/not a FlatBuffer/u);
   });
 
@@ -80,9 +93,15 @@ describe("the binary answer", () => {
 
   it("is JSON when the second factor is asked for, and the challenge makes the membership", async () => {
     const guest = await founder(app);
-    const { body } = await app.call("POST", "/api/v1/me/mfa/factors", { token: guest.token, body: { factor_type: "totp" } });
+    const { body } = await app.call("POST", "/api/v1/me/mfa/factors", {
+      token: guest.token,
+      body: { factor_type: "totp" },
+    });
     const { id, secret } = body.data as { id: number; secret: string };
-    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token: guest.token, body: { code: codeAt(secret, app.clock.now()) } });
+    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, {
+      token: guest.token,
+      body: { code: codeAt(secret, app.clock.now()) },
+    });
     const { token } = await invite(app, owner, guest.email);
     const { status, type, bytes } = await accept({ token, password: newcomer().password }, binary);
     expect({ status, type }).toEqual({ status: 200, type: "application/json" });
@@ -91,20 +110,35 @@ describe("the binary answer", () => {
     const pending = await app.call("GET", `/api/auth/invite/${token}`);
     expect(pending.status).toBe(200);
     app.clock.advance(30_000);
-    const challenge = await app.call("POST", "/api/auth/mfa/totp/challenge", { body: { mfa_token: data.mfa_token, code: codeAt(secret, app.clock.now()) } });
+    const challenge = await app.call("POST", "/api/auth/mfa/totp/challenge", {
+      body: { mfa_token: data.mfa_token, code: codeAt(secret, app.clock.now()) },
+    });
     expect(challenge.status).toBe(200);
-    expect((await app.call("GET", "/api/auth/me", { token: challenge.body.access_token })).body).toMatchObject({ org_uuid: owner.org, roles: ["employee"] });
+    expect((await app.call("GET", "/api/auth/me", { token: challenge.body.access_token })).body).toMatchObject({
+      org_uuid: owner.org,
+      roles: ["employee"],
+    });
     expect((await app.call("GET", `/api/auth/invite/${token}`)).body.code).toBe("invitation_expired");
   });
 
   it("asks no second factor of a session in which it was proven", async () => {
     const guest = await founder(app);
-    const { body } = await app.call("POST", "/api/v1/me/mfa/factors", { token: guest.token, body: { factor_type: "totp" } });
+    const { body } = await app.call("POST", "/api/v1/me/mfa/factors", {
+      token: guest.token,
+      body: { factor_type: "totp" },
+    });
     const { id, secret } = body.data as { id: number; secret: string };
     const older = await app.login(guest.email, newcomer().password, guest.orgName);
-    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token: guest.token, body: { code: codeAt(secret, app.clock.now()) } });
+    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, {
+      token: guest.token,
+      body: { code: codeAt(secret, app.clock.now()) },
+    });
     const { token } = await invite(app, owner, guest.email);
-    expect(JSON.parse((await accept({ token }, undefined, older)).bytes.toString())).toMatchObject({ data: { mfa_required: true } });
-    expect(JSON.parse((await accept({ token }, undefined, guest.token)).bytes.toString())).toMatchObject({ data: { user_uuid: guest.userUuid } });
+    expect(JSON.parse((await accept({ token }, undefined, older)).bytes.toString())).toMatchObject({
+      data: { mfa_required: true },
+    });
+    expect(JSON.parse((await accept({ token }, undefined, guest.token)).bytes.toString())).toMatchObject({
+      data: { user_uuid: guest.userUuid },
+    });
   });
 });

@@ -26,7 +26,10 @@ let turn = 0;
 /** Invites by one instance and the other in turn. */
 function invite(by: Somebody, email: string, roleId = 3): Promise<Answer> {
   turn += 1;
-  return (turn % 2 === 0 ? app : second).call("POST", `/api/admin/organizations/${by.org}/invitations`, { token: by.token, body: { email, role_id: roleId } });
+  return (turn % 2 === 0 ? app : second).call("POST", `/api/admin/organizations/${by.org}/invitations`, {
+    token: by.token,
+    body: { email, role_id: roleId },
+  });
 }
 
 it("invitations share the mail budget of an email with codes, links and resets, over organizations and instances", async () => {
@@ -55,7 +58,8 @@ it("an invitation that is refused for another reason counts against no budget, a
 it("an organization makes 200 invitations an hour, over instances and whoever asks", async () => {
   const by = await founder(app);
   const answers: Answer[] = [];
-  for (let at = 0; at < 204; at += 12) answers.push(...(await Promise.all(Array.from({ length: 12 }, () => invite(by, `${randomUUID()}@mail.test`)))));
+  for (let at = 0; at < 204; at += 12)
+    answers.push(...(await Promise.all(Array.from({ length: 12 }, () => invite(by, `${randomUUID()}@mail.test`)))));
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(200);
   expect([...new Set(answers.map(outcome))].toSorted()).toEqual(["201", "429 rate_limited"]);
   expect(answers.find(({ status }) => status === 429)?.headers.get("retry-after")).toMatch(/^\d+$/u);

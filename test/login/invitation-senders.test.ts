@@ -15,24 +15,35 @@ afterAll(() => app.close());
 
 let sent = 0;
 const address = (): string => `invited${++sent}@people.test`;
-const accept = async (token: string): Promise<string> => outcome(await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } }));
+const accept = async (token: string): Promise<string> =>
+  outcome(await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } }));
 const statusOf = async (id: string): Promise<string> => {
   const { body } = await app.call("GET", `/api/admin/organizations/${owner.org}/invitations`, { token: owner.token });
-  return (body.data as { invitation_id: string; status: string }[]).find(({ invitation_id }) => invitation_id === id)?.status ?? "none";
+  return (
+    (body.data as { invitation_id: string; status: string }[]).find(({ invitation_id }) => invitation_id === id)
+      ?.status ?? "none"
+  );
 };
-const patch = (of: Somebody, status: string) => app.call("PATCH", `/api/users/${of.userUuid}`, { token: owner.token, body: { status } });
-const setRole = (of: Somebody, role: string) => app.call("PUT", `/api/users/${of.userUuid}/role`, { token: owner.token, body: { role } });
+const patch = (of: Somebody, status: string) =>
+  app.call("PATCH", `/api/users/${of.userUuid}`, { token: owner.token, body: { status } });
+const setRole = (of: Somebody, role: string) =>
+  app.call("PUT", `/api/users/${of.userUuid}/role`, { token: owner.token, body: { role } });
 
 describe("an open invitation", () => {
   it.each<[string, (who: Somebody) => Promise<unknown>]>([
     ["removed", (who) => app.call("DELETE", `/api/users/${who.userUuid}`, { token: owner.token })],
-    ["made inactive, even if they come back", async (who) => [await patch(who, "inactive"), await patch(who, "active")]],
+    [
+      "made inactive, even if they come back",
+      async (who) => [await patch(who, "inactive"), await patch(who, "active")],
+    ],
   ])("is withdrawn when its sender is %s", async (_what, end) => {
     const ann = await member(app, owner, 1);
     const { id, token } = await invite(app, ann, address(), 1);
     await end(ann);
     expect([await statusOf(id), await accept(token)]).toEqual(["withdrawn", "404 invitation_not_found"]);
-    const [event] = (await auditOf(app, owner, "user.invited")).filter(({ metadata }) => metadata["withdrawn"] === true);
+    const [event] = (await auditOf(app, owner, "user.invited")).filter(
+      ({ metadata }) => metadata["withdrawn"] === true,
+    );
     expect(event?.metadata).toMatchObject({ invitations: 1 });
   });
 
@@ -47,7 +58,10 @@ describe("an open invitation", () => {
 
   it("that a key sent is its maker's", async () => {
     const ann = await member(app, owner, 1);
-    const { body: key } = await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: ann.token, body: { name: "k", scopes: ["admin"] } });
+    const { body: key } = await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, {
+      token: ann.token,
+      body: { name: "k", scopes: ["admin"] },
+    });
     const by = { org: owner.org, token: key.api_key as string };
     const email = address();
     expect((await invite(app, by, email, 3)).answer.status).toBe(201);
@@ -59,7 +73,10 @@ describe("an open invitation", () => {
     const ann = await member(app, owner, 1);
     const { token } = await invite(app, ann, address(), 1);
     const held = await holding(app.databaseUrl);
-    await held.run("update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2", [owner.org, ann.userUuid]);
+    await held.run(
+      "update memberships set status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2",
+      [owner.org, ann.userUuid],
+    );
     const late = accept(token);
     await held.waitedFor();
     await held.commit();

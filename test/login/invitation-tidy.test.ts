@@ -16,16 +16,29 @@ afterAll(() => app.close());
 
 it("invitations are forgotten by the time until which they could be accepted, whatever became of them", async () => {
   const by = await founder(app);
-  const [withdrawn, expired] = [await invite(app, by, "withdrawn@guests.test"), await invite(app, by, "expired@guests.test")];
-  const end = await app.call("DELETE", `/api/admin/organizations/${by.org}/invitations/${withdrawn.id}`, { token: by.token });
+  const [withdrawn, expired] = [
+    await invite(app, by, "withdrawn@guests.test"),
+    await invite(app, by, "expired@guests.test"),
+  ];
+  const end = await app.call("DELETE", `/api/admin/organizations/${by.org}/invitations/${withdrawn.id}`, {
+    token: by.token,
+  });
   expect(end.status).toBe(204);
   const expiry = Date.parse(expired.answer.body.expires_at);
   app.clock.advance(60_000);
   const open = await invite(app, by, "open@guests.test");
 
-  const database = await openDatabase({ url: app.databaseUrl, entities: [], migrations, clock: app.clock, log: silentLog });
+  const database = await openDatabase({
+    url: app.databaseUrl,
+    entities: [],
+    migrations,
+    clock: app.clock,
+    log: silentLog,
+  });
   expect(await forgetInvitations(database, new Date(expiry))).toBe(0);
   expect(await forgetInvitations(database, new Date(expiry + 1))).toBe(2);
   await database.close();
-  expect(await runSql(app.databaseUrl, "select uuid from invitations where org_uuid = $1", [by.org])).toEqual([{ uuid: open.id }]);
+  expect(await runSql(app.databaseUrl, "select uuid from invitations where org_uuid = $1", [by.org])).toEqual([
+    { uuid: open.id },
+  ]);
 });

@@ -16,10 +16,14 @@ afterAll(() => app.close());
 
 const post = (path: string, body: unknown, token?: string) => app.call("POST", path, { body, token });
 const me = async (token: string) => (await app.call("GET", "/api/auth/me", { token })).body;
-const orgOf = async (answer: { body: { access_token: string } }) => (await me(answer.body.access_token)).org_uuid as string | null;
+const orgOf = async (answer: { body: { access_token: string } }) =>
+  (await me(answer.body.access_token)).org_uuid as string | null;
 
 async function admits(domains: string[]): Promise<void> {
-  const { status } = await app.call("PATCH", `/api/organizations/${host.org}`, { token: host.token, body: { jit_domains: domains } });
+  const { status } = await app.call("PATCH", `/api/organizations/${host.org}`, {
+    token: host.token,
+    body: { jit_domains: domains },
+  });
   expect(status).toBe(200);
 }
 
@@ -27,11 +31,15 @@ async function admits(domains: string[]): Promise<void> {
 async function link(email: string, extra: object = { org_uuid: host.org }) {
   const sent = await post("/api/auth/magic-link/send", { email, ...extra });
   expect(sent.status).toBe(200);
-  return { mail: (await mailsTo(app, email)).at(-1)!, open: () => post("/api/auth/magic-link/verify", { token: sent.body.dev_token }) };
+  return {
+    mail: (await mailsTo(app, email)).at(-1)!,
+    open: () => post("/api/auth/magic-link/verify", { token: sent.body.dev_token }),
+  };
 }
 
 /** Mails without what differs from link to link. */
-const bare = ({ text, subject }: { text: string; subject: string }): string => `${subject}\n${text.replaceAll(/token=[\w-]+/gu, "")}`;
+const bare = ({ text, subject }: { text: string; subject: string }): string =>
+  `${subject}\n${text.replaceAll(/token=[\w-]+/gu, "")}`;
 
 describe("a link that joins an organization", () => {
   it("comes in a mail that names the organization and says so", async () => {
@@ -70,7 +78,10 @@ describe("a link that joins an organization", () => {
       expect(bare(named.mail)).not.toContain("Host");
       expect(await orgOf(await named.open())).toBeNull();
     }
-    const [named, plain] = [await link(elsewhere.email, { org_uuid: "00000000-0000-4000-8000-000000000000" }), await link(elsewhere.email, {})];
+    const [named, plain] = [
+      await link(elsewhere.email, { org_uuid: "00000000-0000-4000-8000-000000000000" }),
+      await link(elsewhere.email, {}),
+    ];
     expect(bare(named.mail)).toBe(bare(plain.mail));
     expect(plain.mail.subject).toBe(`Sign in to ${elsewhere.orgName}`);
   });
@@ -78,7 +89,11 @@ describe("a link that joins an organization", () => {
   it("joins after the second factor where there is one", async () => {
     const who = await founder(app);
     const { body: factor } = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, who.token);
-    await post(`/api/v1/me/mfa/factors/${factor.data.id}/verify`, { code: codeAt(factor.data.secret, app.clock.now()) }, who.token);
+    await post(
+      `/api/v1/me/mfa/factors/${factor.data.id}/verify`,
+      { code: codeAt(factor.data.secret, app.clock.now()) },
+      who.token,
+    );
     app.clock.advance(30_000);
     const { mail, open } = await link(who.email);
     expect(mail.text).toContain("also joins");
@@ -86,15 +101,23 @@ describe("a link that joins an organization", () => {
     expect(opened.body).toMatchObject({ mfa_required: true });
     const { body: before } = await app.call("GET", `/api/users?email=${who.email}`, { token: host.token });
     expect(before.data).toEqual([]);
-    const passed = await post("/api/auth/mfa/totp/challenge", { mfa_token: opened.body.mfa_token, code: codeAt(factor.data.secret, app.clock.now()) });
+    const passed = await post("/api/auth/mfa/totp/challenge", {
+      mfa_token: opened.body.mfa_token,
+      code: codeAt(factor.data.secret, app.clock.now()),
+    });
     expect(await orgOf(passed)).toBe(host.org);
-    expect((await auditOf(app, host, "user.joined"))[0]).toMatchObject({ resource_id: who.userUuid, metadata: { method: "magic_link" } });
+    expect((await auditOf(app, host, "user.joined"))[0]).toMatchObject({
+      resource_id: who.userUuid,
+      metadata: { method: "magic_link" },
+    });
   });
 
   it("has no counterpart in codes, whose mail names no organization to join", async () => {
     await post("/api/auth/otp", { email: "code@jit.test" });
     const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, "code@jit.test")).at(-1)?.text ?? "")?.[1];
-    expect(await orgOf(await post("/api/auth/otp/verify", { email: "code@jit.test", code, org_uuid: host.org }))).toBeNull();
+    expect(
+      await orgOf(await post("/api/auth/otp/verify", { email: "code@jit.test", code, org_uuid: host.org })),
+    ).toBeNull();
   });
 });
 
@@ -116,13 +139,23 @@ describe("mails carry the name of the organization they concern, else of the one
 });
 
 describe("leaving an organization", () => {
-  const leave = (who: Pick<Somebody, "userUuid" | "token">, of = who) => app.call("DELETE", `/api/users/${of.userUuid}`, { token: who.token });
+  const leave = (who: Pick<Somebody, "userUuid" | "token">, of = who) =>
+    app.call("DELETE", `/api/users/${of.userUuid}`, { token: who.token });
 
-  it.each([[1, "admin"], [2, "manager"], [3, "employee"], [4, "observer"], [5, "limited_access"]])("is for role %i (%s)", async (roleId) => {
+  it.each([
+    [1, "admin"],
+    [2, "manager"],
+    [3, "employee"],
+    [4, "observer"],
+    [5, "limited_access"],
+  ])("is for role %i (%s)", async (roleId) => {
     const who = await member(app, host, roleId);
     expect(outcome(await leave(who))).toBe("204");
     expect(outcome(await app.call("GET", "/api/auth/me", { token: who.token }))).toBe("401 unauthorized");
-    expect((await auditOf(app, host, "user.removed"))[0]).toMatchObject({ resource_id: who.userUuid, actor: { id: who.userUuid } });
+    expect((await auditOf(app, host, "user.removed"))[0]).toMatchObject({
+      resource_id: who.userUuid,
+      actor: { id: who.userUuid },
+    });
   });
 
   it("is for who joined by a link, and for an owner beside another, but not for the last", async () => {
@@ -138,7 +171,11 @@ describe("leaving an organization", () => {
     const [who, other] = [await member(app, host), await member(app, host)];
     expect(outcome(await leave(who, other))).toBe("403 forbidden");
     expect(outcome(await app.call("DELETE", `/api/users/${who.userUuid}`, {}))).toBe("401 unauthorized");
-    expect(outcome(await app.call("PATCH", `/api/users/${who.userUuid}`, { token: who.token, body: { status: "inactive" } }))).toBe("403 forbidden");
+    expect(
+      outcome(
+        await app.call("PATCH", `/api/users/${who.userUuid}`, { token: who.token, body: { status: "inactive" } }),
+      ),
+    ).toBe("403 forbidden");
     const upper = await app.call("DELETE", `/api/users/${who.userUuid.toUpperCase()}`, { token: who.token });
     expect(outcome(upper)).toBe("204");
   });
@@ -146,7 +183,8 @@ describe("leaving an organization", () => {
   it("works over Connect", async () => {
     const who = await member(app, host, 4);
     const other = await member(app, host, 4);
-    const call = (userUuid: string) => app.call("POST", "/atrium.users.v1.UsersService/DeleteUser", { token: who.token, body: { user_uuid: userUuid } });
+    const call = (userUuid: string) =>
+      app.call("POST", "/atrium.users.v1.UsersService/DeleteUser", { token: who.token, body: { user_uuid: userUuid } });
     expect((await call(other.userUuid)).status).toBe(403);
     expect((await call(who.userUuid)).status).toBe(200);
     expect((await invite(app, host, who.email)).answer.status).toBe(201);

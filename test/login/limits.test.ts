@@ -41,31 +41,67 @@ async function allowed(call: (at: number) => Promise<Answer>): Promise<[through:
 describe("budgets that count valid tries, for all instances together", () => {
   it("mails: three in ten minutes to an email, by whichever door and from wherever", async () => {
     const doors = ["/api/auth/otp", "/api/auth/magic-link/send", "/api/auth/password/forgot"];
-    expect(await allowed((at) => from(address(), "POST", doors[at % 3] ?? "", { email: at === 1 ? "ONE@mail.test" : "one@mail.test" }))).toEqual([3, 200]);
+    expect(
+      await allowed((at) =>
+        from(address(), "POST", doors[at % 3] ?? "", { email: at === 1 ? "ONE@mail.test" : "one@mail.test" }),
+      ),
+    ).toEqual([3, 200]);
     app.clock.advance(200_000);
     expect(await allowed(() => from(address(), "POST", "/api/auth/otp", { email: "one@mail.test" }))).toEqual([1, 200]);
   });
 
-  it.each([["an IPv4 address", () => "198.51.100.7"], ["a network of 64 bits", (at: number) => `2001:db8::${at.toString(16)}`]])("mails: twenty an hour from %s, and no more for others spoilt", async (_what, client) => {
+  it.each([
+    ["an IPv4 address", () => "198.51.100.7"],
+    ["a network of 64 bits", (at: number) => `2001:db8::${at.toString(16)}`],
+  ])("mails: twenty an hour from %s, and no more for others spoilt", async (_what, client) => {
     const mail = () => `${randomUUID()}@mail.test`;
-    expect(await allowed((at) => from(client(at), "POST", "/api/auth/magic-link/send", { email: mail() }))).toEqual([20, 180]);
+    expect(await allowed((at) => from(client(at), "POST", "/api/auth/magic-link/send", { email: mail() }))).toEqual([
+      20, 180,
+    ]);
     const other = mail();
-    for (let at = 0; at < 5; at++) expect((await from(client(at), "POST", "/api/auth/otp", { email: other })).status).toBe(429);
+    for (let at = 0; at < 5; at++)
+      expect((await from(client(at), "POST", "/api/auth/otp", { email: other })).status).toBe(429);
     expect(await allowed(() => from(address(), "POST", "/api/auth/otp", { email: other }))).toEqual([3, 200]);
   });
 
   it("logins, sign-ups and acceptances", async () => {
     const [login, signUp, accept] = [address(), address(), address()];
-    expect((await allowed(() => from(login, "POST", "/api/auth/login", { email: "who@x.test", password: "x", org_name: "y" })))[0]).toBe(10);
-    expect(outcome(await from(address(), "POST", "/api/auth/login", { email: "who@x.test", password: "x", org_name: "y" }))).toBe("401 unauthorized");
-    expect(outcome(await from(login, "POST", "/api/auth/login", { email: "other@x.test", password: "x", org_name: "y" }))).toBe("401 unauthorized");
-    expect(await allowed((at) => from(signUp, "POST", "/api/organizations", { name: `Many ${at}`, email: `many${at}@x.test`, password, first_name: "A" }))).toEqual([10, 360]);
-    expect(await allowed(() => from(accept, "POST", "/api/auth/invite/accept", { token: randomUUID(), ...newcomer() }))).toEqual([10, 6]);
+    expect(
+      (
+        await allowed(() =>
+          from(login, "POST", "/api/auth/login", { email: "who@x.test", password: "x", org_name: "y" }),
+        )
+      )[0],
+    ).toBe(10);
+    expect(
+      outcome(await from(address(), "POST", "/api/auth/login", { email: "who@x.test", password: "x", org_name: "y" })),
+    ).toBe("401 unauthorized");
+    expect(
+      outcome(await from(login, "POST", "/api/auth/login", { email: "other@x.test", password: "x", org_name: "y" })),
+    ).toBe("401 unauthorized");
+    expect(
+      await allowed((at) =>
+        from(signUp, "POST", "/api/organizations", {
+          name: `Many ${at}`,
+          email: `many${at}@x.test`,
+          password,
+          first_name: "A",
+        }),
+      ),
+    ).toEqual([10, 360]);
+    expect(
+      await allowed(() => from(accept, "POST", "/api/auth/invite/accept", { token: randomUUID(), ...newcomer() })),
+    ).toEqual([10, 6]);
   });
 
   it("leave out what is not valid", async () => {
     const client = address();
-    for (const [path, body] of [["otp", { email: "x" }], ["login", { email: "x" }], ["invite/accept", {}], ["magic-link/send", "{"]] as const) {
+    for (const [path, body] of [
+      ["otp", { email: "x" }],
+      ["login", { email: "x" }],
+      ["invite/accept", {}],
+      ["magic-link/send", "{"],
+    ] as const) {
       expect((await allowed(() => from(client, "POST", `/api/auth/${path}`, body)))[0], path).toBe(40);
     }
   });
@@ -73,14 +109,19 @@ describe("budgets that count valid tries, for all instances together", () => {
 
 it("looking up names is for thirty a minute, valid or not", async () => {
   const client = address();
-  expect(await allowed((at) => from(client, "GET", `/api/auth/orgs/check${at % 2 === 0 ? "?name=x" : ""}`))).toEqual([30, 2]);
+  expect(await allowed((at) => from(client, "GET", `/api/auth/orgs/check${at % 2 === 0 ? "?name=x" : ""}`))).toEqual([
+    30, 2,
+  ]);
 });
 
 it("everything else is for six hundred a minute, for the anonymous by their address", async () => {
   // Instances lease of this budget in advance, so one alone spends it to the last.
-  const alone = (client: string, path: string, body: unknown) => app.call("POST", path, { body, headers: { "x-forwarded-for": client } });
+  const alone = (client: string, path: string, body: unknown) =>
+    app.call("POST", path, { body, headers: { "x-forwarded-for": client } });
   const [client, other] = [address(), address()];
-  const answers = await Promise.all(Array.from({ length: 620 }, () => alone(client, "/api/auth/refresh", { refresh_token: "x" })));
+  const answers = await Promise.all(
+    Array.from({ length: 620 }, () => alone(client, "/api/auth/refresh", { refresh_token: "x" })),
+  );
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(600);
   const challenge = { mfa_token: "x", code: "1" };
   expect(outcome(await alone(client, "/api/auth/mfa/totp/challenge", challenge))).toBe("429 rate_limited");

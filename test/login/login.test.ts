@@ -19,9 +19,20 @@ const post = (path: string, body: unknown, bearer?: string) => app.call("POST", 
 
 describe("POST /api/auth/login", () => {
   it("answers exactly what the interface and the decisions name", async () => {
-    const answer = await post("/api/auth/login", { email: "owner@acme.test", password: app.owner.password, org_name: "acme" });
+    const answer = await post("/api/auth/login", {
+      email: "owner@acme.test",
+      password: app.owner.password,
+      org_name: "acme",
+    });
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.body).sort()).toEqual(["access_token", "device_uuid", "expires_in", "refresh_token", "token_type", "user"]);
+    expect(Object.keys(answer.body).sort()).toEqual([
+      "access_token",
+      "device_uuid",
+      "expires_in",
+      "refresh_token",
+      "token_type",
+      "user",
+    ]);
     expect(Object.keys(answer.body.user)).toEqual(["id", "email"]);
     expect(answer.body).toMatchObject({ token_type: "Bearer", expires_in: 900 });
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -30,14 +41,24 @@ describe("POST /api/auth/login", () => {
   it("keeps the device it is told", async () => {
     const device = "0b1d2a3e-aaaa-4000-8000-00000000000f";
     const body = { email: app.owner.email, password: app.owner.password, org_name: app.owner.org };
-    const answer = await app.call("POST", "/api/auth/login", { body, headers: { "x-device-uuid": device.toUpperCase() } });
+    const answer = await app.call("POST", "/api/auth/login", {
+      body,
+      headers: { "x-device-uuid": device.toUpperCase() },
+    });
     expect(answer.body.device_uuid).toBe(device);
-    expect((await app.call("POST", "/api/auth/login", { body, headers: { "x-device-uuid": "no" } })).body).toMatchObject({ status: 400, code: "validation_error" });
+    expect(
+      (await app.call("POST", "/api/auth/login", { body, headers: { "x-device-uuid": "no" } })).body,
+    ).toMatchObject({ status: 400, code: "validation_error" });
   });
 
   it("answers every wrong combination alike", async () => {
     const { email, password, org } = app.owner;
-    const tries = [{ email, password: "x", org_name: org }, { email: "x@y.test", password, org_name: org }, { email, password, org_name: "x" }, { email: "x", password, org_name: org }];
+    const tries = [
+      { email, password: "x", org_name: org },
+      { email: "x@y.test", password, org_name: org },
+      { email, password, org_name: "x" },
+      { email: "x", password, org_name: org },
+    ];
     const answers = await Promise.all(tries.map((body) => post("/api/auth/login", body)));
     for (const { status, body } of answers) {
       expect(status).toBe(401);
@@ -46,7 +67,11 @@ describe("POST /api/auth/login", () => {
   });
 
   it("names missing fields", async () => {
-    expect((await post("/api/auth/login", { email: "x" })).body).toMatchObject({ status: 400, code: "validation_error", errors: [{ field: "password" }, { field: "org_name" }] });
+    expect((await post("/api/auth/login", { email: "x" })).body).toMatchObject({
+      status: 400,
+      code: "validation_error",
+      errors: [{ field: "password" }, { field: "org_name" }],
+    });
   });
 });
 
@@ -54,17 +79,42 @@ describe("GET /api/auth/me", () => {
   it("describes the caller with the documented members", async () => {
     const { status, body } = await app.call("GET", "/api/auth/me", { token });
     expect(status).toBe(200);
-    expect(Object.keys(body).sort()).toEqual(["app_admin", "email", "entitlements", "org_name", "org_uuid", "platform_admin", "roles", "sandbox", "user_uuid"]);
-    expect(body).toMatchObject({ email: "owner@acme.test", org_name: "Acme", roles: ["admin"], app_admin: [], platform_admin: true, sandbox: false });
+    expect(Object.keys(body).sort()).toEqual([
+      "app_admin",
+      "email",
+      "entitlements",
+      "org_name",
+      "org_uuid",
+      "platform_admin",
+      "roles",
+      "sandbox",
+      "user_uuid",
+    ]);
+    expect(body).toMatchObject({
+      email: "owner@acme.test",
+      org_name: "Acme",
+      roles: ["admin"],
+      app_admin: [],
+      platform_admin: true,
+      sandbox: false,
+    });
   });
 
   it("shows nulls for a token without organization, which opens little else", async () => {
     const { body: sent } = await post("/api/auth/magic-link/send", { email: "free@nowhere.test" });
     const { body: free } = await post("/api/auth/magic-link/verify", { token: sent.dev_token });
     const { body } = await app.call("GET", "/api/auth/me", { token: free.access_token });
-    expect(body).toMatchObject({ email: "free@nowhere.test", org_uuid: null, org_name: null, roles: [], entitlements: [] });
-    for (const path of ["/api/profile", "/api/auth/sessions", "/api/organizations"]) expect((await app.call("GET", path, { token: free.access_token })).status, path).toBe(200);
-    for (const path of ["/api/roles", "/api/installs", "/api/auth/events"]) expect((await app.call("GET", path, { token: free.access_token })).status, path).toBe(403);
+    expect(body).toMatchObject({
+      email: "free@nowhere.test",
+      org_uuid: null,
+      org_name: null,
+      roles: [],
+      entitlements: [],
+    });
+    for (const path of ["/api/profile", "/api/auth/sessions", "/api/organizations"])
+      expect((await app.call("GET", path, { token: free.access_token })).status, path).toBe(200);
+    for (const path of ["/api/roles", "/api/installs", "/api/auth/events"])
+      expect((await app.call("GET", path, { token: free.access_token })).status, path).toBe(403);
   });
 
   it("wants a bearer", async () => {
@@ -78,13 +128,23 @@ describe("GET /api/auth/me", () => {
 
 describe("magic links", () => {
   it("sign in once, whichever of two instances fifty uses reach", async () => {
-    const { body: sent } = await post("/api/auth/magic-link/send", { email: "race@acme.test", redirect_to: "https://app.test/" });
+    const { body: sent } = await post("/api/auth/magic-link/send", {
+      email: "race@acme.test",
+      redirect_to: "https://app.test/",
+    });
     expect(sent).toEqual({ sent: true, dev_token: sent.dev_token, expires_in_seconds: 900 });
-    const uses = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? app : second).call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } }));
+    const uses = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } }),
+    );
     const answers = await Promise.all(uses);
     const won = answers.filter(({ status }) => status === 200);
     expect(won).toHaveLength(1);
-    expect(won[0]?.body).toMatchObject({ token_type: "Bearer", expires_in: 86_400, user: { email: "race@acme.test" }, redirect_to: "https://app.test/" });
+    expect(won[0]?.body).toMatchObject({
+      token_type: "Bearer",
+      expires_in: 86_400,
+      user: { email: "race@acme.test" },
+      redirect_to: "https://app.test/",
+    });
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(49);
   });
 
@@ -93,31 +153,52 @@ describe("magic links", () => {
     expect(body).toEqual({ sent: true, dev_token: null, expires_in_seconds: 900 });
   });
 
-  it.each([[{}], [{ email: "" }], [{ email: "a@b.test, c@d.test" }], [{ email: "a@b.test\r\nBcc: c@d.test" }], [{ email: `${"x".repeat(10_000)}@b.test` }], [{ email: "a@b.test", redirect_to: "javascript:x" }]])(
-    "are refused for %j",
-    async (body) => {
-      expect((await post("/api/auth/magic-link/send", body)).body).toMatchObject({ status: 400, code: "bad_request" });
-    },
-  );
+  it.each([
+    [{}],
+    [{ email: "" }],
+    [{ email: "a@b.test, c@d.test" }],
+    [{ email: "a@b.test\r\nBcc: c@d.test" }],
+    [{ email: `${"x".repeat(10_000)}@b.test` }],
+    [{ email: "a@b.test", redirect_to: "javascript:x" }],
+  ])("are refused for %j", async (body) => {
+    expect((await post("/api/auth/magic-link/send", body)).body).toMatchObject({ status: 400, code: "bad_request" });
+  });
 
   it("need a token to verify", async () => {
     expect((await post("/api/auth/magic-link/verify", {})).body).toMatchObject({ status: 400, code: "bad_request" });
-    expect((await post("/api/auth/magic-link/verify", { token: "wrong" })).body).toMatchObject({ status: 401, code: "unauthorized" });
+    expect((await post("/api/auth/magic-link/verify", { token: "wrong" })).body).toMatchObject({
+      status: 401,
+      code: "unauthorized",
+    });
   });
 });
 
 describe("sessions", () => {
   it("are refreshed, listed, and over on every instance after logout", async () => {
-    const { body: login } = await post("/api/auth/login", { email: app.owner.email, password: app.owner.password, org_name: app.owner.org });
+    const { body: login } = await post("/api/auth/login", {
+      email: app.owner.email,
+      password: app.owner.password,
+      org_name: app.owner.org,
+    });
     const refreshed = await post("/api/auth/refresh", { refresh_token: login.refresh_token });
-    expect(refreshed).toMatchObject({ status: 200, body: { token_type: "Bearer", expires_in: 420, device_uuid: login.device_uuid } });
+    expect(refreshed).toMatchObject({
+      status: 200,
+      body: { token_type: "Bearer", expires_in: 420, device_uuid: login.device_uuid },
+    });
     const bearer = refreshed.body.access_token as string;
     const { body: list } = await second.call("GET", "/api/auth/sessions", { token: bearer });
     expect((list.data as { current: boolean }[]).filter((session) => session.current)).toHaveLength(1);
-    expect(Object.keys(list.data[0]).sort()).toEqual(["created_at", "current", "device_uuid", "last_seen_at", "session_id"]);
+    expect(Object.keys(list.data[0]).sort()).toEqual([
+      "created_at",
+      "current",
+      "device_uuid",
+      "last_seen_at",
+      "session_id",
+    ]);
     expect((await post("/api/auth/logout", undefined, bearer)).status).toBe(204);
     for (const instance of [app, second]) {
-      for (const dead of [bearer, login.access_token]) expect((await instance.call("GET", "/api/auth/me", { token: dead as string })).status).toBe(401);
+      for (const dead of [bearer, login.access_token])
+        expect((await instance.call("GET", "/api/auth/me", { token: dead as string })).status).toBe(401);
     }
     expect((await post("/api/auth/refresh", { refresh_token: refreshed.body.refresh_token })).status).toBe(401);
   });
@@ -136,7 +217,10 @@ describe("sessions", () => {
 
   it("want a refresh token", async () => {
     expect((await post("/api/auth/refresh", {})).body).toMatchObject({ status: 400, code: "validation_error" });
-    expect((await post("/api/auth/refresh", { refresh_token: "x" })).body).toMatchObject({ status: 401, code: "unauthorized" });
+    expect((await post("/api/auth/refresh", { refresh_token: "x" })).body).toMatchObject({
+      status: 401,
+      code: "unauthorized",
+    });
   });
 });
 
@@ -144,14 +228,49 @@ describe("organizations", () => {
   it("are made by whoever signs up, and their names are gone for good", async () => {
     const free = await app.call("GET", "/api/auth/orgs/check?name=Globex");
     expect(free.body).toEqual({ data: { name: "Globex", available: true } });
-    const made = await post("/api/organizations", { name: "Globex", email: "g@globex.test", password: "a long enough one", first_name: "Gus" });
+    const made = await post("/api/organizations", {
+      name: "Globex",
+      email: "g@globex.test",
+      password: "a long enough one",
+      first_name: "Gus",
+    });
     expect(made).toMatchObject({ status: 201, body: { name: "Globex", token_type: "Bearer", expires_in: 420 } });
     expect((await app.call("GET", "/api/auth/orgs/check?name=GLOBEX")).body.data.available).toBe(false);
-    expect((await post("/api/organizations", { name: "globex", email: "h@globex.test", password: "a long enough one", first_name: "Ann" })).body).toMatchObject({ status: 409, code: "conflict" });
-    expect((await post("/api/organizations", { name: "Globex 2", email: "G@globex.test", password: "a long enough one", first_name: "Ann" })).body).toMatchObject({ status: 409, code: "email_taken" });
-    const { body } = await app.call("GET", `/api/organizations/${made.body.org_uuid}`, { token: made.body.access_token });
-    expect(body).toMatchObject({ org_uuid: made.body.org_uuid, name: "Globex", plan: "free", entitlements: ["marketplace"], jit_domains: [], sandbox: false });
-    expect((await app.call("GET", `/api/organizations/${made.body.org_uuid}`, { token })).body).toMatchObject({ status: 404, code: "not_found" });
+    expect(
+      (
+        await post("/api/organizations", {
+          name: "globex",
+          email: "h@globex.test",
+          password: "a long enough one",
+          first_name: "Ann",
+        })
+      ).body,
+    ).toMatchObject({ status: 409, code: "conflict" });
+    expect(
+      (
+        await post("/api/organizations", {
+          name: "Globex 2",
+          email: "G@globex.test",
+          password: "a long enough one",
+          first_name: "Ann",
+        })
+      ).body,
+    ).toMatchObject({ status: 409, code: "email_taken" });
+    const { body } = await app.call("GET", `/api/organizations/${made.body.org_uuid}`, {
+      token: made.body.access_token,
+    });
+    expect(body).toMatchObject({
+      org_uuid: made.body.org_uuid,
+      name: "Globex",
+      plan: "free",
+      entitlements: ["marketplace"],
+      jit_domains: [],
+      sandbox: false,
+    });
+    expect((await app.call("GET", `/api/organizations/${made.body.org_uuid}`, { token })).body).toMatchObject({
+      status: 404,
+      code: "not_found",
+    });
   });
 
   it("are made by signed-in people without a password", async () => {
@@ -169,7 +288,9 @@ describe("organizations", () => {
     expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
     expect(answer.headers.get("etag")).toMatch(/^"/u);
     expect((await app.call("GET", "/.well-known/jwks.json")).body.keys).toHaveLength(1);
-    expect((await app.call("GET", "/api/organizations/0b1d2a3e-aaaa-4000-8000-00000000000f/.well-known/jwks.json")).status).toBe(404);
+    expect(
+      (await app.call("GET", "/api/organizations/0b1d2a3e-aaaa-4000-8000-00000000000f/.well-known/jwks.json")).status,
+    ).toBe(404);
   });
 });
 
@@ -178,7 +299,17 @@ describe("GET /api/auth/events", () => {
     const list = (query: string) => app.call("GET", `/api/auth/events${query}`, { token });
     const { body } = await list("?type=login.password&outcome=success&limit=1");
     expect(body).toMatchObject({ limit: 1, offset: 0, data: [{ type: "login.password", outcome: "success" }] });
-    expect(Object.keys(body.data[0]).sort()).toEqual(["created_at", "event_id", "ip_address", "metadata", "org_uuid", "outcome", "type", "user_agent", "user_uuid"]);
+    expect(Object.keys(body.data[0]).sort()).toEqual([
+      "created_at",
+      "event_id",
+      "ip_address",
+      "metadata",
+      "org_uuid",
+      "outcome",
+      "type",
+      "user_agent",
+      "user_uuid",
+    ]);
     expect((await app.call("GET", `/api/auth/events/${body.data[0].event_id}`, { token })).body).toEqual(body.data[0]);
     expect((await list("?type=nope")).body.code).toBe("invalid_type");
     expect((await list("?from=nope")).body.code).toBe("invalid_date_range");

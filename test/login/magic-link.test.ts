@@ -31,14 +31,21 @@ describe("magic link", () => {
     expect(mail?.to).toBe("owner@acme.test");
     expect(mail?.text).toContain(`http://localhost:8080/magic-link?token=${sent.devToken}`);
     const signedIn = await verify(sent.devToken ?? "");
-    expect(signedIn).toMatchObject({ tokenType: "Bearer", expiresIn: 86_400, redirectTo: "https://app.test/x", user: { email: "owner@acme.test" } });
+    expect(signedIn).toMatchObject({
+      tokenType: "Bearer",
+      expiresIn: 86_400,
+      redirectTo: "https://app.test/x",
+      user: { email: "owner@acme.test" },
+    });
     expect(await identity.me(signedIn.accessToken)).toMatchObject({ orgUuid: org, isOwner: true });
     await expect(verify(sent.devToken ?? "")).rejects.toMatchObject(unauthorized);
   });
 
   it("is stored hashed, and sealed in the outbox", async () => {
     const token = await link({ email: "hidden@acme.test" });
-    const stored = await identity.sql<{ all: string }>("select (select string_agg(m::text, '') from mail_tokens m) || (select string_agg(o::text, '') from outbox o) as all");
+    const stored = await identity.sql<{ all: string }>(
+      "select (select string_agg(m::text, '') from mail_tokens m) || (select string_agg(o::text, '') from outbox o) as all",
+    );
     expect(stored[0]?.all).not.toContain(token);
     expect(stored[0]?.all).not.toContain("Sign in to");
   });
@@ -46,11 +53,17 @@ describe("magic link", () => {
   it("lets one of fifty parallel uses through, over two instances", async () => {
     const token = await link({ email: "race@acme.test" });
     const other = identity.another();
-    const uses = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? identity : other).signin.magicLink.verify(token, info));
+    const uses = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? identity : other).signin.magicLink.verify(token, info),
+    );
     const settled = await Promise.allSettled(uses);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const use of settled) if (use.status === "rejected") expect(use.reason).toMatchObject(unauthorized);
-    expect(await identity.sql("select 1 from sessions s join people p on p.uuid = s.user_uuid where p.email_key = 'race@acme.test'")).toHaveLength(1);
+    expect(
+      await identity.sql(
+        "select 1 from sessions s join people p on p.uuid = s.user_uuid where p.email_key = 'race@acme.test'",
+      ),
+    ).toHaveLength(1);
   });
 
   it("makes one person when two links to a new address are opened at once", async () => {
@@ -68,15 +81,27 @@ describe("magic link", () => {
   it("gives somebody without membership a token that names no organization", async () => {
     const signedIn = await verify(await link({ email: "free@nowhere.test" }));
     expect(decodeJwt(signedIn.accessToken)).toMatchObject({ org: "", aud: "", roles: [], entitlements: [] });
-    expect(await identity.me(signedIn.accessToken)).toMatchObject({ orgUuid: null, orgName: null, isAdmin: false, email: "free@nowhere.test" });
+    expect(await identity.me(signedIn.accessToken)).toMatchObject({
+      orgUuid: null,
+      orgName: null,
+      isAdmin: false,
+      email: "free@nowhere.test",
+    });
   });
 
   it("refuses an address that is none", async () => {
-    await expect(identity.signin.magicLink.send({ email: "a@b, c@d" })).rejects.toMatchObject({ status: 400, code: "bad_request" });
+    await expect(identity.signin.magicLink.send({ email: "a@b, c@d" })).rejects.toMatchObject({
+      status: 400,
+      code: "bad_request",
+    });
   });
 
   it("uses a confirmation token for nothing", async () => {
-    await identity.signin.signUp.signUp(undefined, { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" }, info);
+    await identity.signin.signUp.signUp(
+      undefined,
+      { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" },
+      info,
+    );
     const token = /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "";
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
     await expect(identity.signin.signUp.confirmEmail(token, info)).resolves.toBeUndefined();
@@ -88,7 +113,12 @@ describe("joining by magic link", () => {
   it("happens where the organization admits the mail domain, as employee", async () => {
     await identity.sql("update organizations set jit_domains = '{acme.test}' where uuid = $1", [org]);
     const signedIn = await verify(await link({ email: "new@acme.test", orgUuid: org }));
-    expect(await identity.me(signedIn.accessToken)).toMatchObject({ orgUuid: org, roles: ["employee"], isAdmin: false, isOwner: false });
+    expect(await identity.me(signedIn.accessToken)).toMatchObject({
+      orgUuid: org,
+      roles: ["employee"],
+      isAdmin: false,
+      isOwner: false,
+    });
   });
 
   it.each([
@@ -101,14 +131,19 @@ describe("joining by magic link", () => {
   });
 
   it("does not happen for an unknown organization", async () => {
-    expect((await identity.me((await verify(await link({ email: "lost@acme.test", orgUuid: randomUUID() }))).accessToken)).orgUuid).toBeNull();
+    expect(
+      (await identity.me((await verify(await link({ email: "lost@acme.test", orgUuid: randomUUID() }))).accessToken))
+        .orgUuid,
+    ).toBeNull();
   });
 
   it("never revives a member who was made inactive", async () => {
     await identity.sql("update organizations set jit_domains = '{acme.test}' where uuid = $1", [org]);
     const { user } = await verify(await link({ email: "gone@acme.test", orgUuid: org }));
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [user.userUuid]);
-    expect((await identity.me((await verify(await link({ email: "gone@acme.test", orgUuid: org }))).accessToken)).orgUuid).toBeNull();
+    expect(
+      (await identity.me((await verify(await link({ email: "gone@acme.test", orgUuid: org }))).accessToken)).orgUuid,
+    ).toBeNull();
   });
 });
 
@@ -121,14 +156,19 @@ describe("a mailbox proven for the first time", () => {
     const victim = await verify(await link({ email: request.email }));
     await expect(identity.me(stranger.accessToken)).rejects.toMatchObject(unauthorized);
     await expect(identity.sessions.refresh(stranger.refreshToken, info)).rejects.toMatchObject(unauthorized);
-    await expect(identity.signin.password.login({ ...request, orgName: request.name }, info)).rejects.toMatchObject(unauthorized);
+    await expect(identity.signin.password.login({ ...request, orgName: request.name }, info)).rejects.toMatchObject(
+      unauthorized,
+    );
     expect(await identity.me(victim.accessToken)).toMatchObject({ email: request.email });
   });
 
   it("leaves a confirmed account as it is", async () => {
     const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
     const { accessToken } = await identity.signin.signUp.signUp(undefined, person, info);
-    await identity.signin.signUp.confirmEmail(/token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "", info);
+    await identity.signin.signUp.confirmEmail(
+      /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "",
+      info,
+    );
     await verify(await link({ email: person.email }));
     await expect(identity.me(accessToken)).resolves.toBeDefined();
     await expect(identity.signin.password.login({ ...person, orgName: person.name }, info)).resolves.toBeDefined();

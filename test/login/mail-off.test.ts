@@ -25,8 +25,12 @@ it.each([
 it("without mail, nobody is invited and no step-up goes by mail; the other ways work", async () => {
   const who = await founder(app);
   const post = (path: string, body: unknown) => app.call("POST", path, { token: who.token, body });
-  expect(outcome(await post(`/api/admin/organizations/${who.org}/invitations`, { email: "a@mail.test", role_id: 3 }))).toBe("503 unavailable");
-  expect((await app.call("GET", `/api/admin/organizations/${who.org}/invitations`, { token: who.token })).body.total).toBe(0);
+  expect(
+    outcome(await post(`/api/admin/organizations/${who.org}/invitations`, { email: "a@mail.test", role_id: 3 })),
+  ).toBe("503 unavailable");
+  expect(
+    (await app.call("GET", `/api/admin/organizations/${who.org}/invitations`, { token: who.token })).body.total,
+  ).toBe(0);
   expect(outcome(await post("/api/auth/step-up/challenge", { method: "magic_link" }))).toBe("503 unavailable");
   expect(outcome(await post("/api/auth/step-up/challenge", { method: "password" }))).toBe("200");
   const factor = await post("/api/v1/me/mfa/factors", { factor_type: "totp" });

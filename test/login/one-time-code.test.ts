@@ -23,7 +23,8 @@ afterAll(async () => {
 });
 
 const send = (body: unknown) => app.call("POST", "/api/auth/otp", { body });
-const verify = (body: unknown, headers?: Record<string, string>) => app.call("POST", "/api/auth/otp/verify", { body, ...(headers === undefined ? {} : { headers }) });
+const verify = (body: unknown, headers?: Record<string, string>) =>
+  app.call("POST", "/api/auth/otp/verify", { body, ...(headers === undefined ? {} : { headers }) });
 
 /** Asks for a code and reads it in the newest mail. */
 async function codeFor(email: string, appUuid?: string): Promise<string> {
@@ -58,7 +59,10 @@ describe("POST /api/auth/otp", () => {
 
   it("stores and mails nothing that can be read", async () => {
     const code = await codeFor("hidden@otp.test");
-    const rows = await runSql<{ text: string }>(app.databaseUrl, "select (select string_agg(c::text, '') from one_time_codes c) || (select string_agg(payload::text, '') from outbox) as text");
+    const rows = await runSql<{ text: string }>(
+      app.databaseUrl,
+      "select (select string_agg(c::text, '') from one_time_codes c) || (select string_agg(payload::text, '') from outbox) as text",
+    );
     expect(code).toMatch(/^\d{6}$/u);
     expect(rows[0]?.text).not.toMatch(new RegExp(`\\b${code}\\b`, "u"));
   });
@@ -70,34 +74,61 @@ describe("POST /api/auth/otp/verify", () => {
     const device = randomUUID();
     const answer = await verify({ email: " NEW@otp.test", code }, { "x-device-uuid": device });
     expect(answer).toMatchObject({ status: 200, body: { token_type: "Bearer", expires_in: 420, device_uuid: device } });
-    expect(Object.keys(answer.body).sort()).toEqual(["access_token", "device_uuid", "expires_in", "refresh_token", "token_type"]);
+    expect(Object.keys(answer.body).sort()).toEqual([
+      "access_token",
+      "device_uuid",
+      "expires_in",
+      "refresh_token",
+      "token_type",
+    ]);
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(decodeJwt(answer.body.access_token)).toMatchObject({ org: "", amr: ["mail", "otp"] });
-    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: answer.body.refresh_token } })).status).toBe(200);
+    expect(
+      (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: answer.body.refresh_token } })).status,
+    ).toBe(200);
   });
 
   it("signs members in to the organization asked for, and is told of", async () => {
     const someone = await member(app, owner);
     const answer = await verify({ email: someone.email, code: await codeFor(someone.email), org_uuid: owner.org });
-    expect((await app.call("GET", "/api/auth/me", { token: answer.body.access_token })).body).toMatchObject({ org_uuid: owner.org, user_uuid: someone.userUuid });
-    expect((await auditOf(app, owner, "login.magic_link"))[0]).toMatchObject({ outcome: "success", metadata: { method: "otp" } });
+    expect((await app.call("GET", "/api/auth/me", { token: answer.body.access_token })).body).toMatchObject({
+      org_uuid: owner.org,
+      user_uuid: someone.userUuid,
+    });
+    expect((await auditOf(app, owner, "login.magic_link"))[0]).toMatchObject({
+      outcome: "success",
+      metadata: { method: "otp" },
+    });
   });
 
   it("tells the organization a member would be signed in to of failures, and no other", async () => {
     const [someone, elsewhere] = [await member(app, owner), await founder(app)];
-    const failures = (by: Somebody) => auditOf(app, by, `login.magic_link&outcome=failure&user_uuid=${someone.userUuid}`);
-    for (const org_uuid of [undefined, owner.org, elsewhere.org]) expect((await verify({ email: someone.email, code: "000000", org_uuid })).status).toBe(401);
+    const failures = (by: Somebody) =>
+      auditOf(app, by, `login.magic_link&outcome=failure&user_uuid=${someone.userUuid}`);
+    for (const org_uuid of [undefined, owner.org, elsewhere.org])
+      expect((await verify({ email: someone.email, code: "000000", org_uuid })).status).toBe(401);
     expect((await failures(owner)).map(({ metadata }) => metadata["code"])).toEqual(Array(3).fill("unauthorized"));
     const { body: link } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: someone.email } });
-    for (const status of [200, 401]) expect((await app.call("POST", "/api/auth/magic-link/verify", { body: { token: link.dev_token } })).status).toBe(status);
+    for (const status of [200, 401])
+      expect((await app.call("POST", "/api/auth/magic-link/verify", { body: { token: link.dev_token } })).status).toBe(
+        status,
+      );
     expect((await failures(owner))[0]).toMatchObject({ metadata: { method: "magic_link", code: "unauthorized" } });
-    expect((await app.call("GET", "/api/auth/events?type=login.magic_link&outcome=failure", { token: elsewhere.token })).body.data).toEqual([]);
+    expect(
+      (await app.call("GET", "/api/auth/events?type=login.magic_link&outcome=failure", { token: elsewhere.token })).body
+        .data,
+    ).toEqual([]);
   });
 
   it("takes a code once, of fifty uses on two instances", async () => {
     const code = await codeFor("race@otp.test");
-    const uses = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? app : second).call("POST", "/api/auth/otp/verify", { body: { email: "race@otp.test", code } }));
-    expect((await Promise.all(uses)).map(outcome).toSorted()).toEqual(["200", ...Array<string>(49).fill("401 unauthorized")]);
+    const uses = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("POST", "/api/auth/otp/verify", { body: { email: "race@otp.test", code } }),
+    );
+    expect((await Promise.all(uses)).map(outcome).toSorted()).toEqual([
+      "200",
+      ...Array<string>(49).fill("401 unauthorized"),
+    ]);
   });
 
   it("refuses every wrong try alike: unknown, wrong, used, expired, worn out, another's", async () => {
@@ -106,7 +137,14 @@ describe("POST /api/auth/otp/verify", () => {
     const late = await codeFor("late@otp.test");
     app.clock.advance(600_000);
     const live = await codeFor("live@otp.test");
-    const tries = [["unknown@otp.test", live], ["live@otp.test", wrong(live)], ["used@otp.test", used], ["late@otp.test", late], ["no address", live], ["other@otp.test", live]];
+    const tries = [
+      ["unknown@otp.test", live],
+      ["live@otp.test", wrong(live)],
+      ["used@otp.test", used],
+      ["late@otp.test", late],
+      ["no address", live],
+      ["other@otp.test", live],
+    ];
     const answers = await Promise.all(tries.map(([email, code]) => verify({ email, code })));
     for (const answer of answers) {
       expect(outcome(answer)).toBe("401 unauthorized");
@@ -138,13 +176,21 @@ describe("POST /api/auth/otp/verify", () => {
 
   it("asks somebody with a second factor for it", async () => {
     const who = await member(app, await founder(app));
-    const { body: factor } = await app.call("POST", "/api/v1/me/mfa/factors", { token: who.token, body: { factor_type: "totp" } });
+    const { body: factor } = await app.call("POST", "/api/v1/me/mfa/factors", {
+      token: who.token,
+      body: { factor_type: "totp" },
+    });
     const { id, secret } = factor.data as { id: number; secret: string };
-    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token: who.token, body: { code: codeAt(secret, app.clock.now()) } });
+    await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, {
+      token: who.token,
+      body: { code: codeAt(secret, app.clock.now()) },
+    });
     app.clock.advance(30_000);
     const answer = await verify({ email: who.email, code: await codeFor(who.email) });
     expect(answer.body).toEqual({ mfa_required: true, mfa_token: expect.any(String) });
-    const done = await app.call("POST", "/api/auth/mfa/totp/challenge", { body: { mfa_token: answer.body.mfa_token, code: codeAt(secret, app.clock.now()) } });
+    const done = await app.call("POST", "/api/auth/mfa/totp/challenge", {
+      body: { mfa_token: answer.body.mfa_token, code: codeAt(secret, app.clock.now()) },
+    });
     expect(done).toMatchObject({ status: 200, body: { expires_in: 420 } });
   });
 

@@ -22,8 +22,16 @@ describe("first start", () => {
   it("gives the owner every power", async () => {
     const { accessToken } = await identity.loginOwner();
     expect(await identity.me(accessToken)).toMatchObject({
-      email: "owner@acme.test", orgName: "Acme", roles: ["admin"],
-      isOwner: true, isAdmin: true, isPlatformAdmin: true, isSuperuser: true, isOperator: true, canWriteVault: true, elevated: false,
+      email: "owner@acme.test",
+      orgName: "Acme",
+      roles: ["admin"],
+      isOwner: true,
+      isAdmin: true,
+      isPlatformAdmin: true,
+      isSuperuser: true,
+      isOperator: true,
+      canWriteVault: true,
+      elevated: false,
     });
   });
 });
@@ -38,8 +46,18 @@ describe("password login", () => {
     expect(header).toEqual({ alg: "EdDSA", typ: "at+jwt" });
     expect((await identity.keys.jwks.ofOrganization(caller.orgUuid ?? "")).keys[0]?.kid).toBe(kid);
     expect(decodeJwt(signedIn.accessToken)).toMatchObject({
-      sub: caller.userUuid, org: caller.orgUuid, aud: "Acme", scope: [], iss: "http://localhost:8080", roles: ["admin"],
-      entitlements: ["marketplace"], app_admin: [], platform_admin: true, sandbox: false, sid: signedIn.sessionId, amr: ["pwd"],
+      sub: caller.userUuid,
+      org: caller.orgUuid,
+      aud: "Acme",
+      scope: [],
+      iss: "http://localhost:8080",
+      roles: ["admin"],
+      entitlements: ["marketplace"],
+      app_admin: [],
+      platform_admin: true,
+      sandbox: false,
+      sid: signedIn.sessionId,
+      amr: ["pwd"],
     });
   });
 
@@ -56,11 +74,19 @@ describe("password login", () => {
   ])("refuses %s in one and the same way", async (_what, change) => {
     const { email, password, orgName } = { ...identity.owner, ...change };
     const refused = identity.signin.password.login({ email, password, orgName }, info);
-    await expect(refused).rejects.toMatchObject({ status: 401, code: "unauthorized", message: "Email, password or organization is wrong." });
+    await expect(refused).rejects.toMatchObject({
+      status: 401,
+      code: "unauthorized",
+      message: "Email, password or organization is wrong.",
+    });
   });
 
   it("refuses a person who is no member of the organization", async () => {
-    await identity.signin.signUp.signUp(undefined, { name: "Other", email: "o@other.test", password: "correct horse 2", firstName: "Ann" }, info);
+    await identity.signin.signUp.signUp(
+      undefined,
+      { name: "Other", email: "o@other.test", password: "correct horse 2", firstName: "Ann" },
+      info,
+    );
     const request = { email: "o@other.test", password: "correct horse 2", orgName: "Acme" };
     await expect(identity.signin.password.login(request, info)).rejects.toMatchObject({ status: 401 });
   });
@@ -69,7 +95,9 @@ describe("password login", () => {
     const weak = await hash(identity.owner.password, { type: argon2id, memoryCost: 512, timeCost: 1, parallelism: 1 });
     await identity.sql("update people set password_hash = $1 where email_key = 'owner@acme.test'", [weak]);
     await identity.loginOwner();
-    const [row] = await identity.sql<{ password_hash: string }>("select password_hash from people where email_key = 'owner@acme.test'");
+    const [row] = await identity.sql<{ password_hash: string }>(
+      "select password_hash from people where email_key = 'owner@acme.test'",
+    );
     expect(row?.password_hash).toContain("m=1024");
     await expect(identity.loginOwner()).resolves.toBeDefined();
   });

@@ -20,8 +20,10 @@ afterAll(async () => {
 
 const other = "quite another passphrase";
 const post = (path: string, body: unknown) => app.call("POST", `/api/auth/${path}`, { body });
-const login = (who: Somebody, secret: string) => post("login", { email: who.email, password: secret, org_name: who.orgName });
-const change = (token: string, current: string, wanted: string) => app.call("PUT", "/api/profile/password", { token, body: { current_password: current, new_password: wanted } });
+const login = (who: Somebody, secret: string) =>
+  post("login", { email: who.email, password: secret, org_name: who.orgName });
+const change = (token: string, current: string, wanted: string) =>
+  app.call("PUT", "/api/profile/password", { token, body: { current_password: current, new_password: wanted } });
 
 /** Asks for a reset and takes the token out of the mail. */
 async function resetToken(email: string): Promise<string> {
@@ -47,11 +49,14 @@ describe("a forgotten password", () => {
     const known = await post("password/forgot", { email: owner.email });
     const unknown = await post("password/forgot", { email: "nobody@doors.test" });
     expect([known.status, known.text, unknown.status, unknown.text]).toEqual([202, unknown.text, 202, known.text]);
-    expect((await mailsTo(app, owner.email)).at(-1)?.text).toMatch(/http:\/\/atrium\.test\/reset-password\?token=[\w-]{43}\n/u);
+    expect((await mailsTo(app, owner.email)).at(-1)?.text).toMatch(
+      /http:\/\/atrium\.test\/reset-password\?token=[\w-]{43}\n/u,
+    );
     const [mail] = await mailsTo(app, "nobody@doors.test");
     expect(mail?.text).toContain("no account has it");
     expect(mail?.text).not.toContain("token");
-    for (const email of ["", "a@b.test, c@d.test", "a@b.test\r\nBcc: c@d.test"]) expect(outcome(await post("password/forgot", { email }))).toBe("400 validation_error");
+    for (const email of ["", "a@b.test, c@d.test", "a@b.test\r\nBcc: c@d.test"])
+      expect(outcome(await post("password/forgot", { email }))).toBe("400 validation_error");
   });
 
   it("is replaced once, which ends every session, link, code and reset token", async () => {
@@ -65,13 +70,18 @@ describe("a forgotten password", () => {
     expect(await Promise.all(ways.map((way) => way()))).toEqual([401, 401, 400]);
     expect([(await login(who, password)).status, (await login(who, other)).status]).toEqual([401, 200]);
     expect(outcome(await post("password/reset", { token, password: other }))).toBe("400 reset_expired");
-    expect((await auditOf(app, owner, "user.updated"))[0]).toMatchObject({ outcome: "success", user_uuid: who.userUuid, metadata: { password: "reset" } });
+    expect((await auditOf(app, owner, "user.updated"))[0]).toMatchObject({
+      outcome: "success",
+      user_uuid: who.userUuid,
+      metadata: { password: "reset" },
+    });
   });
 
   it("is not replaced by a wrong, expired or foreign token", async () => {
     const token = await resetToken(owner.email);
     const { body: link } = await post("magic-link/send", { email: owner.email });
-    for (const bad of ["x", link.dev_token as string, token.slice(1)]) expect(outcome(await post("password/reset", { token: bad, password: other }))).toBe("400 reset_expired");
+    for (const bad of ["x", link.dev_token as string, token.slice(1)])
+      expect(outcome(await post("password/reset", { token: bad, password: other }))).toBe("400 reset_expired");
     expect(outcome(await post("password/reset", { password: other }))).toBe("400 validation_error");
     app.clock.advance(30 * 60_000);
     expect(outcome(await post("password/reset", { token, password: other }))).toBe("400 reset_expired");
@@ -82,7 +92,10 @@ describe("a forgotten password", () => {
     const who = await member(app, owner);
     const token = await resetToken(who.email);
     for (const bad of ["short", "password", who.email.toUpperCase(), who.orgName.padEnd(8)]) {
-      expect(await post("password/reset", { token, password: bad }), bad).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "password" }] } });
+      expect(await post("password/reset", { token, password: bad }), bad).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: "password" }] },
+      });
     }
     expect((await post("password/reset", { token, password: other })).status).toBe(204);
   });
@@ -91,15 +104,22 @@ describe("a forgotten password", () => {
     const who = await member(app, owner);
     const token = await resetToken(who.email);
     const uses = Array.from({ length: 50 }, (_, at) =>
-      (at % 2 === 0 ? app : second).call("POST", "/api/auth/password/reset", { body: { token, password: `${other} ${at}` } }));
+      (at % 2 === 0 ? app : second).call("POST", "/api/auth/password/reset", {
+        body: { token, password: `${other} ${at}` },
+      }),
+    );
     const outcomes = (await Promise.all(uses)).map(outcome);
     expect(outcomes.filter((one) => one === "204")).toHaveLength(1);
-    expect(outcomes.filter((one) => one !== "204" && one !== "400 reset_expired" && one !== "503 unavailable")).toEqual([]);
+    expect(outcomes.filter((one) => one !== "204" && one !== "400 reset_expired" && one !== "503 unavailable")).toEqual(
+      [],
+    );
   });
 
   it("proves the mailbox: whoever signed up with it unproven loses what they had", async () => {
     const stranger = await founder(app);
-    expect((await post("password/reset", { token: await resetToken(stranger.email), password: other })).status).toBe(204);
+    expect((await post("password/reset", { token: await resetToken(stranger.email), password: other })).status).toBe(
+      204,
+    );
     expect(await works(app, stranger.token)).toBe(false);
     expect((await login(stranger, other)).status).toBe(200);
   });
@@ -119,38 +139,67 @@ describe("PUT /api/profile/password", () => {
     const [here, elsewhere] = [await signIn(app, who), await signIn(app, who)];
     const ways = await underWay(who.email);
     expect((await change(here.token, password, other)).status).toBe(204);
-    expect([await works(second, here.token), await works(second, elsewhere.token), await works(second, who.token)]).toEqual([true, false, false]);
+    expect([
+      await works(second, here.token),
+      await works(second, elsewhere.token),
+      await works(second, who.token),
+    ]).toEqual([true, false, false]);
     expect((await post("refresh", { refresh_token: here.refreshToken })).status).toBe(200);
     expect(await Promise.all(ways.map((way) => way()))).toEqual([401, 401, 400]);
     expect([(await login(who, password)).status, (await login(who, other)).status]).toEqual([401, 200]);
     const events = await auditOf(app, owner, "user.updated");
-    expect(events[0]).toMatchObject({ outcome: "success", metadata: { password: "changed" }, actor: { id: who.userUuid } });
-    expect((await auditOf(app, owner, "session.bulk_revoked"))[0]).toMatchObject({ user_uuid: who.userUuid, metadata: { revoked: 2, reason: "password_changed" } });
+    expect(events[0]).toMatchObject({
+      outcome: "success",
+      metadata: { password: "changed" },
+      actor: { id: who.userUuid },
+    });
+    expect((await auditOf(app, owner, "session.bulk_revoked"))[0]).toMatchObject({
+      user_uuid: who.userUuid,
+      metadata: { revoked: 2, reason: "password_changed" },
+    });
   });
 
   it("ends a step-up that waits for a mail", async () => {
     const who = await member(app, owner);
-    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", { token: who.token, body: { method: "magic_link" } });
+    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
+      token: who.token,
+      body: { method: "magic_link" },
+    });
     const mailed = (await mailsTo(app, who.email)).at(-1)?.text ?? "";
     const token = /token=([\w-]+)/u.exec(mailed)?.[1] ?? /\b([\w-]{43})\b/u.exec(mailed)?.[1] ?? "";
     await change(who.token, password, other);
-    expect(outcome(await app.call("POST", "/api/auth/step-up/verify", { token: who.token, body: { challenge_id: challenge.challenge_id, token } }))).toBe("410 challenge_gone");
+    expect(
+      outcome(
+        await app.call("POST", "/api/auth/step-up/verify", {
+          token: who.token,
+          body: { challenge_id: challenge.challenge_id, token },
+        }),
+      ),
+    ).toBe("410 challenge_gone");
   });
 
   it("wants the present password and a good new one", async () => {
     const who = await member(app, owner);
     expect(outcome(await change(who.token, "wrong password", other))).toBe("400 invalid_password");
     for (const bad of ["short", "password1", who.email]) {
-      expect(await change(who.token, password, bad), bad).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "new_password" }] } });
+      expect(await change(who.token, password, bad), bad).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: "new_password" }] },
+      });
     }
     expect(outcome(await change("", password, other))).toBe("401 unauthorized");
     expect((await login(who, password)).status).toBe(200);
-    expect((await auditOf(app, owner, "user.updated&outcome=failure"))[0]).toMatchObject({ metadata: { code: "invalid_password" } });
+    expect((await auditOf(app, owner, "user.updated&outcome=failure"))[0]).toMatchObject({
+      metadata: { code: "invalid_password" },
+    });
   });
 
   it("has one winner of two different changes at once", async () => {
     const who = await member(app, owner);
-    const answers = await Promise.all([change(who.token, password, `${other} one`), change(who.token, password, `${other} two`)]);
+    const answers = await Promise.all([
+      change(who.token, password, `${other} one`),
+      change(who.token, password, `${other} two`),
+    ]);
     expect(answers.map(outcome).toSorted()).toEqual(["204", "400 invalid_password"]);
   });
 });

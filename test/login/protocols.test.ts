@@ -17,7 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const codeOf = (call: Promise<unknown>): Promise<Code> => call.then(() => Promise.reject(new Error("accepted")), (error: unknown) => ConnectError.from(error).code);
+const codeOf = (call: Promise<unknown>): Promise<Code> =>
+  call.then(
+    () => Promise.reject(new Error("accepted")),
+    (error: unknown) => ConnectError.from(error).code,
+  );
 
 describe.each([
   ["Connect", (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
@@ -38,8 +42,14 @@ describe.each([
     const { data, total } = await sessions.listOrganizationSessions({ orgUuid: owner.org }, as);
     expect([data.length, total]).toEqual([1, 1]);
     const deviceUuid = data[0]?.deviceUuid ?? "";
-    expect((await sessions.listDeviceAccounts({ deviceUuid }, as)).data).toMatchObject([{ userUuid: owner.userUuid, isActive: true }]);
-    expect(await codeOf(sessions.addDeviceAccount({ deviceUuid, accessToken: owner.token }, as))).toBe(Code.AlreadyExists);
-    expect(await codeOf(sessions.revokeAllOrganizationSessions({ orgUuid: owner.org }, as))).toBe(Code.PermissionDenied);
+    expect((await sessions.listDeviceAccounts({ deviceUuid }, as)).data).toMatchObject([
+      { userUuid: owner.userUuid, isActive: true },
+    ]);
+    expect(await codeOf(sessions.addDeviceAccount({ deviceUuid, accessToken: owner.token }, as))).toBe(
+      Code.AlreadyExists,
+    );
+    expect(await codeOf(sessions.revokeAllOrganizationSessions({ orgUuid: owner.org }, as))).toBe(
+      Code.PermissionDenied,
+    );
   });
 });

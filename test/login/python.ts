@@ -28,15 +28,24 @@ export async function pythonReader(): Promise<PythonReader> {
   };
 }
 
-/** Builds the environment beside its place and moves it there, so that a broken one is never found; answers what went wrong. */
+/**
+ * Builds the environment beside its place and moves it there, so that a broken one is never found; answers what went
+ * wrong.
+ */
 async function prepare(): Promise<string | undefined> {
   const made = await mkdtemp(join(dirname(folder), "atrium-python-"));
   const venv = spawnSync("python3", ["-m", "venv", made]);
-  if (venv.error !== undefined || venv.status !== 0) return `python3 with venv is needed: ${venv.error?.message ?? venv.stderr.toString()}`;
-  const install = spawnSync(join(made, "bin", "python3"), ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", runtime], { timeout: 60_000 });
+  if (venv.error !== undefined || venv.status !== 0)
+    return `python3 with venv is needed: ${venv.error?.message ?? venv.stderr.toString()}`;
+  const install = spawnSync(
+    join(made, "bin", "python3"),
+    ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", runtime],
+    { timeout: 60_000 },
+  );
   if (install.status !== 0) return `pip cannot install ${runtime}: ${install.stderr.toString().slice(-500)}`;
   await mkdir(join(made, "generated"));
-  for (const [name, text] of await compileFlatBuffers(schemas, "python")) await writeFile(join(made, "generated", name), text);
+  for (const [name, text] of await compileFlatBuffers(schemas, "python"))
+    await writeFile(join(made, "generated", name), text);
   await writeFile(join(made, "ready"), "");
   await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
   return undefined;

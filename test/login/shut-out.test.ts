@@ -9,7 +9,12 @@ vi.setConfig({ testTimeout: 600_000 });
 let app: TestApp;
 let second: TestApp;
 beforeAll(async () => {
-  const env = { SERVICE_RATE_LIMITS: "on", SERVICE_OPEN_SIGNUP: "1", SERVICE_TRUSTED_PROXIES: "127.0.0.1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" };
+  const env = {
+    SERVICE_RATE_LIMITS: "on",
+    SERVICE_OPEN_SIGNUP: "1",
+    SERVICE_TRUSTED_PROXIES: "127.0.0.1",
+    SERVICE_MAGIC_LINK_DEV_ECHO: "1",
+  };
   app = await startApp({ env });
   second = await startApp({ env, databaseUrl: app.databaseUrl, clock: app.clock });
 });
@@ -28,16 +33,21 @@ let calls = 0;
 /** A call from an address, to one instance and the other in turn. */
 function from(address: string, path: string, body: unknown): Promise<Answer> {
   calls += 1;
-  return (calls % 2 === 0 ? app : second).call("POST", `/api/auth/${path}`, { body, headers: { "x-forwarded-for": address } });
+  return (calls % 2 === 0 ? app : second).call("POST", `/api/auth/${path}`, {
+    body,
+    headers: { "x-forwarded-for": address },
+  });
 }
 
-const login = (address: string, email: string, password: string) => from(address, "login", { email, password, org_name: app.owner.org });
+const login = (address: string, email: string, password: string) =>
+  from(address, "login", { email, password, org_name: app.owner.org });
 const guess = (address: string, email: string, code = "x") => from(address, "otp/verify", { email, code });
 
 /** Wrong tries in parallel, each from an address of its own, some of them passwords and most of them codes. */
 async function fail(email: string, times: number): Promise<string[]> {
   const tries: Promise<Answer>[] = [];
-  for (let at = 0; at < times; at++) tries.push(at % 10 === 0 ? login(stranger(), email, "wrong") : guess(stranger(), email));
+  for (let at = 0; at < times; at++)
+    tries.push(at % 10 === 0 ? login(stranger(), email, "wrong") : guess(stranger(), email));
   return (await Promise.all(tries)).map(outcome);
 }
 
@@ -109,7 +119,9 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
 
 it("one address may try sixty passwords a minute, whosever they are, and a network of 64 bits is one", async () => {
   for (const client of [() => "203.0.113.1", (at: number) => `2001:db8:9:9::${at.toString(16)}`]) {
-    const answers = await Promise.all(Array.from({ length: 70 }, (_, at) => login(client(at), `many${at}@sixty.test`, "wrong")));
+    const answers = await Promise.all(
+      Array.from({ length: 70 }, (_, at) => login(client(at), `many${at}@sixty.test`, "wrong")),
+    );
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(60);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
     expect(outcome(await login(stranger(), "many0@sixty.test", "wrong"))).toBe("401 unauthorized");

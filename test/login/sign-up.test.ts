@@ -12,16 +12,28 @@ beforeAll(async () => {
 afterAll(() => Promise.all([identity.close(), closed.close()]));
 
 const password = "a long enough one";
-const signUp = (request: { name: string; email?: string; password?: string; firstName?: string }, caller?: Caller, on = identity) =>
-  on.signin.signUp.signUp(caller, request, info);
+const signUp = (
+  request: { name: string; email?: string; password?: string; firstName?: string },
+  caller?: Caller,
+  on = identity,
+) => on.signin.signUp.signUp(caller, request, info);
 
 describe("sign-up", () => {
   it("makes an organization, its owner and a session, and mails a confirmation", async () => {
     const made = await signUp({ name: "  Globex  ", email: "ann@globex.test", password, firstName: "Ann" });
     expect(made).toMatchObject({ org: { name: "Globex" }, tokenType: "Bearer", expiresIn: 420 });
     const caller = await identity.me(made.accessToken);
-    expect(caller).toMatchObject({ orgUuid: made.org.uuid, userUuid: made.userUuid, isOwner: true, isPlatformAdmin: false, roles: ["admin"] });
-    expect((await identity.mails()).at(-1)).toMatchObject({ to: "ann@globex.test", subject: "Confirm your email address" });
+    expect(caller).toMatchObject({
+      orgUuid: made.org.uuid,
+      userUuid: made.userUuid,
+      isOwner: true,
+      isPlatformAdmin: false,
+      roles: ["admin"],
+    });
+    expect((await identity.mails()).at(-1)).toMatchObject({
+      to: "ann@globex.test",
+      subject: "Confirm your email address",
+    });
     expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Ann", email: "ann@globex.test" });
     expect((await identity.keys.jwks.ofOrganization(made.org.uuid)).keys).toHaveLength(1);
   });
@@ -31,12 +43,17 @@ describe("sign-up", () => {
     ["another case", "gLOBEX"],
     ["a compatibility form", "Ｇｌｏｂｅｘ"],
   ])("refuses %s as conflict", async (_what, name) => {
-    await expect(signUp({ name, email: "other@globex.test", password, firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "conflict" });
+    await expect(signUp({ name, email: "other@globex.test", password, firstName: "Ann" })).rejects.toMatchObject({
+      status: 409,
+      code: "conflict",
+    });
     expect(await identity.orgs.isNameAvailable(name)).toBe(false);
   });
 
   it("refuses a known address whatever the password, and keeps nothing of the try", async () => {
-    await expect(signUp({ name: "Initech", email: "ANN@globex.test", password: "something else", firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "email_taken" });
+    await expect(
+      signUp({ name: "Initech", email: "ANN@globex.test", password: "something else", firstName: "Ann" }),
+    ).rejects.toMatchObject({ status: 409, code: "email_taken" });
     expect(await identity.orgs.isNameAvailable("Initech")).toBe(true);
   });
 
@@ -47,23 +64,40 @@ describe("sign-up", () => {
     ["the name", "Hooli Incorporated", "equals_organization"],
   ])("refuses a password that is %s", async (_what, bad, code) => {
     const refused = signUp({ name: "Hooli Incorporated", email: "hooli@hooli.test", password: bad, firstName: "Ann" });
-    await expect(refused).rejects.toMatchObject({ status: 400, code: "validation_error", fields: [{ field: "password", code }] });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      code: "validation_error",
+      fields: [{ field: "password", code }],
+    });
   });
 
   it("names what is missing", async () => {
-    await expect(signUp({ name: "Empty" })).rejects.toMatchObject({ status: 400, fields: [{ field: "email" }, { field: "password" }, { field: "first_name" }] });
+    await expect(signUp({ name: "Empty" })).rejects.toMatchObject({
+      status: 400,
+      fields: [{ field: "email" }, { field: "password" }, { field: "first_name" }],
+    });
   });
 
   it("lets one of many who want a name at once have it", async () => {
-    const wanted = Array.from({ length: 8 }, (_, at) => signUp({ name: "Race", email: `r${at}@race.test`, password, firstName: "Ann" }));
+    const wanted = Array.from({ length: 8 }, (_, at) =>
+      signUp({ name: "Race", email: `r${at}@race.test`, password, firstName: "Ann" }),
+    );
     const settled = await Promise.allSettled(wanted);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it.each([["Straße 7", "STRASSE 7"], ["Straße 8", "STRAẞE 8"], ["ΟΔΟΣ", "οδος"], ["ﬁne ①", " FINE 1 "], ["Ｗide", "wide"]])("takes %s and %s for one name", async (first, second) => {
+  it.each([
+    ["Straße 7", "STRASSE 7"],
+    ["Straße 8", "STRAẞE 8"],
+    ["ΟΔΟΣ", "οδος"],
+    ["ﬁne ①", " FINE 1 "],
+    ["Ｗide", "wide"],
+  ])("takes %s and %s for one name", async (first, second) => {
     await signUp({ name: first, email: `${Buffer.from(first).toString("hex")}@fold.test`, password, firstName: "Ann" });
     expect(await identity.orgs.isNameAvailable(second)).toBe(false);
-    await expect(signUp({ name: second, email: "second@fold.test", password, firstName: "Ann" })).rejects.toMatchObject({ status: 409, code: "conflict" });
+    await expect(signUp({ name: second, email: "second@fold.test", password, firstName: "Ann" })).rejects.toMatchObject(
+      { status: 409, code: "conflict" },
+    );
   });
 
   it("makes a further organization for a signed-in person, who is asked for no password", async () => {
@@ -81,7 +115,9 @@ describe("sign-up", () => {
     const caller = await identity.me(first.accessToken);
     await identity.sessions.own.logout(caller, info);
     await expect(signUp({ name: "Too late" }, caller)).rejects.toMatchObject({ status: 401 });
-    await expect(signUp({ name: "Too late", email: "new@own.test", password, firstName: "Ann" })).resolves.toBeDefined();
+    await expect(
+      signUp({ name: "Too late", email: "new@own.test", password, firstName: "Ann" }),
+    ).resolves.toBeDefined();
   });
 });
 
@@ -102,7 +138,10 @@ describe("closed sign-up", () => {
 
 describe("people", () => {
   it("are superusers or not, and unknown ones are not found", async () => {
-    expect(await identity.users.people.superuser("OWNER@acme.test")).toEqual({ email: "owner@acme.test", isSuperuser: true });
+    expect(await identity.users.people.superuser("OWNER@acme.test")).toEqual({
+      email: "owner@acme.test",
+      isSuperuser: true,
+    });
     await expect(identity.users.people.superuser("who@acme.test")).rejects.toMatchObject({ status: 404 });
   });
 
@@ -110,6 +149,9 @@ describe("people", () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
     await identity.users.people.updateProfile(caller, { firstName: "Olga", phone: "+4915112345678" }, info);
     expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
-    await expect(identity.users.people.updateProfile(caller, { phone: "0151" }, info)).rejects.toMatchObject({ status: 400, code: "invalid_phone" });
+    await expect(identity.users.people.updateProfile(caller, { phone: "0151" }, info)).rejects.toMatchObject({
+      status: 400,
+      code: "invalid_phone",
+    });
   });
 });

@@ -46,7 +46,9 @@ async function disownToken(email: string): Promise<string> {
 async function enrol(token: string): Promise<() => string> {
   const { body } = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, token);
   const { id, secret } = body.data as { id: number; secret: string };
-  expect((await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: codeAt(secret, app.clock.now()) }, token)).status).toBe(200);
+  expect(
+    (await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: codeAt(secret, app.clock.now()) }, token)).status,
+  ).toBe(200);
   return () => {
     app.clock.advance(30_000);
     return codeAt(secret, app.clock.now());
@@ -56,34 +58,63 @@ async function enrol(token: string): Promise<() => string> {
 /** An unconfirmed account with everything that can act for it or for its organization. */
 async function equipped() {
   const who = await founder(app);
-  const { body: key } = await post(`/api/admin/organizations/${who.org}/api-keys`, { name: "k", scopes: ["admin"] }, who.token);
+  const { body: key } = await post(
+    `/api/admin/organizations/${who.org}/api-keys`,
+    { name: "k", scopes: ["admin"] },
+    who.token,
+  );
   const { body: scim } = await post(`/api/admin/organizations/${who.org}/scim-tokens`, {}, who.token);
-  const { body: webhook } = await post("/api/v2/webhooks", { url: "https://hooks.example.com/x", events: ["*"] }, who.token);
+  const { body: webhook } = await post(
+    "/api/v2/webhooks",
+    { url: "https://hooks.example.com/x", events: ["*"] },
+    who.token,
+  );
   const invited = await invite(app, who, `${randomUUID()}@guests.test`, 1);
-  return { ...who, key: key.api_key as string, scimId: scim.token_id as string, webhookId: webhook.webhook_id as string, invited };
+  return {
+    ...who,
+    key: key.api_key as string,
+    scimId: scim.token_id as string,
+    webhookId: webhook.webhook_id as string,
+    invited,
+  };
 }
 
 /** What of an account still acts. */
 async function acting(who: Awaited<ReturnType<typeof equipped>>) {
   const [session, key] = [await works(app, who.token), await works(app, who.key)];
   const login = (await post("/api/auth/login", { email: who.email, password, org_name: who.orgName })).status === 200;
-  const [scim] = await runSql<{ living: boolean }>(app.databaseUrl, `select revoked_at is null as living from scim_tokens where token_id = '${who.scimId}'`);
-  const [webhook] = await runSql<{ living: boolean }>(app.databaseUrl, `select ended_at is null as living from webhooks where webhook_id = '${who.webhookId}'`);
+  const [scim] = await runSql<{ living: boolean }>(
+    app.databaseUrl,
+    `select revoked_at is null as living from scim_tokens where token_id = '${who.scimId}'`,
+  );
+  const [webhook] = await runSql<{ living: boolean }>(
+    app.databaseUrl,
+    `select ended_at is null as living from webhooks where webhook_id = '${who.webhookId}'`,
+  );
   const invitation = (await app.call("GET", `/api/auth/invite/${who.invited.token}`)).status === 200;
-  return Object.entries({ session, key, login, scim: scim?.living, webhook: webhook?.living, invitation }).filter(([, on]) => on === true).map(([name]) => name);
+  return Object.entries({ session, key, login, scim: scim?.living, webhook: webhook?.living, invitation })
+    .filter(([, on]) => on === true)
+    .map(([name]) => name);
 }
 
 const everything = ["session", "key", "login", "scim", "webhook", "invitation"];
 
 describe("the first proof of an unconfirmed address", () => {
-  it.each([["by magic link", openLink], ["by code", openCode], ["by password reset", reset]])("%s ends what was made with the account", async (_how, prove) => {
+  it.each([
+    ["by magic link", openLink],
+    ["by code", openCode],
+    ["by password reset", reset],
+  ])("%s ends what was made with the account", async (_how, prove) => {
     const who = await equipped();
     expect(await acting(who)).toEqual(everything);
     expect((await prove(who.email)).status).toBeLessThan(300);
     expect(await acting(who)).toEqual([]);
     const mine = await openLink(who.email);
     const log = await auditOf(app, { org: who.org, token: mine.body.access_token }, "credential.revoked");
-    expect(log.map(({ metadata }) => [metadata["kind"], metadata["reason"]]).toSorted()).toEqual([["api_key", "mailbox_proven"], ["scim_token", "mailbox_proven"]]);
+    expect(log.map(({ metadata }) => [metadata["kind"], metadata["reason"]]).toSorted()).toEqual([
+      ["api_key", "mailbox_proven"],
+      ["scim_token", "mailbox_proven"],
+    ]);
     expect(await auditOf(app, { org: who.org, token: mine.body.access_token }, "email.confirmed")).toHaveLength(1);
   });
 
@@ -98,7 +129,9 @@ describe("the first proof of an unconfirmed address", () => {
     const who = await equipped();
     const other = await member(app, who, 1);
     const owner = await elevated(app, who.token);
-    expect((await app.call("PATCH", `/api/users/${other.userUuid}`, { token: owner, body: { is_owner: true } })).status).toBe(200);
+    expect(
+      (await app.call("PATCH", `/api/users/${other.userUuid}`, { token: owner, body: { is_owner: true } })).status,
+    ).toBe(200);
     await openLink(who.email);
     expect(await acting(who)).toEqual(["scim", "webhook", "invitation"]);
   });
@@ -106,11 +139,16 @@ describe("the first proof of an unconfirmed address", () => {
   it("keeps the factor and asks for it at every door, and counts once", async () => {
     const who = await equipped();
     const code = await enrol(who.token);
-    for (const prove of [openLink, openCode]) expect((await prove(who.email)).body).toMatchObject({ mfa_required: true });
+    for (const prove of [openLink, openCode])
+      expect((await prove(who.email)).body).toMatchObject({ mfa_required: true });
     expect(await acting(who)).toEqual([]);
     expect((await reset(who.email, "mine and long enough")).status).toBe(204);
     await openLink(who.email);
-    const login = await post("/api/auth/login", { email: who.email, password: "mine and long enough", org_name: who.orgName });
+    const login = await post("/api/auth/login", {
+      email: who.email,
+      password: "mine and long enough",
+      org_name: who.orgName,
+    });
     expect(login.body).toMatchObject({ mfa_required: true });
     const passed = await post("/api/auth/mfa/totp/challenge", { mfa_token: login.body.mfa_token, code: code() });
     expect(passed.status).toBe(200);
@@ -123,15 +161,27 @@ describe("the first proof of an unconfirmed address", () => {
       const who = await equipped();
       const { body: link } = await post("/api/auth/magic-link/send", { email: who.email });
       const making = [0, 1, 2].flatMap(() => [
-        second.call("POST", `/api/admin/organizations/${who.org}/api-keys`, { token: who.key, body: { name: "late", scopes: ["admin"] } }),
+        second.call("POST", `/api/admin/organizations/${who.org}/api-keys`, {
+          token: who.key,
+          body: { name: "late", scopes: ["admin"] },
+        }),
         second.call("POST", `/api/admin/organizations/${who.org}/scim-tokens`, { token: who.token, body: {} }),
-        second.call("POST", `/api/admin/organizations/${who.org}/invitations`, { token: who.token, body: { email: `${randomUUID()}@guests.test`, role_id: 1 } }),
+        second.call("POST", `/api/admin/organizations/${who.org}/invitations`, {
+          token: who.token,
+          body: { email: `${randomUUID()}@guests.test`, role_id: 1 },
+        }),
       ]);
       const [opened] = await Promise.all([post("/api/auth/magic-link/verify", { token: link.dev_token }), ...making]);
       expect(opened.status).toBe(200);
-      const keys = await runSql(app.databaseUrl, `select 1 from api_keys where org_uuid = '${who.org}' and revoked_at is null`);
+      const keys = await runSql(
+        app.databaseUrl,
+        `select 1 from api_keys where org_uuid = '${who.org}' and revoked_at is null`,
+      );
       expect(keys).toEqual([]);
-      const scim = await runSql(app.databaseUrl, `select 1 from scim_tokens where org_uuid = '${who.org}' and revoked_at is null`);
+      const scim = await runSql(
+        app.databaseUrl,
+        `select 1 from scim_tokens where org_uuid = '${who.org}' and revoked_at is null`,
+      );
       expect(scim).toEqual([]);
       const open = `select 1 from invitations where org_uuid = '${who.org}' and accepted_at is null and ended_at is null`;
       expect(await runSql(app.databaseUrl, open)).toEqual([]);
@@ -153,10 +203,18 @@ describe("POST /api/auth/email/disown", () => {
     const confirm = await confirmToken(who.email);
     expect(outcome(await disown(token))).toBe("204");
     expect(await acting(who)).toEqual([]);
-    for (const used of [token, "x".repeat(43), "no token"]) expect(outcome(await disown(used))).toBe("401 unauthorized");
+    for (const used of [token, "x".repeat(43), "no token"])
+      expect(outcome(await disown(used))).toBe("401 unauthorized");
     expect(outcome(await post("/api/auth/email/confirm", { token: confirm }))).toBe("401 unauthorized");
-    expect(outcome(await post("/api/organizations", { name: who.orgName, email: who.email, password, first_name: "Vic" }))).toBe("409 conflict");
-    const mine = await post("/api/organizations", { name: `${who.orgName} mine`, email: who.email, password, first_name: "Vic" });
+    expect(
+      outcome(await post("/api/organizations", { name: who.orgName, email: who.email, password, first_name: "Vic" })),
+    ).toBe("409 conflict");
+    const mine = await post("/api/organizations", {
+      name: `${who.orgName} mine`,
+      email: who.email,
+      password,
+      first_name: "Vic",
+    });
     expect(mine.status).toBe(201);
     expect(mine.body.user_uuid).not.toBe(who.userUuid);
     expect((await app.call("GET", "/api/organizations", { token: mine.body.access_token })).body.data).toHaveLength(1);
@@ -194,8 +252,13 @@ describe("POST /api/auth/email/disown", () => {
   it("takes a token for seven days, and one of fifty uses on two instances", async () => {
     const [early, late] = [await founder(app), await founder(app)];
     const [token, older] = [await disownToken(early.email), await disownToken(late.email)];
-    const uses = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? app : second).call("POST", "/api/auth/email/disown", { body: { token } }));
-    expect((await Promise.all(uses)).map(outcome).toSorted()).toEqual(["204", ...Array<string>(49).fill("401 unauthorized")]);
+    const uses = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("POST", "/api/auth/email/disown", { body: { token } }),
+    );
+    expect((await Promise.all(uses)).map(outcome).toSorted()).toEqual([
+      "204",
+      ...Array<string>(49).fill("401 unauthorized"),
+    ]);
     app.clock.advance(7 * 86_400_000);
     expect(outcome(await disown(older))).toBe("401 unauthorized");
   });
@@ -203,14 +266,22 @@ describe("POST /api/auth/email/disown", () => {
   it("is offered in every mail to an unconfirmed address, after the link the mail is about, and in no other", async () => {
     const who: Somebody = await founder(app);
     const host = await founder(app);
-    const mails = async () => (await mailsTo(app, who.email)).map(({ text }) => [...text.matchAll(/\/([a-z-]+)\?token=/gu)].map(([, page]) => page).join(" "));
+    const mails = async () =>
+      (await mailsTo(app, who.email)).map(({ text }) =>
+        [...text.matchAll(/\/([a-z-]+)\?token=/gu)].map(([, page]) => page).join(" "),
+      );
     await post("/api/auth/magic-link/send", { email: who.email });
     await post("/api/auth/otp", { email: who.email });
     await post("/api/auth/password/forgot", { email: who.email });
     await post("/api/auth/step-up/challenge", { method: "magic_link" }, who.token);
     await invite(app, host, who.email);
     expect(await mails()).toEqual([
-      "confirm-email disown-email", "magic-link disown-email", "disown-email", "reset-password disown-email", "step-up disown-email", "invite disown-email",
+      "confirm-email disown-email",
+      "magic-link disown-email",
+      "disown-email",
+      "reset-password disown-email",
+      "step-up disown-email",
+      "invite disown-email",
     ]);
     await post("/api/auth/email/confirm", { token: await confirmToken(who.email) });
     await post("/api/auth/magic-link/send", { email: who.email });

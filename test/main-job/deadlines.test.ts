@@ -9,7 +9,11 @@ import { temporalServer } from "../support/temporal.ts";
 let app: TestApp;
 let market: Market;
 beforeAll(async () => {
-  const env = { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms", SERVICE_PROVISION_DEADLINE: "700ms", SERVICE_DEPROVISION_DEADLINE: "700ms" };
+  const env = {
+    SERVICE_WEBHOOK_SCHEDULE: "0s,100ms",
+    SERVICE_PROVISION_DEADLINE: "700ms",
+    SERVICE_DEPROVISION_DEADLINE: "700ms",
+  };
   app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env });
   market = await openMarket(app);
 });
@@ -27,7 +31,10 @@ it("a publisher who never comes round fails the install, and hears of no deprovi
   expect(install.failure_reason).toMatch(/\w/u);
   expect(new Set(events(install))).toEqual(new Set(["requested", "attempt_failed", "failed"]));
   expect(new Set(offer.server.calls.map(({ type }) => type))).toEqual(new Set(["install.provisioning"]));
-  expect((await offer.report(body.install_id, { status: "active" })).body).toMatchObject({ status: 409, code: "invalid_transition" });
+  expect((await offer.report(body.install_id, { status: "active" })).body).toMatchObject({
+    status: 409,
+    code: "invalid_transition",
+  });
 });
 
 it("a 202 that nothing follows fails the install", async () => {

@@ -18,6 +18,8 @@ test("the demo's story runs from the first sign-in to the last refusal", async (
   expect(lines.at(-1)).toMatch(/17\. .* valid$/);
   const told = lines.join("\n");
   expect(told).toMatch(/accepted .*202\n.*\bactive .*welcome aboard\n.*active at https:\/\/orbit\.example\//u);
-  expect(told).toMatch(/attempt 1 .*500 our database is down\n.*due.*\n.*recovers\n.*attempt 2 .*200 thank you\n.*delivered: 2 posts/u);
+  expect(told).toMatch(
+    /attempt 1 .*500 our database is down\n.*due.*\n.*recovers\n.*attempt 2 .*200 thank you\n.*delivered: 2 posts/u,
+  );
   expect((await app.call("GET", "/api/auth/me", { token: reader })).status, "the reader's own session").toBe(200);
 });

@@ -19,7 +19,8 @@ afterAll(async () => {
 });
 
 const events = (install: { timeline: { event: string }[] }): string[] => install.timeline.map(({ event }) => event);
-const details = (install: { timeline: { detail: string | null }[] }): string => install.timeline.map(({ detail }) => detail ?? "").join("\n");
+const details = (install: { timeline: { detail: string | null }[] }): string =>
+  install.timeline.map(({ detail }) => detail ?? "").join("\n");
 
 describe("what the publisher gets", () => {
   it("is the documented call, signed", async () => {
@@ -34,33 +35,69 @@ describe("what the publisher gets", () => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/u) as string,
       id: expect.stringMatching(/^evt_[\w-]+$/u) as string,
       data: {
-        install_id: body.install_id, app_id: offer.appId, slug: offer.slug, org: { org_uuid: me.org_uuid, name: "Acme" }, installed_by: me.user_uuid,
-        plan_id: "default", quantity: 1, deployment_mode: "multi_tenant", payment_source: "direct", sandbox: false,
-        callback_url: `http://atrium.test/api/marketplace/installs/${body.install_id}/provisioning`, expires_at: expect.any(String) as string,
+        install_id: body.install_id,
+        app_id: offer.appId,
+        slug: offer.slug,
+        org: { org_uuid: me.org_uuid, name: "Acme" },
+        installed_by: me.user_uuid,
+        plan_id: "default",
+        quantity: 1,
+        deployment_mode: "multi_tenant",
+        payment_source: "direct",
+        sandbox: false,
+        callback_url: `http://atrium.test/api/marketplace/installs/${body.install_id}/provisioning`,
+        expires_at: expect.any(String) as string,
       },
     });
-    expect(Date.parse((call?.data as unknown as { expires_at: string }).expires_at) - Date.now()).toBeGreaterThan(11.9 * 3_600_000);
+    expect(Date.parse((call?.data as unknown as { expires_at: string }).expires_at) - Date.now()).toBeGreaterThan(
+      11.9 * 3_600_000,
+    );
   });
 });
 
 describe("an answer of 200 or 201", () => {
   it.each([
-    ["with a body", { status: 200, body: { endpoint_url: "https://orbit.example/acme", message: "welcome" } }, "https://orbit.example/acme", "welcome"],
+    [
+      "with a body",
+      { status: 200, body: { endpoint_url: "https://orbit.example/acme", message: "welcome" } },
+      "https://orbit.example/acme",
+      "welcome",
+    ],
     ["without a body", { status: 200 }, null, "200"],
     ["of 201", { status: 201, body: { endpoint_url: "http://orbit.example/" } }, "http://orbit.example/", "201"],
-    ["with a broken body", { status: 200, body: "{\"endpoint_url\":" }, null, "not JSON"],
+    ["with a broken body", { status: 200, body: '{"endpoint_url":' }, null, "not JSON"],
     ["with a body that is no object", { status: 200, body: "[1]" }, null, "not a JSON object"],
-    ["with a body that is too long", { status: 200, body: `{"endpoint_url":"https://orbit.example/","message":"${"x".repeat(100_000)}"}` }, null, "too long"],
+    [
+      "with a body that is too long",
+      { status: 200, body: `{"endpoint_url":"https://orbit.example/","message":"${"x".repeat(100_000)}"}` },
+      null,
+      "too long",
+    ],
     ["with a URL of another scheme", { status: 200, body: { endpoint_url: "javascript:alert(1)" } }, null, "not kept"],
-    ["with a URL that is too long", { status: 200, body: { endpoint_url: `https://orbit.example/${"x".repeat(2_048)}` } }, null, "not kept"],
-    ["with a URL that a parser has to mend", { status: 200, body: { endpoint_url: " https:orbit.example\n" } }, null, "not kept"],
+    [
+      "with a URL that is too long",
+      { status: 200, body: { endpoint_url: `https://orbit.example/${"x".repeat(2_048)}` } },
+      null,
+      "not kept",
+    ],
+    [
+      "with a URL that a parser has to mend",
+      { status: 200, body: { endpoint_url: " https:orbit.example\n" } },
+      null,
+      "not kept",
+    ],
     ["with a URL of another type", { status: 200, body: { endpoint_url: 7, message: { a: 1 } } }, null, "not kept"],
   ])("%s makes the install active", async (_what, answer, endpoint, told) => {
     const offer = await market.offer(() => answer);
     const { status, body } = await offer.install();
     expect([status, body.status]).toEqual([202, "provisioning"]);
     const install = await market.until(body.install_id, "active");
-    expect(install).toMatchObject({ endpoint_url: endpoint, failure_reason: null, current_period_end: null, payment_source: "direct" });
+    expect(install).toMatchObject({
+      endpoint_url: endpoint,
+      failure_reason: null,
+      current_period_end: null,
+      payment_source: "direct",
+    });
     expect(events(install)).toEqual(["requested", "active"]);
     expect(details(install)).toContain(told);
     expect(offer.server.calls).toHaveLength(1);
@@ -69,12 +106,17 @@ describe("an answer of 200 or 201", () => {
 
 describe("a refusal", () => {
   it.each([422, 410])("of %i ends the install with the reason, and another can follow", async (status) => {
-    const offer = await market.offer((_call, nth) => (nth === 1 ? { status, body: { message: "no seats left" } } : { status: 200 }));
+    const offer = await market.offer((_call, nth) =>
+      nth === 1 ? { status, body: { message: "no seats left" } } : { status: 200 },
+    );
     const { body } = await offer.install();
     const install = await market.until(body.install_id, "deprovisioned");
     expect(install.failure_reason).toContain("no seats left");
     expect(events(install)).toEqual(["requested", "failed"]);
-    expect((await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).body).toMatchObject({ status: 409, code: "invalid_transition" });
+    expect((await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).body).toMatchObject({
+      status: 409,
+      code: "invalid_transition",
+    });
     const again = await offer.install();
     expect(again.status).toBe(202);
     await market.until(again.body.install_id, "active");
@@ -85,9 +127,18 @@ describe("a refusal", () => {
 describe("a publisher in trouble", () => {
   it.each([
     ["500, then 200", (nth: number) => (nth < 3 ? { status: 500, body: "boom" } : { status: 200 })],
-    ["a redirect, which is not followed, then 200", (nth: number) => (nth < 3 ? { status: 302, headers: { location: "http://127.0.0.1:1/" } } : { status: 200 })],
+    [
+      "a redirect, which is not followed, then 200",
+      (nth: number) => (nth < 3 ? { status: 302, headers: { location: "http://127.0.0.1:1/" } } : { status: 200 }),
+    ],
     ["404 and 204, then 200", (nth: number) => ({ status: [404, 204, 200][nth - 1] ?? 200 })],
-    ["no answer in time, then 200", async (nth: number) => (nth < 3 ? new Promise<{ status: number }>((resolve) => setTimeout(resolve, 900, { status: 200 })) : { status: 200 })],
+    [
+      "no answer in time, then 200",
+      async (nth: number) =>
+        nth < 3
+          ? new Promise<{ status: number }>((resolve) => setTimeout(resolve, 900, { status: 200 }))
+          : { status: 200 },
+    ],
   ])("is asked again after %s, under one id", async (_what, answer) => {
     const offer = await market.offer((_call, nth) => answer(nth));
     const { body } = await offer.install();
@@ -101,7 +152,10 @@ describe("a publisher in trouble", () => {
     const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 500 : 204 }));
     const { body } = await offer.install();
     await expect.poll(() => offer.server.calls.length).toBeGreaterThan(1);
-    expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({ status: 202, body: { status: "deprovisioning" } });
+    expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({
+      status: 202,
+      body: { status: "deprovisioning" },
+    });
     const install = await market.until(body.install_id, "deprovisioned");
     expect(install.failure_reason).toBeNull();
     expect(events(install).slice(-2)).toEqual(["deprovisioning", "deprovisioned"]);
@@ -115,14 +169,25 @@ describe("giving an app back", () => {
     const { body } = await offer.install();
     await market.until(body.install_id, "active");
     expect((await offer.install()).body).toMatchObject({ status: 409, code: "already_installed" });
-    for (let time = 0; time < 2; time++) expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({ status: 202, body: { status: "deprovisioning" } });
+    for (let time = 0; time < 2; time++)
+      expect(await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).toMatchObject({
+        status: 202,
+        body: { status: "deprovisioning" },
+      });
     await expect.poll(async () => events(await market.read(body.install_id))).toContain("accepted");
     expect((await offer.install()).body).toMatchObject({ status: 409, code: "already_installed" });
-    for (const status of ["active", "failed"]) expect((await offer.report(body.install_id, { status })).body).toMatchObject({ status: 409, code: "invalid_transition" });
+    for (const status of ["active", "failed"])
+      expect((await offer.report(body.install_id, { status })).body).toMatchObject({
+        status: 409,
+        code: "invalid_transition",
+      });
     expect((await offer.report(body.install_id, { status: "deprovisioned" })).status).toBe(200);
     expect((await offer.report(body.install_id, { status: "deprovisioned" })).status).toBe(200);
     expect((await market.read(body.install_id)).status).toBe("deprovisioned");
-    expect((await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).body).toMatchObject({ status: 409, code: "invalid_transition" });
+    expect((await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer })).body).toMatchObject({
+      status: 409,
+      code: "invalid_transition",
+    });
     expect(offer.server.calls.map(({ type }) => type)).toEqual(["install.provisioning", "install.deprovisioning"]);
     expect((await offer.install()).status).toBe(202);
   });

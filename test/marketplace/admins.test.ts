@@ -14,10 +14,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const grant = (appId: string, userUuid: string, token = owner.token): Promise<Answer> => app.call("POST", appPath(appId, "/admins"), { token, body: { user_uuid: userUuid } });
-const revoke = (appId: string, userUuid: string, token = owner.token): Promise<Answer> => app.call("DELETE", appPath(appId, `/admins/${userUuid}`), { token });
-const tries = async (appId: string, token: string): Promise<string> => outcome(await app.call("GET", appPath(appId, "/installs"), { token }));
-const claimed = async (token: string): Promise<string[]> => must(await app.call("GET", "/api/auth/me", { token })).app_admin ?? [];
+const grant = (appId: string, userUuid: string, token = owner.token): Promise<Answer> =>
+  app.call("POST", appPath(appId, "/admins"), { token, body: { user_uuid: userUuid } });
+const revoke = (appId: string, userUuid: string, token = owner.token): Promise<Answer> =>
+  app.call("DELETE", appPath(appId, `/admins/${userUuid}`), { token });
+const tries = async (appId: string, token: string): Promise<string> =>
+  outcome(await app.call("GET", appPath(appId, "/installs"), { token }));
+const claimed = async (token: string): Promise<string[]> =>
+  must(await app.call("GET", "/api/auth/me", { token })).app_admin ?? [];
 
 describe("app admin", () => {
   it("is granted to members, reaches them at their refresh, and ends at the refresh after the revocation", async () => {
@@ -25,7 +29,13 @@ describe("app admin", () => {
     const someone = await member(app, owner);
     const { status, body } = await grant(appId, someone.userUuid.toUpperCase());
     expect(status).toBe(201);
-    expect(body).toEqual({ grant_id: body.grant_id, app_id: appId, user_uuid: someone.userUuid, granted_by: owner.userUuid, created_at: expect.any(String) });
+    expect(body).toEqual({
+      grant_id: body.grant_id,
+      app_id: appId,
+      user_uuid: someone.userUuid,
+      granted_by: owner.userUuid,
+      created_at: expect.any(String),
+    });
     expect(outcome(await grant(appId, someone.userUuid))).toMatch(/^409 /u);
     expect(await tries(appId, someone.token)).toBe("403 forbidden");
     const empowered = await refreshed(app, someone);
@@ -46,7 +56,12 @@ describe("app admin", () => {
 
   it("granted by a key is its maker's grant", async () => {
     const { appId } = await publish(app, owner.token);
-    const { api_key: key } = must(await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token, body: { name: "grants", scopes: ["write:apps"] } }));
+    const { api_key: key } = must(
+      await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, {
+        token: owner.token,
+        body: { name: "grants", scopes: ["write:apps"] },
+      }),
+    );
     expect(must(await grant(appId, (await member(app, owner)).userUuid, key)).granted_by).toBe(owner.userUuid);
   });
 
@@ -61,7 +76,10 @@ describe("app admin", () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     const held = await holding(app.databaseUrl);
-    await held.run("update memberships set status = 'removed' where org_uuid = $1 and user_uuid = $2", [owner.org, someone.userUuid]);
+    await held.run("update memberships set status = 'removed' where org_uuid = $1 and user_uuid = $2", [
+      owner.org,
+      someone.userUuid,
+    ]);
     const granting = grant(appId, someone.userUuid);
     await held.waitedFor(1);
     await held.commit();
@@ -72,7 +90,9 @@ describe("app admin", () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     must(await grant(appId, someone.userUuid));
-    const elsewhere = must(await app.call("POST", "/api/organizations", { token: someone.token, body: { name: `Own of ${someone.email}` } }));
+    const elsewhere = must(
+      await app.call("POST", "/api/organizations", { token: someone.token, body: { name: `Own of ${someone.email}` } }),
+    );
     const own = { refreshToken: elsewhere.refresh_token as string };
     for (const token of [elsewhere.access_token as string, await refreshed(app, own)]) {
       expect(await claimed(token)).toEqual([]);
@@ -80,7 +100,9 @@ describe("app admin", () => {
     }
     must(await app.call("DELETE", `/api/users/${someone.userUuid}`, { token: owner.token }));
     expect(await tries(appId, await refreshed(app, own))).toBe("404 app_not_found");
-    const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })) as { data: { user_uuid: string }[] };
+    const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })) as {
+      data: { user_uuid: string }[];
+    };
     expect(data.map(({ user_uuid: id }) => id)).toEqual([owner.userUuid]);
     // Coming back does not bring the grant back.
     const { token: invitation } = await invite(app, owner, someone.email);
@@ -111,7 +133,11 @@ describe("app admin", () => {
 });
 
 describe("/me with the token one has", () => {
-  const grants = async (token: string, feature: string, orgUuid: string): Promise<{ granted: boolean; reason: string }> =>
+  const grants = async (
+    token: string,
+    feature: string,
+    orgUuid: string,
+  ): Promise<{ granted: boolean; reason: string }> =>
     must(await app.call("POST", "/api/entitlements/check", { token, body: { feature, org_uuid: orgUuid } }));
 
   it("shows the maker a new app, which entitlement checks and app access grant too, and no colleague", async () => {
@@ -122,9 +148,13 @@ describe("/me with the token one has", () => {
     expect(await claimed(maker.token)).toEqual([appId]);
     expect(await claimed(owner.token)).toContain(appId);
     expect(await claimed(colleague.token)).toEqual([]);
-    expect(await grants(maker.token, `app:${slug}`, owner.org)).toMatchObject({ granted: true, reason: "role:app_admin" });
+    expect(await grants(maker.token, `app:${slug}`, owner.org)).toMatchObject({
+      granted: true,
+      reason: "role:app_admin",
+    });
     expect(await grants(colleague.token, `app:${slug}`, owner.org)).toMatchObject({ granted: false, reason: "denied" });
-    const access = async (token: string) => must(await app.call("GET", appPath(appId, "/access"), { token })).is_app_admin;
+    const access = async (token: string) =>
+      must(await app.call("GET", appPath(appId, "/access"), { token })).is_app_admin;
     expect([await access(maker.token), await access(colleague.token)]).toEqual([true, false]);
   });
 
@@ -132,7 +162,8 @@ describe("/me with the token one has", () => {
     const boss = await founder(app);
     const maker = await member(app, boss);
     const other = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
-    const elsewhere = async (): Promise<string[]> => must(await other.call("GET", "/api/auth/me", { token: boss.token })).app_admin;
+    const elsewhere = async (): Promise<string[]> =>
+      must(await other.call("GET", "/api/auth/me", { token: boss.token })).app_admin;
     try {
       expect([await claimed(boss.token), await elsewhere()]).toEqual([[], []]);
       const { appId } = await publish(app, maker.token);
@@ -152,7 +183,10 @@ it("rotating an app's signing key voids claims of that app at once, in /me too; 
   app.clock.advance(10);
 
   const rotated = await app.call("POST", appPath(first.appId, "/signing-key/rotate"), { token, body: {} });
-  expect(rotated).toMatchObject({ status: 200, body: { app_id: first.appId, key_id: expect.any(String), rotated_at: expect.any(String) } });
+  expect(rotated).toMatchObject({
+    status: 200,
+    body: { app_id: first.appId, key_id: expect.any(String), rotated_at: expect.any(String) },
+  });
   expect(await tries(first.appId, token)).toBe("403 forbidden");
   expect(await tries(second.appId, token)).toBe("200");
   expect(await claimed(token)).toEqual([second.appId]);
@@ -172,33 +206,84 @@ it("rotating an app's signing key voids claims of that app at once, in /me too; 
 
 it("listings are kept in order and paged", async () => {
   const { appId } = await publish(app, owner.token);
-  const list = (body: unknown): Promise<Answer> => app.call("POST", appPath(appId, "/listings"), { token: owner.token, body });
+  const list = (body: unknown): Promise<Answer> =>
+    app.call("POST", appPath(appId, "/listings"), { token: owner.token, body });
   const one = await list({ marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1" });
-  expect(one).toMatchObject({ status: 201, body: { app_id: appId, marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1", status: "active" } });
+  expect(one).toMatchObject({
+    status: 201,
+    body: {
+      app_id: appId,
+      marketplace: "aws",
+      external_product_id: "prod-1",
+      external_plan_id: "plan-1",
+      status: "active",
+    },
+  });
   app.clock.advance(5);
   const two = await list({ marketplace: "azure", external_product_id: "prod-2" });
-  expect(Object.keys(two.body).sort()).toEqual(["app_id", "created_at", "external_plan_id", "external_product_id", "listing_id", "marketplace", "status"]);
+  expect(Object.keys(two.body).sort()).toEqual([
+    "app_id",
+    "created_at",
+    "external_plan_id",
+    "external_product_id",
+    "listing_id",
+    "marketplace",
+    "status",
+  ]);
   expect(two.body.external_plan_id).toBeNull();
-  const page = async (query: string) => must(await app.call("GET", appPath(appId, `/listings${query}`), { token: owner.token }));
+  const page = async (query: string) =>
+    must(await app.call("GET", appPath(appId, `/listings${query}`), { token: owner.token }));
   expect(await page("")).toEqual({ data: [two.body, one.body], total: 2, limit: 50, offset: 0 });
   expect(await page("?limit=1&offset=1")).toEqual({ data: [one.body], total: 2, limit: 1, offset: 1 });
-  expect(outcome(await list({ marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1" }))).toBe("409 conflict");
-  expect((await Promise.all(Array.from({ length: 8 }, () => list({ marketplace: "aws", external_product_id: "prod-1" })))).map(outcome).sort()).toEqual(["201", ...Array<string>(7).fill("409 conflict")]);
-  for (const body of [{}, { marketplace: "aws" }, { marketplace: "", external_product_id: "x" }, { marketplace: "aws", external_product_id: "x".repeat(256) }]) expect(outcome(await list(body))).toBe("400 validation_error");
+  expect(outcome(await list({ marketplace: "aws", external_product_id: "prod-1", external_plan_id: "plan-1" }))).toBe(
+    "409 conflict",
+  );
+  expect(
+    (await Promise.all(Array.from({ length: 8 }, () => list({ marketplace: "aws", external_product_id: "prod-1" }))))
+      .map(outcome)
+      .sort(),
+  ).toEqual(["201", ...Array<string>(7).fill("409 conflict")]);
+  for (const body of [
+    {},
+    { marketplace: "aws" },
+    { marketplace: "", external_product_id: "x" },
+    { marketplace: "aws", external_product_id: "x".repeat(256) },
+  ])
+    expect(outcome(await list(body))).toBe("400 validation_error");
 });
 
 it("app access says what one is to an app", async () => {
   const [admin, buyer] = [await app.login(), await founder(app)];
   const { appId, slug } = await publish(app, owner.token);
   const access = (token: string): Promise<Answer> => app.call("GET", appPath(appId, "/access"), { token });
-  expect((await access(owner.token)).body).toEqual({ is_app_admin: true, is_org_owner: true, install_status: null, install_id: null });
+  expect((await access(owner.token)).body).toEqual({
+    is_app_admin: true,
+    is_org_owner: true,
+    install_status: null,
+    install_id: null,
+  });
   expect(outcome(await access(buyer.token))).toBe("404 app_not_found");
   must(await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: admin }));
-  expect((await access(buyer.token)).body).toEqual({ is_app_admin: false, is_org_owner: false, install_status: null, install_id: null });
+  expect((await access(buyer.token)).body).toEqual({
+    is_app_admin: false,
+    is_org_owner: false,
+    install_status: null,
+    install_id: null,
+  });
   expect((await access(admin)).body).toMatchObject({ is_app_admin: true, is_org_owner: false });
-  expect((await access((await member(app, owner)).token)).body).toMatchObject({ is_app_admin: false, is_org_owner: false });
-  const { install_id: installId } = must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }));
-  expect((await access(buyer.token)).body).toEqual({ is_app_admin: false, is_org_owner: false, install_status: "provisioning", install_id: installId });
+  expect((await access((await member(app, owner)).token)).body).toMatchObject({
+    is_app_admin: false,
+    is_org_owner: false,
+  });
+  const { install_id: installId } = must(
+    await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }),
+  );
+  expect((await access(buyer.token)).body).toEqual({
+    is_app_admin: false,
+    is_org_owner: false,
+    install_status: "provisioning",
+    install_id: installId,
+  });
   must(await app.call("POST", appPath(appId, "/archive"), { token: owner.token }));
   expect((await access(buyer.token)).body).toMatchObject({ install_status: "provisioning" });
   expect(outcome(await access((await founder(app)).token))).toBe("404 app_not_found");

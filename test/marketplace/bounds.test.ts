@@ -21,28 +21,43 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe("drafts", () => {
-  const publishing = (token: string): Promise<Answer> => app.call("POST", "/api/marketplace/apps", { token, body: draftOf(`draft-${randomUUID()}`, "http://127.0.0.1:9/x") });
+  const publishing = (token: string): Promise<Answer> =>
+    app.call("POST", "/api/marketplace/apps", {
+      token,
+      body: draftOf(`draft-${randomUUID()}`, "http://127.0.0.1:9/x"),
+    });
   /** Drafts of an organization, made without a request each. */
-  const fill = (org: string, appId: string, count: number): Promise<unknown> => runSql(app.databaseUrl, `
+  const fill = (org: string, appId: string, count: number): Promise<unknown> =>
+    runSql(
+      app.databaseUrl,
+      `
     with slugs as (insert into app_slugs (slug) select 'filled-' || gen_random_uuid() from generate_series(1, ${count}) returning slug)
     insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans,
       provision_webhook, webhook_secret, status, created_by, key_id, created_at, updated_at)
     select gen_random_uuid(), $1, s.slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans,
       provision_webhook, webhook_secret, 'draft', created_by, key_id, created_at, updated_at
-    from apps, slugs s where app_id = $2`, [org, appId]);
-  const drafts = async (token: string): Promise<number> => must(await app.call("GET", "/api/marketplace/apps?status=draft&limit=1", { token })).total;
+    from apps, slugs s where app_id = $2`,
+      [org, appId],
+    );
+  const drafts = async (token: string): Promise<number> =>
+    must(await app.call("GET", "/api/marketplace/apps?status=draft&limit=1", { token })).total;
 
   it("are at most 200 for an organization, however many are made at once, and a slug that was refused stays free", async () => {
     const owner = await founder(app);
     const { appId } = await publish(app, owner.token);
     await fill(owner.org, appId, 195);
     const answers = await Promise.all(Array.from({ length: 12 }, () => publishing(owner.token)));
-    expect(answers.map(outcome).sort()).toEqual([...Array<string>(4).fill("201"), ...Array<string>(8).fill("409 conflict")]);
+    expect(answers.map(outcome).sort()).toEqual([
+      ...Array<string>(4).fill("201"),
+      ...Array<string>(8).fill("409 conflict"),
+    ]);
     expect(await drafts(owner.token)).toBe(200);
     const slug = `once-${randomUUID()}`;
     const body = draftOf(slug, "http://127.0.0.1:9/x");
     expect(outcome(await app.call("POST", "/api/marketplace/apps", { token: owner.token, body }))).toBe("409 conflict");
-    expect(outcome(await app.call("POST", "/api/marketplace/apps", { token: (await founder(app)).token, body }))).toBe("201");
+    expect(outcome(await app.call("POST", "/api/marketplace/apps", { token: (await founder(app)).token, body }))).toBe(
+      "201",
+    );
     must(await app.call("POST", appPath(appId, "/archive"), { token: owner.token, body: {} }));
     expect(outcome(await publishing(owner.token))).toBe("201");
   });
@@ -52,16 +67,24 @@ describe("drafts", () => {
     const { appId } = await publish(app, owner.token);
     must(await app.call("POST", `/api/admin/marketplace/apps/${appId}/reject`, { token: admin, body: {} }));
     await fill(owner.org, appId, 200);
-    const edit = (): Promise<Answer> => app.call("PATCH", appPath(appId), { token: owner.token, body: { description: "Better" } });
+    const edit = (): Promise<Answer> =>
+      app.call("PATCH", appPath(appId), { token: owner.token, body: { description: "Better" } });
     expect(outcome(await edit())).toBe("409 conflict");
-    await runSql(app.databaseUrl, "update apps set status = 'archived' where app_id = (select app_id from apps where org_uuid = $1 and status = 'draft' limit 1)", [owner.org]);
+    await runSql(
+      app.databaseUrl,
+      "update apps set status = 'archived' where app_id = (select app_id from apps where org_uuid = $1 and status = 'draft' limit 1)",
+      [owner.org],
+    );
     expect((await edit()).body).toMatchObject({ status: "draft", description: "Better" });
   });
 
   it("beside lists of 200 apps cost a few statements, not one for each app", async () => {
     const owner = await founder(app);
     await fill(owner.org, (await publish(app, owner.token)).appId, 150);
-    for (const [path, token] of [["/api/marketplace/apps?limit=200", owner.token], [`/api/admin/marketplace/apps?limit=200&org_uuid=${owner.org}`, admin]] as const) {
+    for (const [path, token] of [
+      ["/api/marketplace/apps?limit=200", owner.token],
+      [`/api/admin/marketplace/apps?limit=200&org_uuid=${owner.org}`, admin],
+    ] as const) {
       statements.take();
       const { data } = must(await app.call("GET", path, { token })) as { data: { publisher: { name: string } }[] };
       expect(data).toHaveLength(151);
@@ -86,10 +109,20 @@ it("an install whose app is archived meanwhile is refused, not made after the ar
 it("a timeline keeps its newest 200 lines", async () => {
   const { appId, slug } = await publish(app, seller, {}, admin);
   const buyer = await founder(app);
-  const { install_id: installId } = must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }));
-  await runSql(app.databaseUrl, "insert into install_timeline (install_id, at, event, detail) select $1, now(), 'attempt_failed', n::text from generate_series(1, 300) n", [installId]);
-  await runSql(app.databaseUrl, "update installs set status = 'active', step = null where install_id = $1", [installId]);
+  const { install_id: installId } = must(
+    await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }),
+  );
+  await runSql(
+    app.databaseUrl,
+    "insert into install_timeline (install_id, at, event, detail) select $1, now(), 'attempt_failed', n::text from generate_series(1, 300) n",
+    [installId],
+  );
+  await runSql(app.databaseUrl, "update installs set status = 'active', step = null where install_id = $1", [
+    installId,
+  ]);
   must(await app.call("POST", appPath(appId, `/installs/${installId}/suspend`), { token: seller, body: {} }));
-  const { timeline } = must(await app.call("GET", `/api/installs/${installId}`, { token: buyer.token })) as { timeline: { event: string; detail: string }[] };
+  const { timeline } = must(await app.call("GET", `/api/installs/${installId}`, { token: buyer.token })) as {
+    timeline: { event: string; detail: string }[];
+  };
   expect([timeline.length, timeline[0]?.detail, timeline.at(-1)?.event]).toEqual([200, "102", "suspended"]);
 });

@@ -19,7 +19,9 @@ afterAll(() => app.close());
 
 /** Installs of as many copies of an app, each second one suspended. Their ids come before that of any real one. */
 async function installCopies(installId: string): Promise<void> {
-  await runSql(app.databaseUrl, `
+  await runSql(
+    app.databaseUrl,
+    `
     with copies as (select n, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid as id from generate_series(1, ${MANY - 1}) n),
       slugs as (insert into app_slugs (slug) select 'copy-' || n from copies),
       made as (
@@ -30,7 +32,9 @@ async function installCopies(installId: string): Promise<void> {
         from apps, copies c where app_id = (select app_id from installs where install_id = $1))
     insert into installs (install_id, app_id, org_uuid, status, deployment_mode, plan_id, quantity, payment_source, sandbox, created_at, updated_at)
     select c.id, c.id, org_uuid, (array['active', 'suspended'])[1 + c.n % 2], deployment_mode, plan_id, quantity, payment_source, sandbox, created_at, updated_at
-    from installs, copies c where install_id = $1`, [installId]);
+    from installs, copies c where install_id = $1`,
+    [installId],
+  );
 }
 
 const count = async (sql: string, ...values: unknown[]): Promise<number> =>
@@ -39,7 +43,9 @@ const count = async (sql: string, ...values: unknown[]): Promise<number> =>
 it("an organization with many installs ends with a batch of them; nothing moves the others, which are given back behind it", async () => {
   const [platform, publisher, buyer] = [await app.login(), await founder(app), await founder(app)];
   const offered = await publish(app, publisher.token, {}, platform);
-  const { install_id: last } = must(await app.call("POST", `/api/marketplace/${offered.slug}/install`, { token: buyer.token, body: {} }));
+  const { install_id: last } = must(
+    await app.call("POST", `/api/marketplace/${offered.slug}/install`, { token: buyer.token, body: {} }),
+  );
   await installCopies(last);
   const live = "installs where org_uuid = $1 and status in ('provisioning', 'active', 'suspended')";
   const end = await app.call("DELETE", `/api/organizations/${buyer.org}`, { token: await elevated(app, buyer.token) });
@@ -49,16 +55,36 @@ it("an organization with many installs ends with a batch of them; nothing moves 
   // No worker runs: what is left waits, and cannot be used in the meantime.
   expect(outcome(await app.call("GET", "/api/installs", { token: buyer.token }))).toBe("401 unauthorized");
   const copy = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
-  for (const [n, verb] of [[MANY - 2, "suspend"], [MANY - 1, "resume"], [MANY - 2, "resume"]] as const) {
-    const answer = await app.call("POST", appPath(copy(n), `/installs/${copy(n)}/${verb}`), { token: publisher.token, body: {} });
+  for (const [n, verb] of [
+    [MANY - 2, "suspend"],
+    [MANY - 1, "resume"],
+    [MANY - 2, "resume"],
+  ] as const) {
+    const answer = await app.call("POST", appPath(copy(n), `/installs/${copy(n)}/${verb}`), {
+      token: publisher.token,
+      body: {},
+    });
     expect(outcome(answer), `${verb} of ${n}`).toBe("409 invalid_transition");
   }
   const text = JSON.stringify({ status: "active" });
-  const signed = signDelivery({ id: "msg_late", timestamp: Math.floor(Date.now() / 1000), body: text, secrets: [offered.secret] });
-  const report = await app.call("POST", `/api/marketplace/installs/${last}/provisioning`, { body: JSON.parse(text), headers: { ...signed } });
+  const signed = signDelivery({
+    id: "msg_late",
+    timestamp: Math.floor(Date.now() / 1000),
+    body: text,
+    secrets: [offered.secret],
+  });
+  const report = await app.call("POST", `/api/marketplace/installs/${last}/provisioning`, {
+    body: JSON.parse(text),
+    headers: { ...signed },
+  });
   expect(outcome(report)).toBe("409 invalid_transition");
 
-  const worker = await startApp({ role: "worker", databaseUrl: app.databaseUrl, temporal: await temporalServer(), clock: systemClock });
+  const worker = await startApp({
+    role: "worker",
+    databaseUrl: app.databaseUrl,
+    temporal: await temporalServer(),
+    clock: systemClock,
+  });
   try {
     await expect.poll(() => count(live, buyer.org)).toBe(0);
     await expect.poll(() => count("outbox where topic = 'installs.left'")).toBe(0);
@@ -68,7 +94,16 @@ it("an organization with many installs ends with a batch of them; nothing moves 
   const event = "audit_events where type = 'install.deprovisioning' and org_uuid = $1";
   expect(await count(event, buyer.org)).toBe(MANY);
   // Each tells who ended the organization and from where, whichever transaction gave the install back.
-  expect(await runSql(app.databaseUrl, `select distinct user_uuid, actor, ip_address, user_agent from ${event}`, [buyer.org])).toEqual([
-    { user_uuid: buyer.userUuid, actor: { type: "user", id: buyer.userUuid, email: buyer.email }, ip_address: "127.0.0.1", user_agent: "node" },
+  expect(
+    await runSql(app.databaseUrl, `select distinct user_uuid, actor, ip_address, user_agent from ${event}`, [
+      buyer.org,
+    ]),
+  ).toEqual([
+    {
+      user_uuid: buyer.userUuid,
+      actor: { type: "user", id: buyer.userUuid, email: buyer.email },
+      ip_address: "127.0.0.1",
+      user_agent: "node",
+    },
   ]);
 });

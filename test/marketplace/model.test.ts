@@ -16,7 +16,12 @@ const AT_ONCE = 6;
 let app: TestApp;
 let market: Market;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,20ms,20ms" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,20ms,20ms" },
+  });
   market = await openMarket(app);
 });
 afterAll(async () => {
@@ -35,8 +40,16 @@ function chances(seed: number): () => number {
   };
 }
 
-const settling = { provision: [200, 200, 201, 202, 202, 410, 422], deprovision: [200, 202, 202, 204, 404, 410], notice: [200, 202, 204] } as const;
-const passing = { provision: [204, 301, 400, 404, 429, 500, 503], deprovision: [301, 400, 422, 500, 503], notice: [301, 404, 410, 500] } as const;
+const settling = {
+  provision: [200, 200, 201, 202, 202, 410, 422],
+  deprovision: [200, 202, 202, 204, 404, 410],
+  notice: [200, 202, 204],
+} as const;
+const passing = {
+  provision: [204, 301, 400, 404, 429, 500, 503],
+  deprovision: [301, 400, 422, 500, 503],
+  notice: [301, 404, 410, 500],
+} as const;
 
 /** Some answers that settle nothing, then one that does; or, for a notice, none at all that does. */
 function planFor(kind: keyof typeof settling, chance: () => number): Plan {
@@ -47,11 +60,17 @@ function planFor(kind: keyof typeof settling, chance: () => number): Plan {
 
 async function does(deed: Deed, offer: Offer, installId: string): Promise<Answer> {
   if (deed === "give back") return app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer });
-  if (deed === "suspend" || deed === "resume") return app.call("POST", appPath(offer.appId, `/installs/${installId}/${deed}`), { token: market.publisher, body: {} });
+  if (deed === "suspend" || deed === "resume")
+    return app.call("POST", appPath(offer.appId, `/installs/${installId}/${deed}`), {
+      token: market.publisher,
+      body: {},
+    });
   return offer.report(installId, { status: deed.replace("report ", "") });
 }
 
-/** One life: an install, some deeds, each after everything before has settled; the service must be where the model is. */
+/**
+ * One life: an install, some deeds, each after everything before has settled; the service must be where the model is.
+ */
 async function live(nth: number): Promise<void> {
   const chance = chances(SEED + nth);
   const story: string[] = [];
@@ -66,7 +85,12 @@ async function live(nth: number): Promise<void> {
     const what = `seed ${SEED}, life ${nth}: ${story.join("; ")}`;
     const present = async () => {
       const { status, timeline, failure_reason: reason } = await market.read(installId);
-      return { status, failed: reason !== null, events: timeline.map(({ event }) => event), calls: offer.server.calls.map(({ type }) => type.replace("install.", "")) } satisfies Model;
+      return {
+        status,
+        failed: reason !== null,
+        events: timeline.map(({ event }) => event),
+        calls: offer.server.calls.map(({ type }) => type.replace("install.", "")),
+      } satisfies Model;
     };
     await expect.poll(present, { message: what }).toEqual(model);
   };
@@ -81,7 +105,9 @@ async function live(nth: number): Promise<void> {
     expect(status, `seed ${SEED}, life ${nth}: ${story.join("; ")}`).toBe(expected);
     await agrees();
   }
-  expect(new Set(offer.server.calls.map(({ id, type }) => `${id} ${type}`)).size, "one id for each thing asked").toBe(new Set(offer.server.calls.map(({ id }) => id)).size);
+  expect(new Set(offer.server.calls.map(({ id, type }) => `${id} ${type}`)).size, "one id for each thing asked").toBe(
+    new Set(offer.server.calls.map(({ id }) => id)).size,
+  );
 }
 
 it(`${CASES} random lives of installs go as the model says`, async () => {
@@ -103,19 +129,31 @@ const after: Readonly<Record<string, readonly string[]>> = {
 };
 /** Events that move nothing: they may stand anywhere before the end. */
 const asides: ReadonlySet<string> = new Set(["attempt_failed", "accepted", "notice_failed"]);
-const stateAfter: Readonly<Record<string, string>> = { requested: "provisioning", active: "active", resumed: "active", suspended: "suspended", deprovisioning: "deprovisioning", failed: "deprovisioned", deprovisioned: "deprovisioned" };
+const stateAfter: Readonly<Record<string, string>> = {
+  requested: "provisioning",
+  active: "active",
+  resumed: "active",
+  suspended: "suspended",
+  deprovisioning: "deprovisioning",
+  failed: "deprovisioned",
+  deprovisioned: "deprovisioned",
+};
 
 it("whatever is done at once, the timeline is a way through the states, and answers of success are the moves in it", async () => {
   const race = async (nth: number): Promise<void> => {
     const chance = chances(SEED * 31 + nth);
     const pick = (from: readonly number[]): number => from[Math.floor(chance() * from.length)] ?? 500;
-    const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? pick([200, 202, 422, 500, 500]) : pick([200, 202, 500, 500]) }));
-    const installId = must(await offer.install()).install_id as string;
-    const done = await Promise.all(Array.from({ length: 16 }, async () => {
-      const deed = deeds[Math.floor(chance() * deeds.length)] ?? "suspend";
-      await new Promise((resolve) => setTimeout(resolve, chance() * 250));
-      return { deed, status: (await does(deed, offer, installId)).status };
+    const offer = await market.offer(({ type }) => ({
+      status: type === "install.provisioning" ? pick([200, 202, 422, 500, 500]) : pick([200, 202, 500, 500]),
     }));
+    const installId = must(await offer.install()).install_id as string;
+    const done = await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        const deed = deeds[Math.floor(chance() * deeds.length)] ?? "suspend";
+        await new Promise((resolve) => setTimeout(resolve, chance() * 250));
+        return { deed, status: (await does(deed, offer, installId)).status };
+      }),
+    );
     await does("give back", offer, installId);
     await expect.poll(async () => (await does("report deprovisioned", offer, installId)).status).toBe(200);
     const { status, timeline } = await market.read(installId);
@@ -124,10 +162,18 @@ it("whatever is done at once, the timeline is a way through the states, and answ
     for (const [at, event] of moves.slice(1).entries()) expect(after[moves[at] ?? ""], what).toContain(event);
     expect(stateAfter[moves.at(-1) ?? ""], what).toBe(status);
     expect(status, what).toBe("deprovisioned");
-    for (const [deed, event] of [["suspend", "suspended"], ["resume", "resumed"]]) {
-      expect(moves.filter((one) => one === event).length, what).toBe(done.filter((one) => one.deed === deed && one.status === 200).length);
+    for (const [deed, event] of [
+      ["suspend", "suspended"],
+      ["resume", "resumed"],
+    ]) {
+      expect(moves.filter((one) => one === event).length, what).toBe(
+        done.filter((one) => one.deed === deed && one.status === 200).length,
+      );
     }
-    expect(done.every((one) => [200, 202, 409].includes(one.status)), what).toBe(true);
+    expect(
+      done.every((one) => [200, 202, 409].includes(one.status)),
+      what,
+    ).toBe(true);
   };
   for (let round = 0; round < 4; round++) await Promise.all([0, 1, 2].map((nth) => race(round * 3 + nth)));
 });

@@ -12,7 +12,14 @@ export interface Model {
 export type Deed = "give back" | "suspend" | "resume" | "report active" | "report failed" | "report deprovisioned";
 
 /** Every deed. */
-export const deeds: readonly Deed[] = ["give back", "suspend", "resume", "report active", "report failed", "report deprovisioned"];
+export const deeds: readonly Deed[] = [
+  "give back",
+  "suspend",
+  "resume",
+  "report active",
+  "report failed",
+  "report deprovisioned",
+];
 
 /** What the publisher will answer when it is asked next: statuses, the last of which settles the matter. */
 export type Plan = readonly number[];
@@ -56,7 +63,8 @@ function report(model: Model, deed: Deed): number {
   if (told === model.status || (told === "failed" && model.failed)) return 200;
   if (model.status === "provisioning" && told === "active") settle(model, "active", "active");
   else if (model.status === "provisioning" && told === "failed") fail(model);
-  else if (model.status === "deprovisioning" && told === "deprovisioned") settle(model, "deprovisioned", "deprovisioned");
+  else if (model.status === "deprovisioning" && told === "deprovisioned")
+    settle(model, "deprovisioned", "deprovisioned");
   else return 409;
   return 200;
 }

@@ -25,18 +25,41 @@ it("nothing made in the moment an organization ends outlives it", async () => {
   await held.waitedFor(1);
   const hook = { url: "https://example.com/hook", events: ["*"] };
   const making = [
-    app.call("POST", "/api/marketplace/apps", { token, body: draftOf("made-at-the-end", "https://example.com/provision") }),
+    app.call("POST", "/api/marketplace/apps", {
+      token,
+      body: draftOf("made-at-the-end", "https://example.com/provision"),
+    }),
     app.call("POST", `/api/marketplace/${offered.slug}/install`, { token, body: {} }),
     app.call("POST", "/api/v2/webhooks", { token, body: hook }),
-    app.call("POST", "/api/v2/webhooks", { token: platform, body: { ...hook, events: ["install.active"], scope: "app", app_id: own.appId } }),
+    app.call("POST", "/api/v2/webhooks", {
+      token: platform,
+      body: { ...hook, events: ["install.active"], scope: "app", app_id: own.appId },
+    }),
   ];
   await held.waitedFor(1 + making.length);
   await held.commit();
 
   expect((await end).status).toBe(204);
-  expect((await Promise.all(making)).map(outcome)).toEqual(["401 unauthorized", "401 unauthorized", "401 unauthorized", "404 app_not_found"]);
-  for (const [table, live] of [["apps", "status <> 'archived'"], ["installs", "true"], ["webhooks", "ended_at is null"]] as const) {
-    expect(await runSql(app.databaseUrl, `select 1 from ${table} where org_uuid = $1 and ${live}`, [org]), table).toEqual([]);
+  expect((await Promise.all(making)).map(outcome)).toEqual([
+    "401 unauthorized",
+    "401 unauthorized",
+    "401 unauthorized",
+    "404 app_not_found",
+  ]);
+  for (const [table, live] of [
+    ["apps", "status <> 'archived'"],
+    ["installs", "true"],
+    ["webhooks", "ended_at is null"],
+  ] as const) {
+    expect(
+      await runSql(app.databaseUrl, `select 1 from ${table} where org_uuid = $1 and ${live}`, [org]),
+      table,
+    ).toEqual([]);
   }
-  must(await app.call("POST", "/api/marketplace/apps", { token: publisher.token, body: draftOf("made-at-the-end", "https://example.com/provision") }));
+  must(
+    await app.call("POST", "/api/marketplace/apps", {
+      token: publisher.token,
+      body: draftOf("made-at-the-end", "https://example.com/provision"),
+    }),
+  );
 });

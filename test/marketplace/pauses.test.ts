@@ -11,7 +11,12 @@ import { appPath, must } from "./stage.ts";
 let app: TestApp;
 let market: Market;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms" },
+  });
   market = await openMarket(app);
 });
 afterAll(async () => {
@@ -21,7 +26,8 @@ afterAll(async () => {
 
 const events = (install: { timeline: { event: string }[] }): string[] => install.timeline.map(({ event }) => event);
 const types = (offer: Offer): string[] => offer.server.calls.map(({ type }) => type.replace("install.", ""));
-const turn = (offer: Offer, installId: string, verb: "suspend" | "resume", token = market.publisher): Promise<Answer> => app.call("POST", appPath(offer.appId, `/installs/${installId}/${verb}`), { token, body: {} });
+const turn = (offer: Offer, installId: string, verb: "suspend" | "resume", token = market.publisher): Promise<Answer> =>
+  app.call("POST", appPath(offer.appId, `/installs/${installId}/${verb}`), { token, body: {} });
 
 async function active(answer: Parameters<Market["offer"]>[0]): Promise<{ offer: Offer; installId: string }> {
   const offer = await market.offer(answer);
@@ -34,7 +40,10 @@ describe("suspending and resuming", () => {
   it("answers the install, tells the publisher, and refuses what is no way from here", async () => {
     const { offer, installId } = await active(() => ({ status: 200 }));
     expect(outcome(await turn(offer, installId, "resume"))).toBe("409 invalid_transition");
-    expect(await turn(offer, installId, "suspend")).toMatchObject({ status: 200, body: { install_id: installId, status: "suspended" } });
+    expect(await turn(offer, installId, "suspend")).toMatchObject({
+      status: 200,
+      body: { install_id: installId, status: "suspended" },
+    });
     expect(outcome(await turn(offer, installId, "suspend"))).toBe("409 invalid_transition");
     await expect.poll(() => types(offer)).toEqual(["provisioning", "suspended"]);
     expect(must(await turn(offer, installId, "resume", market.buyer)).status).toBe("active");
@@ -55,7 +64,9 @@ describe("suspending and resuming", () => {
 
   it("drops a notice that was overtaken", async () => {
     let up = false;
-    const { offer, installId } = await active(({ type }) => ({ status: type === "install.provisioning" || up ? 200 : 503 }));
+    const { offer, installId } = await active(({ type }) => ({
+      status: type === "install.provisioning" || up ? 200 : 503,
+    }));
     must(await turn(offer, installId, "suspend"));
     must(await turn(offer, installId, "resume"));
     must(await turn(offer, installId, "suspend"));
@@ -72,7 +83,8 @@ describe("suspending and resuming", () => {
     must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
     await market.until(installId, "deprovisioned");
     expect(types(offer).at(-1)).toBe("deprovisioning");
-    for (const verb of ["suspend", "resume"] as const) expect(outcome(await turn(offer, installId, verb))).toBe("409 invalid_transition");
+    for (const verb of ["suspend", "resume"] as const)
+      expect(outcome(await turn(offer, installId, verb))).toBe("409 invalid_transition");
   });
 });
 
@@ -80,8 +92,14 @@ it("a rotated provision secret signs from now on, and the old one ends at once",
   const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 202 : 200 }));
   const installId = must(await offer.install()).install_id as string;
   await expect.poll(async () => events(await market.read(installId))).toContain("accepted");
-  const rotated = await app.call("POST", appPath(offer.appId, "/webhook/rotate"), { token: market.publisher, body: {} });
-  expect(rotated).toMatchObject({ status: 200, body: { app_id: offer.appId, webhook_secret: expect.stringMatching(/^whsec_/u) } });
+  const rotated = await app.call("POST", appPath(offer.appId, "/webhook/rotate"), {
+    token: market.publisher,
+    body: {},
+  });
+  expect(rotated).toMatchObject({
+    status: 200,
+    body: { app_id: offer.appId, webhook_secret: expect.stringMatching(/^whsec_/u) },
+  });
   expect(rotated.headers.get("cache-control")).toBe("no-store");
   const fresh = rotated.body.webhook_secret as string;
   expect(fresh).not.toBe(offer.secret);
@@ -95,10 +113,19 @@ it("a rotated provision secret signs from now on, and the old one ends at once",
 
 describe("the cloud target", () => {
   const targetsOf = async (installId: string, query = "?limit=200"): Promise<Record<string, string>[]> =>
-    must(await app.call("GET", `/api/admin/cloud-targets${query}`, { token: market.buyer })).data.filter((one: { install_id: string }) => one.install_id === installId);
+    must(await app.call("GET", `/api/admin/cloud-targets${query}`, { token: market.buyer })).data.filter(
+      (one: { install_id: string }) => one.install_id === installId,
+    );
   const singleTenant = async (cloudTarget: unknown): Promise<{ offer: Offer; installId: string }> => {
-    const offer = await market.offer(({ type }) => (type === "install.provisioning" ? { status: 200, body: { cloud_target: cloudTarget } } : { status: 200 }));
-    must(await app.call("PATCH", appPath(offer.appId), { token: market.publisher, body: { deployment_modes: ["single_tenant"] } }));
+    const offer = await market.offer(({ type }) =>
+      type === "install.provisioning" ? { status: 200, body: { cloud_target: cloudTarget } } : { status: 200 },
+    );
+    must(
+      await app.call("PATCH", appPath(offer.appId), {
+        token: market.publisher,
+        body: { deployment_modes: ["single_tenant"] },
+      }),
+    );
     const installId = must(await offer.install()).install_id as string;
     await market.until(installId, "active");
     return { offer, installId };
@@ -108,8 +135,20 @@ describe("the cloud target", () => {
     const { installId } = await singleTenant({ provider: "aws", region: "eu-central-1" });
     const [target, ...more] = await targetsOf(installId);
     expect(more).toEqual([]);
-    expect(target).toEqual({ target_id: expect.any(String), install_id: installId, org_uuid: expect.any(String), provider: "aws", region: "eu-central-1", status: "active", created_at: expect.any(String) });
-    const revoke = (): Promise<Answer> => app.call("POST", `/api/admin/cloud-targets/${target?.["target_id"] ?? ""}/revoke`, { token: market.buyer, body: {} });
+    expect(target).toEqual({
+      target_id: expect.any(String),
+      install_id: installId,
+      org_uuid: expect.any(String),
+      provider: "aws",
+      region: "eu-central-1",
+      status: "active",
+      created_at: expect.any(String),
+    });
+    const revoke = (): Promise<Answer> =>
+      app.call("POST", `/api/admin/cloud-targets/${target?.["target_id"] ?? ""}/revoke`, {
+        token: market.buyer,
+        body: {},
+      });
     expect(await revoke()).toMatchObject({ status: 200, body: { ...target, status: "revoked" } });
     const ended = await market.until(installId, "deprovisioned");
     expect(ended.timeline.find(({ event }) => event === "deprovisioning")?.detail).toContain("cloud target");
@@ -119,14 +158,31 @@ describe("the cloud target", () => {
     expect(await targetsOf(installId, "?status=revoked&limit=200")).toHaveLength(1);
   });
 
-  it.each([[null], ["aws"], [{ provider: "aws" }], [{ provider: "", region: "x" }], [{ provider: "a".repeat(65), region: "x" }], [{ provider: 1, region: "x" }]])("is not made of %j", async (target) => {
+  it.each([
+    [null],
+    ["aws"],
+    [{ provider: "aws" }],
+    [{ provider: "", region: "x" }],
+    [{ provider: "a".repeat(65), region: "x" }],
+    [{ provider: 1, region: "x" }],
+  ])("is not made of %j", async (target) => {
     expect(await targetsOf((await singleTenant(target)).installId)).toEqual([]);
   });
 
   it("is not a multi-tenant install's, whatever its publisher says; nobody's is unknown", async () => {
-    const { installId } = await active(() => ({ status: 200, body: { cloud_target: { provider: "aws", region: "eu-1" } } }));
+    const { installId } = await active(() => ({
+      status: 200,
+      body: { cloud_target: { provider: "aws", region: "eu-1" } },
+    }));
     expect(await targetsOf(installId)).toEqual([]);
-    expect(outcome(await app.call("POST", "/api/admin/cloud-targets/00000000-0000-4000-8000-000000000000/revoke", { token: market.buyer, body: {} }))).toBe("404 target_not_found");
+    expect(
+      outcome(
+        await app.call("POST", "/api/admin/cloud-targets/00000000-0000-4000-8000-000000000000/revoke", {
+          token: market.buyer,
+          body: {},
+        }),
+      ),
+    ).toBe("404 target_not_found");
   });
 });
 
@@ -134,7 +190,9 @@ it("thirty installs at once are one, and the publisher is asked once", async () 
   const offer = await market.offer(() => ({ status: 200 }));
   const answers = await Promise.all(Array.from({ length: 30 }, () => offer.install()));
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
-  expect(new Set(answers.filter(({ status }) => status !== 202).map(outcome))).toEqual(new Set(["409 already_installed"]));
+  expect(new Set(answers.filter(({ status }) => status !== 202).map(outcome))).toEqual(
+    new Set(["409 already_installed"]),
+  );
   await market.until(answers.find(({ status }) => status === 202)?.body.install_id as string, "active");
   expect(types(offer)).toEqual(["provisioning"]);
 });

@@ -14,11 +14,16 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const post = (body: unknown, token = owner.token): Promise<Answer> => app.call("POST", "/api/marketplace/apps", { token, body });
+const post = (body: unknown, token = owner.token): Promise<Answer> =>
+  app.call("POST", "/api/marketplace/apps", { token, body });
 const fields = (answer: Answer): string[] => (answer.body.errors as { field: string }[]).map(({ field }) => field);
 
 it("what is wrong with a draft is told all at once, and none is made", async () => {
-  const wrong = { ...draftOf("admin", "http://10.0.0.1/"), name: " \t ", plans: [{ plan_id: "pro" }, { plan_id: "free" }, { plan_id: "pro", price_cents: 7 }] };
+  const wrong = {
+    ...draftOf("admin", "http://10.0.0.1/"),
+    name: " \t ",
+    plans: [{ plan_id: "pro" }, { plan_id: "free" }, { plan_id: "pro", price_cents: 7 }],
+  };
   const answer = await post(wrong);
   expect(outcome(answer)).toBe("400 validation_error");
   expect(fields(answer).sort()).toEqual(["name", "plans[2].plan_id", "provision_webhook", "slug"]);
@@ -26,15 +31,28 @@ it("what is wrong with a draft is told all at once, and none is made", async () 
 });
 
 it("an edit is held to the same, and changes nothing when it is refused", async () => {
-  const { appId, slug } = await publish(app, owner.token, { plans: [{ plan_id: "pro", name: "Pro", price_cents: 900, interval: "year" }] });
+  const { appId, slug } = await publish(app, owner.token, {
+    plans: [{ plan_id: "pro", name: "Pro", price_cents: 900, interval: "year" }],
+  });
   const before = must(await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token }));
-  for (const patch of [{ name: " " }, { plans: [{ plan_id: "a" }, { plan_id: "a" }] }, { name: "New", provision_webhook: "http://169.254.169.254/" }]) {
-    expect(outcome(await app.call("PATCH", appPath(appId), { token: owner.token, body: patch })), JSON.stringify(patch)).toBe("400 validation_error");
+  for (const patch of [
+    { name: " " },
+    { plans: [{ plan_id: "a" }, { plan_id: "a" }] },
+    { name: "New", provision_webhook: "http://169.254.169.254/" },
+  ]) {
+    expect(
+      outcome(await app.call("PATCH", appPath(appId), { token: owner.token, body: patch })),
+      JSON.stringify(patch),
+    ).toBe("400 validation_error");
   }
   expect(must(await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token }))).toEqual(before);
 });
 
-it.each([["observer", 4], ["limited_access", 5]])("role %s may not publish, and hears so before the body is judged", async (_role, roleId) => {
+it.each([
+  ["observer", 4],
+  ["limited_access", 5],
+])("role %s may not publish, and hears so before the body is judged", async (_role, roleId) => {
   const someone = await member(app, owner, roleId);
-  for (const body of [draftOf("by-an-observer", "http://127.0.0.1:9/"), {}, "{"]) expect(outcome(await post(body, someone.token))).toBe("403 forbidden");
+  for (const body of [draftOf("by-an-observer", "http://127.0.0.1:9/"), {}, "{"])
+    expect(outcome(await post(body, someone.token))).toBe("403 forbidden");
 });

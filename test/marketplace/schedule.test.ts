@@ -28,7 +28,12 @@ afterAll(async () => {
 it("signals that have nothing new to tell leave the schedule where it is", async () => {
   const offer = await market.offer(() => ({ status: 500 }));
   const installId = (await offer.install()).body.install_id as string;
-  const failed = (times: number) => expect.poll(async () => (await market.read(installId)).timeline.filter(({ event }) => event === "attempt_failed").length).toBe(times);
+  const failed = (times: number) =>
+    expect
+      .poll(
+        async () => (await market.read(installId)).timeline.filter(({ event }) => event === "attempt_failed").length,
+      )
+      .toBe(times);
   const signal = async (): Promise<void> => {
     await client.workflow.getHandle(`install/${installId}`).signal("install-changed");
     await sleep(300);

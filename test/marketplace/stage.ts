@@ -26,9 +26,20 @@ export async function refreshed(app: Pick<TestApp, "call">, who: { refreshToken:
 }
 
 /** Publishes an app; approved when a platform admin's token is given. */
-export async function publish(app: Pick<TestApp, "call">, token: string, more: Record<string, unknown> = {}, approvedBy?: string): Promise<PublishedApp> {
+export async function publish(
+  app: Pick<TestApp, "call">,
+  token: string,
+  more: Record<string, unknown> = {},
+  approvedBy?: string,
+): Promise<PublishedApp> {
   const slug = `app-${randomBytes(6).toString("hex")}`;
-  const body = must(await app.call("POST", "/api/marketplace/apps", { token, body: { ...draftOf(slug, "http://127.0.0.1:9/provision"), ...more } }));
-  if (approvedBy !== undefined) must(await app.call("POST", `/api/admin/marketplace/apps/${body.app_id}/approve`, { token: approvedBy }));
+  const body = must(
+    await app.call("POST", "/api/marketplace/apps", {
+      token,
+      body: { ...draftOf(slug, "http://127.0.0.1:9/provision"), ...more },
+    }),
+  );
+  if (approvedBy !== undefined)
+    must(await app.call("POST", `/api/admin/marketplace/apps/${body.app_id}/approve`, { token: approvedBy }));
   return { appId: body.app_id, slug: body.slug, secret: body.webhook_secret };
 }

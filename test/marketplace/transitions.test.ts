@@ -19,11 +19,20 @@ type Move = "approve" | "reject" | "archive" | "patch";
 type Status = "draft" | "published" | "rejected" | "archived";
 
 const move = (appId: string, name: Move): Promise<Answer> => {
-  if (name === "patch") return app.call("PATCH", appPath(appId), { token: owner.token, body: { description: "Better" } });
+  if (name === "patch")
+    return app.call("PATCH", appPath(appId), { token: owner.token, body: { description: "Better" } });
   if (name === "archive") return app.call("POST", appPath(appId, "/archive"), { token: owner.token });
-  return app.call("POST", `/api/admin/marketplace/apps/${appId}/${name}`, { token: admin, body: name === "reject" ? { reason: "No screenshots" } : {} });
+  return app.call("POST", `/api/admin/marketplace/apps/${appId}/${name}`, {
+    token: admin,
+    body: name === "reject" ? { reason: "No screenshots" } : {},
+  });
 };
-const waysTo: Record<Status, Move[]> = { draft: [], published: ["approve"], rejected: ["reject"], archived: ["archive"] };
+const waysTo: Record<Status, Move[]> = {
+  draft: [],
+  published: ["approve"],
+  rejected: ["reject"],
+  archived: ["archive"],
+};
 
 /** Decisions 9.1. A state that is not named here is 409 `invalid_transition`. */
 const moves: Record<Status, Partial<Record<Move, Status>>> = {
@@ -32,14 +41,20 @@ const moves: Record<Status, Partial<Record<Move, Status>>> = {
   rejected: { archive: "archived", patch: "draft" },
   archived: { patch: "archived" },
 };
-const cases = (Object.keys(moves) as Status[]).flatMap((from) => (["approve", "reject", "archive", "patch"] as const).map((name) => ({ from, name, to: moves[from][name] })));
+const cases = (Object.keys(moves) as Status[]).flatMap((from) =>
+  (["approve", "reject", "archive", "patch"] as const).map((name) => ({ from, name, to: moves[from][name] })),
+);
 
 it.each(cases)("$name of a $from app: $to", async ({ from, name, to }) => {
   const { appId, slug } = await publish(app, owner.token);
   for (const way of waysTo[from]) must(await move(appId, way));
   const answer = await move(appId, name);
   if (to === undefined) expect(answer.body).toMatchObject({ status: 409, code: "invalid_transition" });
-  else expect(answer).toMatchObject({ status: 200, body: { app_id: appId, slug, status: to, provision_webhook: "http://127.0.0.1:9/provision" } });
+  else
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { app_id: appId, slug, status: to, provision_webhook: "http://127.0.0.1:9/provision" },
+    });
   const now = await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token });
   expect(now.body.status).toBe(to ?? from);
 });
@@ -47,7 +62,10 @@ it.each(cases)("$name of a $from app: $to", async ({ from, name, to }) => {
 it("a rejection tells owners why; the edit makes it a draft that can be approved, and the reason is gone", async () => {
   const { appId, slug } = await publish(app, owner.token);
   expect((await move(appId, "reject")).body).toMatchObject({ status: "rejected", rejection_reason: "No screenshots" });
-  expect((await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body).toMatchObject({ status: "rejected", rejection_reason: "No screenshots" });
+  expect((await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body).toMatchObject({
+    status: "rejected",
+    rejection_reason: "No screenshots",
+  });
   must(await move(appId, "patch"));
   const { body } = await move(appId, "approve");
   expect(body).toMatchObject({ status: "published", description: "Better" });
@@ -57,30 +75,64 @@ it("a rejection tells owners why; the edit makes it a draft that can be approved
 describe("a PATCH", () => {
   it("of the base price is one of the plan an app has for want of others, and of no other plan", async () => {
     const { appId, slug } = await publish(app, owner.token, { base_price_cents: 1900 }, admin);
-    const patch = async (body: unknown) => must(await app.call("PATCH", appPath(appId), { token: owner.token, body })).plans;
-    expect(await patch({ base_price_cents: 0 })).toEqual([{ plan_id: "default", name: "Default", price_cents: 0, interval: "month" }]);
+    const patch = async (body: unknown) =>
+      must(await app.call("PATCH", appPath(appId), { token: owner.token, body })).plans;
+    expect(await patch({ base_price_cents: 0 })).toEqual([
+      { plan_id: "default", name: "Default", price_cents: 0, interval: "month" },
+    ]);
     const buyer = await founder(app);
-    expect(must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token })).payment_source).toBe("free");
+    expect(
+      must(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token })).payment_source,
+    ).toBe("free");
     const solo = { plan_id: "solo", name: "Solo", price_cents: 100, interval: "month" };
     expect(await patch({ base_price_cents: 700, plans: [solo] })).toEqual([solo]);
     expect(await patch({ base_price_cents: 900 })).toEqual([solo]);
   });
 
   it("changes what it names and nothing else, ignores the slug, and answers the owner's view", async () => {
-    const { appId, slug } = await publish(app, owner.token, { plans: [{ plan_id: "solo", name: "Solo", price_cents: 100, interval: "month" }] }, admin);
+    const { appId, slug } = await publish(
+      app,
+      owner.token,
+      { plans: [{ plan_id: "solo", name: "Solo", price_cents: 100, interval: "month" }] },
+      admin,
+    );
     const before = (await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body;
     app.clock.advance(1_000);
-    const { status, body } = await app.call("PATCH", appPath(appId), { token: owner.token, body: { slug: "another-slug", name: "Orbit 2", base_price_cents: 0 } });
+    const { status, body } = await app.call("PATCH", appPath(appId), {
+      token: owner.token,
+      body: { slug: "another-slug", name: "Orbit 2", base_price_cents: 0 },
+    });
     expect(status).toBe(200);
     expect(body).toEqual({ ...before, name: "Orbit 2", base_price_cents: 0, updated_at: body.updated_at });
     expect(body.updated_at).not.toBe(before.updated_at);
-    must(await app.call("PATCH", appPath(appId), { token: owner.token, body: { plans: [{ plan_id: "team", name: "Team", price_cents: 900, interval: "year" }], deployment_modes: ["single_tenant"], currency: "eur" } }));
-    expect((await app.call("GET", `/api/marketplace/${slug}`, { token: admin })).body).toMatchObject({ plans: [{ plan_id: "team" }], deployment_modes: ["single_tenant"], currency: "eur", name: "Orbit 2" });
+    must(
+      await app.call("PATCH", appPath(appId), {
+        token: owner.token,
+        body: {
+          plans: [{ plan_id: "team", name: "Team", price_cents: 900, interval: "year" }],
+          deployment_modes: ["single_tenant"],
+          currency: "eur",
+        },
+      }),
+    );
+    expect((await app.call("GET", `/api/marketplace/${slug}`, { token: admin })).body).toMatchObject({
+      plans: [{ plan_id: "team" }],
+      deployment_modes: ["single_tenant"],
+      currency: "eur",
+      name: "Orbit 2",
+    });
   });
 
   it.each([
-    [{ name: "" }], [{ currency: "EUR" }], [{ deployment_modes: ["cloud"] }], [{ base_price_cents: -1 }], [{ pricing_model: "Seat!" }], [{ plans: [{ plan_id: "" }] }],
-    [{ provision_webhook: "ftp://orbit.example/" }], [{ provision_webhook: "http://10.0.0.1/" }], [{ provision_webhook: "http://user:pass@orbit.example/" }],
+    [{ name: "" }],
+    [{ currency: "EUR" }],
+    [{ deployment_modes: ["cloud"] }],
+    [{ base_price_cents: -1 }],
+    [{ pricing_model: "Seat!" }],
+    [{ plans: [{ plan_id: "" }] }],
+    [{ provision_webhook: "ftp://orbit.example/" }],
+    [{ provision_webhook: "http://10.0.0.1/" }],
+    [{ provision_webhook: "http://user:pass@orbit.example/" }],
   ])("of %j is refused and changes nothing", async (body) => {
     const { appId, slug } = await publish(app, owner.token);
     const before = (await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body;
@@ -92,18 +144,28 @@ describe("a PATCH", () => {
 it("platform admins list every app by status and publisher; an owner lists their own", async () => {
   const other = await founder(app);
   const [draft, public1] = [await publish(app, other.token), await publish(app, other.token, {}, admin)];
-  const list = async (query: string): Promise<string[]> => must(await app.call("GET", `/api/admin/marketplace/apps?org_uuid=${other.org}${query}`, { token: admin })).data.map((one: { app_id: string }) => one.app_id);
+  const list = async (query: string): Promise<string[]> =>
+    must(await app.call("GET", `/api/admin/marketplace/apps?org_uuid=${other.org}${query}`, { token: admin })).data.map(
+      (one: { app_id: string }) => one.app_id,
+    );
   expect((await list("")).sort()).toEqual([draft.appId, public1.appId].sort());
   expect(await list("&status=draft")).toEqual([draft.appId]);
   expect(await list("&status=published")).toEqual([public1.appId]);
   expect(await list("&limit=1&offset=2")).toEqual([]);
-  expect(must(await app.call("GET", "/api/marketplace/apps?status=published", { token: other.token }))).toMatchObject({ total: 1, data: [{ app_id: public1.appId, provision_webhook: "http://127.0.0.1:9/provision" }] });
+  expect(must(await app.call("GET", "/api/marketplace/apps?status=published", { token: other.token }))).toMatchObject({
+    total: 1,
+    data: [{ app_id: public1.appId, provision_webhook: "http://127.0.0.1:9/provision" }],
+  });
 });
 
 it("thirty approvals and rejections at once decide once", async () => {
   const { appId, slug } = await publish(app, owner.token);
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, nth) => move(appId, nth % 2 === 0 ? "approve" : "reject")));
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, nth) => move(appId, nth % 2 === 0 ? "approve" : "reject")),
+  );
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
-  expect((await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body.status).toBe(answers.find(({ status }) => status === 200)?.body.status);
+  expect((await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body.status).toBe(
+    answers.find(({ status }) => status === 200)?.body.status,
+  );
 });

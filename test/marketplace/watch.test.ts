@@ -17,7 +17,12 @@ const statements = listenToStatements();
 let app: TestApp;
 let market: Market;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms" },
+  });
   market = await openMarket(app);
 });
 afterAll(async () => {
@@ -25,12 +30,17 @@ afterAll(async () => {
   await app.close();
 });
 
-const accepting = (): Promise<Offer> => market.offer(({ type }) => ({ status: type === "install.provisioning" ? 202 : 204 }));
-const giveBack = async (installId: string): Promise<void> => void must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
+const accepting = (): Promise<Offer> =>
+  market.offer(({ type }) => ({ status: type === "install.provisioning" ? 202 : 204 }));
+const giveBack = async (installId: string): Promise<void> =>
+  void must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
 
 /** Records of a watch over REST, as they come. */
 async function* watchRest(installId: string, signal: AbortSignal): AsyncGenerator<InstallBody> {
-  const response = await fetch(`${app.url}/api/installs/${installId}/watch`, { headers: { authorization: `Bearer ${market.buyer}` }, signal });
+  const response = await fetch(`${app.url}/api/installs/${installId}/watch`, {
+    headers: { authorization: `Bearer ${market.buyer}` },
+    signal,
+  });
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
   let rest = "";
   for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -42,13 +52,24 @@ async function* watchRest(installId: string, signal: AbortSignal): AsyncGenerato
 }
 
 /** The same over Connect and gRPC, as status and length of the timeline. */
-async function* watchRpc(protocol: string, installId: string, signal: AbortSignal): AsyncGenerator<{ status: string; timeline: unknown[] }> {
-  const transport = protocol === "gRPC" ? createGrpcTransport({ baseUrl: app.url }) : createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
-  yield* createClient(BuyerService, transport).watchInstall({ installId }, { headers: { authorization: `Bearer ${market.buyer}` }, signal });
+async function* watchRpc(
+  protocol: string,
+  installId: string,
+  signal: AbortSignal,
+): AsyncGenerator<{ status: string; timeline: unknown[] }> {
+  const transport =
+    protocol === "gRPC"
+      ? createGrpcTransport({ baseUrl: app.url })
+      : createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
+  yield* createClient(BuyerService, transport).watchInstall(
+    { installId },
+    { headers: { authorization: `Bearer ${market.buyer}` }, signal },
+  );
 }
 
 describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (protocol) => {
-  const watch = (installId: string, signal: AbortSignal): AsyncGenerator<{ status: string; timeline: unknown[] }> => (protocol === "REST" ? watchRest(installId, signal) : watchRpc(protocol, installId, signal));
+  const watch = (installId: string, signal: AbortSignal): AsyncGenerator<{ status: string; timeline: unknown[] }> =>
+    protocol === "REST" ? watchRest(installId, signal) : watchRpc(protocol, installId, signal);
 
   it("shows the present first, every change after it, and ends when the install is deprovisioned", async () => {
     const offer = await accepting();
@@ -65,7 +86,13 @@ describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (proto
     expect(seen[0]?.status).toBe("provisioning");
     expect(seen.map(({ status }) => status)).toEqual(expect.arrayContaining(["provisioning", "active"]));
     expect(seen.at(-1)?.status).toBe("deprovisioned");
-    expect((seen.at(-1)?.timeline as { event: string }[]).map(({ event }) => event)).toEqual(["requested", "accepted", "active", "deprovisioning", "deprovisioned"]);
+    expect((seen.at(-1)?.timeline as { event: string }[]).map(({ event }) => event)).toEqual([
+      "requested",
+      "accepted",
+      "active",
+      "deprovisioning",
+      "deprovisioned",
+    ]);
   });
 
   it("of one that is over is one record", async () => {
@@ -120,7 +147,10 @@ it("is refused to others before anything is streamed", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
   const { token } = await signUp(app);
-  for (const stranger of [token, market.publisher]) expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`, { token: stranger }))).toBe("404 install_not_found");
+  for (const stranger of [token, market.publisher])
+    expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`, { token: stranger }))).toBe(
+      "404 install_not_found",
+    );
   expect(outcome(await app.call("GET", "/api/installs/nope/watch", { token }))).toBe("400 invalid_uuid");
   expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`))).toBe("401 unauthorized");
 });
@@ -135,7 +165,9 @@ it("a record is of one moment: its status is where its timeline ends", async () 
   await held.waitedFor();
   // What a publisher's report writes, between what would be two reads.
   await held.run("update installs set status = 'active', step = null where install_id = $1", [installId]);
-  await held.run("insert into install_timeline (install_id, at, event, detail) values ($1, now(), 'active', '')", [installId]);
+  await held.run("insert into install_timeline (install_id, at, event, detail) values ($1, now(), 'active', '')", [
+    installId,
+  ]);
   await held.commit();
   const { status, timeline } = await reading;
   expect([status, timeline.at(-1)?.event]).toEqual(["active", "active"]);

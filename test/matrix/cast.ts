@@ -20,14 +20,29 @@ export interface Cast {
   keys: Record<string, Role>;
 }
 
-const base: Bearer = { kind: "person", here: true, organization: true, admin: false, owner: false, appAdmin: false, elevated: false, platform: false, vault: false, scopes: [] };
+const base: Bearer = {
+  kind: "person",
+  here: true,
+  organization: true,
+  admin: false,
+  owner: false,
+  appAdmin: false,
+  elevated: false,
+  platform: false,
+  vault: false,
+  scopes: [],
+};
 const ruler: Bearer = { ...base, admin: true, owner: true, appAdmin: true, vault: true };
 const DAY = 86_400_000;
 
 /** Makes the cast. Moves the clock first, so that there is something expired. */
 export async function createCast(app: TestApp): Promise<Cast> {
   const first = await founder(app);
-  const early = { expired: (await signIn(app, first)).token, elevated: await elevated(app, first.token), key: (await apiKey(app, first, ["admin"], 1)).key };
+  const early = {
+    expired: (await signIn(app, first)).token,
+    elevated: await elevated(app, first.token),
+    key: (await apiKey(app, first, ["admin"], 1)).key,
+  };
   app.clock.advance(2 * DAY);
 
   const own = await signIn(app, first);
@@ -39,7 +54,14 @@ export async function createCast(app: TestApp): Promise<Cast> {
   const scim = await scimToken(app, a);
   const key = async (...scopes: string[]): Promise<string> => (await apiKey(app, a, scopes)).key;
   const nobody = (token: string | undefined): Role => ({ ...base, kind: "none", token });
-  const keyOf = (token: string, ...scopes: string[]): Role => ({ ...ruler, kind: "key", owner: false, vault: scopes.includes("vault:write"), token, scopes });
+  const keyOf = (token: string, ...scopes: string[]): Role => ({
+    ...ruler,
+    kind: "key",
+    owner: false,
+    vault: scopes.includes("vault:write"),
+    token,
+    scopes,
+  });
   const keyWith = async (...scopes: string[]): Promise<Role> => keyOf(await key(...scopes), ...scopes);
   const demoted = await demotedKey(app, a);
 
@@ -48,8 +70,16 @@ export async function createCast(app: TestApp): Promise<Cast> {
     here: { org_uuid: a.org, app_id: appId },
     nobodies: Object.fromEntries(
       Object.entries({
-        "no token": undefined, garbage: "garbage", "three parts": "a.b.c", "cut token": own.token.slice(0, -2), "unsigned token": `${own.token.split(".").slice(0, 2).join(".")}.`,
-        "expired token": early.expired, "expired elevated token": early.elevated, "expired key": early.key, "refresh token": own.refresh, ...ended,
+        "no token": undefined,
+        garbage: "garbage",
+        "three parts": "a.b.c",
+        "cut token": own.token.slice(0, -2),
+        "unsigned token": `${own.token.split(".").slice(0, 2).join(".")}.`,
+        "expired token": early.expired,
+        "expired elevated token": early.elevated,
+        "expired key": early.key,
+        "refresh token": own.refresh,
+        ...ended,
       }).map(([name, token]) => [name, nobody(token)]),
     ),
     people: {
@@ -60,13 +90,35 @@ export async function createCast(app: TestApp): Promise<Cast> {
       limited: { ...base, lowly: true, token: limited.token },
       "elevated limited": { ...base, lowly: true, elevated: true, token: await elevated(app, limited.token) },
       manager: { ...base, token: manager.token },
-      "owner of another organization": { ...ruler, here: false, appAdmin: false, token: (await signIn(app, stranger)).token },
-      "elevated owner of another organization": { ...ruler, here: false, appAdmin: false, elevated: true, token: await elevated(app, stranger.token) },
+      "owner of another organization": {
+        ...ruler,
+        here: false,
+        appAdmin: false,
+        token: (await signIn(app, stranger)).token,
+      },
+      "elevated owner of another organization": {
+        ...ruler,
+        here: false,
+        appAdmin: false,
+        elevated: true,
+        token: await elevated(app, stranger.token),
+      },
       "platform admin of another organization": { ...ruler, here: false, platform: true, token: platform.token },
-      "elevated platform admin of another organization": { ...ruler, here: false, platform: true, elevated: true, token: platform.elevated },
+      "elevated platform admin of another organization": {
+        ...ruler,
+        here: false,
+        platform: true,
+        elevated: true,
+        token: platform.elevated,
+      },
       "token without organization": { ...base, here: false, organization: false, token: await orglessToken(app) },
       "scim token": { ...base, kind: "scim", token: scim },
-      "scim token of another organization": { ...base, kind: "scim", here: false, token: await scimToken(app, stranger) },
+      "scim token of another organization": {
+        ...base,
+        kind: "scim",
+        here: false,
+        token: await scimToken(app, stranger),
+      },
     },
     keys: {
       "key with every scope": await keyWith("admin", "vault:write"),
@@ -78,14 +130,25 @@ export async function createCast(app: TestApp): Promise<Cast> {
       "key to write secrets": await keyWith("write:secrets"),
       "key to write the vault": await keyWith("vault:write"),
       "key to read what is sold": await keyWith("read:apps", "read:installs", "read:billing", "read:templates"),
-      "key of another organization": { ...keyOf((await apiKey(app, stranger, ["admin"])).key, "admin"), here: false, appAdmin: false },
+      "key of another organization": {
+        ...keyOf((await apiKey(app, stranger, ["admin"])).key, "admin"),
+        here: false,
+        appAdmin: false,
+      },
       "key of a demoted admin": { ...base, kind: "key", scopes: ["admin"], token: demoted },
     },
   };
 }
 
 async function scimToken(app: TestApp, by: Somebody): Promise<string> {
-  return done(await app.call("POST", `/api/admin/organizations/${by.org}/scim-tokens`, { token: by.token, body: { name: "idp" } }))["token"] ?? "";
+  return (
+    done(
+      await app.call("POST", `/api/admin/organizations/${by.org}/scim-tokens`, {
+        token: by.token,
+        body: { name: "idp" },
+      }),
+    )["token"] ?? ""
+  );
 }
 
 async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
@@ -98,7 +161,8 @@ async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
 /** Bearers that were good once, each ended in another way; and a signature that is no bearer. */
 async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, string>> {
   const admin = `/api/admin/organizations/${a.org}`;
-  const call = async (method: string, path: string, token: string, body?: unknown) => done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
+  const call = async (method: string, path: string, token: string, body?: unknown) =>
+    done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
 
   const out = await signIn(app, a);
   const outElevated = await elevated(app, out.token);
@@ -121,7 +185,9 @@ async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, st
   const goneElevated = await elevated(app, gone.token);
   await call("DELETE", `/api/organizations/${gone.org}`, goneElevated);
 
-  const { data } = (await call("GET", `${admin}/signing-keys`, a.token)) as unknown as { data: { key_id: string; active: boolean }[] };
+  const { data } = (await call("GET", `${admin}/signing-keys`, a.token)) as unknown as {
+    data: { key_id: string; active: boolean }[];
+  };
   const active = data.find((one) => one.active)?.key_id ?? "";
   const signed = await call("POST", `${admin}/signing-keys/${active}/sign`, a.token, { payload: { sub: a.userUuid } });
 

@@ -35,12 +35,25 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /** A call in binary: `200`, or status and code, with the challenge where there is one. */
-async function binary(transport: Transport, rpc: DescMethod, token: string | undefined, message: Record<string, unknown>): Promise<string> {
+async function binary(
+  transport: Transport,
+  rpc: DescMethod,
+  token: string | undefined,
+  message: Record<string, unknown>,
+): Promise<string> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   try {
     if (rpc.methodKind === "unary") await transport.unary(rpc as never, undefined, 10_000, headers, message);
     else {
-      const { message: stream } = await transport.stream(rpc as never, undefined, 10_000, headers, (async function* () { yield message; })());
+      const { message: stream } = await transport.stream(
+        rpc as never,
+        undefined,
+        10_000,
+        headers,
+        (async function* () {
+          yield message;
+        })(),
+      );
       for await (const _ of stream as AsyncIterable<unknown>) break;
     }
     return "200";
@@ -48,18 +61,27 @@ async function binary(transport: Transport, rpc: DescMethod, token: string | und
     const error = ConnectError.from(reason);
     const info = error.findDetails(ErrorInfoSchema)[0] ?? create(ErrorInfoSchema, { reason: error.message });
     const challenge = error.metadata.get("www-authenticate");
-    const wanted = info.metadata["http_status"] === "401" ? challenge?.startsWith("Bearer") === true : info.reason === "STEP_UP_REQUIRED" ? /insufficient_user_authentication.*max_age=900/u.test(challenge ?? "") : challenge === null;
+    const wanted =
+      info.metadata["http_status"] === "401"
+        ? challenge?.startsWith("Bearer") === true
+        : info.reason === "STEP_UP_REQUIRED"
+          ? /insufficient_user_authentication.*max_age=900/u.test(challenge ?? "")
+          : challenge === null;
     return `${info.metadata["http_status"]} ${info.reason.toLowerCase()}${wanted ? "" : ` with ${challenge}`}`;
   }
 }
 
 /** The ids of a route in a message: organization and app are real, the rest belongs to nothing. */
 function messageOf({ route, binding }: Guarded, org = cast.here["org_uuid"]): Record<string, unknown> {
-  const value = (name: string): string => (name === "org_uuid" ? org : name === "app_id" ? cast.here["app_id"] : undefined) ?? nothingFor(binding.rpc, route.path, name);
-  return Object.fromEntries(parametersOf(route.path).map((name) => {
-    const local = binding.rpc.input.fields.find((field) => field.name === name)?.localName ?? name;
-    return [local, syntaxOf(binding.rpc, name) === "number" ? Number(value(name)) : value(name)];
-  }));
+  const value = (name: string): string =>
+    (name === "org_uuid" ? org : name === "app_id" ? cast.here["app_id"] : undefined) ??
+    nothingFor(binding.rpc, route.path, name);
+  return Object.fromEntries(
+    parametersOf(route.path).map((name) => {
+      const local = binding.rpc.input.fields.find((field) => field.name === name)?.localName ?? name;
+      return [local, syntaxOf(binding.rpc, name) === "number" ? Number(value(name)) : value(name)];
+    }),
+  );
 }
 
 /**
@@ -81,11 +103,20 @@ const operations = guarded.filter((one) => PROTECTED.includes(named(one)));
 
 describe("over gRPC and gRPC-Web", () => {
   // A sample: one route of every kind of guard, whatever else joins the table.
-  const sample = [...new Map(guarded.map((one) => [`${one.route.auth} ${one.tenant} ${one.personOnly} ${one.scope === undefined} ${one.binding.rpc.methodKind}`, one])).values()];
+  const sample = [
+    ...new Map(
+      guarded.map((one) => [
+        `${one.route.auth} ${one.tenant} ${one.personOnly} ${one.scope === undefined} ${one.binding.rpc.methodKind}`,
+        one,
+      ]),
+    ).values(),
+  ];
 
   it.each(["gRPC", "gRPC-Web"])("every caller gets over %s what they are owed", async (protocol) => {
     const roles = { ...cast.nobodies, ...cast.people, ...cast.keys };
-    const tries = Object.entries(roles).flatMap(([name, role]) => sample.map((one) => ({ name, role, one, expected: owed(one, role) }))).filter(({ expected }) => expected !== "passes");
+    const tries = Object.entries(roles)
+      .flatMap(([name, role]) => sample.map((one) => ({ name, role, one, expected: owed(one, role) })))
+      .filter(({ expected }) => expected !== "passes");
     expect(tries.length).toBeGreaterThan(200);
     const wrong = await forAll(tries, async ({ name, role, one, expected }) => {
       const seen = await binary(transports[protocol] as Transport, one.binding.rpc, role.token, messageOf(one));
@@ -97,29 +128,55 @@ describe("over gRPC and gRPC-Web", () => {
 
 describe("a protected operation", () => {
   it("is each of those the specification names, and no other", () => {
-    expect(guarded.filter(({ words }) => words.has("elevated")).map(named).sort()).toEqual([...PROTECTED].sort());
+    expect(
+      guarded
+        .filter(({ words }) => words.has("elevated"))
+        .map(named)
+        .sort(),
+    ).toEqual([...PROTECTED].sort());
     expect(operations).toHaveLength(PROTECTED.length);
   });
 
-  it.each(operations.map((one) => [named(one), one] as const))("%s demands an elevated token over every protocol", async (_name, one) => {
-    const owner = cast.people["owner"]?.token;
-    const path = one.route.path.replaceAll(/\{(\w+)\}/gu, (_, name: string) => cast.here[name] ?? nothingFor(one.binding.rpc, one.route.path, name));
-    const rest = await sendRest(app.url, one.route.method, path, owner);
-    expect([told(rest), rest.challenge]).toEqual(["403 step_up_required", expect.stringMatching(/^Bearer .*error="insufficient_user_authentication".*max_age=900/u)]);
-    for (const [protocol, transport] of Object.entries(transports)) {
-      expect(await binary(transport, one.binding.rpc, owner, messageOf(one)), protocol).toBe("403 step_up_required");
-      for (const nobody of ["expired elevated token", "elevated token of a session that ended", "elevated token of a deleted organization"]) {
-        expect(await binary(transport, one.binding.rpc, cast.nobodies[nobody]?.token, messageOf(one)), `${nobody} over ${protocol}`).toBe("401 unauthorized");
+  it.each(operations.map((one) => [named(one), one] as const))(
+    "%s demands an elevated token over every protocol",
+    async (_name, one) => {
+      const owner = cast.people["owner"]?.token;
+      const path = one.route.path.replaceAll(
+        /\{(\w+)\}/gu,
+        (_, name: string) => cast.here[name] ?? nothingFor(one.binding.rpc, one.route.path, name),
+      );
+      const rest = await sendRest(app.url, one.route.method, path, owner);
+      expect([told(rest), rest.challenge]).toEqual([
+        "403 step_up_required",
+        expect.stringMatching(/^Bearer .*error="insufficient_user_authentication".*max_age=900/u),
+      ]);
+      for (const [protocol, transport] of Object.entries(transports)) {
+        expect(await binary(transport, one.binding.rpc, owner, messageOf(one)), protocol).toBe("403 step_up_required");
+        for (const nobody of [
+          "expired elevated token",
+          "elevated token of a session that ended",
+          "elevated token of a deleted organization",
+        ]) {
+          expect(
+            await binary(transport, one.binding.rpc, cast.nobodies[nobody]?.token, messageOf(one)),
+            `${nobody} over ${protocol}`,
+          ).toBe("401 unauthorized");
+        }
       }
-    }
-  });
+    },
+  );
 
-  it.each(operations.filter((one) => one.tenant).map((one) => [named(one), one] as const))("%s is done with one, or is not built", async (_name, one) => {
-    for (const transport of Object.values(transports)) {
-      const who = await founder(app);
-      expect(await binary(transport, one.binding.rpc, await elevated(app, who.token), messageOf(one, who.org))).toMatch(/^(?:200|501 unimplemented)$/u);
-    }
-  });
+  it.each(operations.filter((one) => one.tenant).map((one) => [named(one), one] as const))(
+    "%s is done with one, or is not built",
+    async (_name, one) => {
+      for (const transport of Object.values(transports)) {
+        const who = await founder(app);
+        expect(
+          await binary(transport, one.binding.rpc, await elevated(app, who.token), messageOf(one, who.org)),
+        ).toMatch(/^(?:200|501 unimplemented)$/u);
+      }
+    },
+  );
 });
 
 /** A session with an elevated token, as a client holds it and as the model sees it. */
@@ -137,26 +194,61 @@ describe("an elevated token", () => {
     const dice = chance(7);
     const boss = await founder(app);
     const bossToken = (await signIn(app, boss)).token;
-    const [ann, bob] = [await member(app, { ...boss, token: bossToken }, 1), await member(app, { ...boss, token: bossToken }, 2)];
+    const [ann, bob] = [
+      await member(app, { ...boss, token: bossToken }, 1),
+      await member(app, { ...boss, token: bossToken }, 2),
+    ];
     const held: Held[] = [];
     const secrets = new Map([ann, bob].map((who) => [who, password]));
 
     const open = async (): Promise<void> => {
       const who = dice.pick([ann, bob]);
-      const body = done(await app.call("POST", "/api/auth/login", { body: { email: who.email, password: secrets.get(who), org_name: who.orgName } }));
+      const body = done(
+        await app.call("POST", "/api/auth/login", {
+          body: { email: who.email, password: secrets.get(who), org_name: who.orgName },
+        }),
+      );
       const token = body["access_token"] ?? "";
-      const challenge = done(await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } }));
-      const high = done(await app.call("POST", "/api/auth/step-up/verify", { token, body: { challenge_id: challenge["challenge_id"], password: secrets.get(who) } }))["elevated_token"] ?? "";
-      held.push({ who, sid: JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sid as string, refresh: body["refresh_token"] ?? "", token, high, alive: true });
+      const challenge = done(
+        await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } }),
+      );
+      const high =
+        done(
+          await app.call("POST", "/api/auth/step-up/verify", {
+            token,
+            body: { challenge_id: challenge["challenge_id"], password: secrets.get(who) },
+          }),
+        )["elevated_token"] ?? "";
+      held.push({
+        who,
+        sid: JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sid as string,
+        refresh: body["refresh_token"] ?? "",
+        token,
+        high,
+        alive: true,
+      });
     };
     const end = (which: (one: Held) => boolean): void => held.filter(which).forEach((one) => void (one.alive = false));
-    const living = (): Held | undefined => { const rest = held.filter(({ alive }) => alive); return rest.length === 0 ? undefined : dice.pick(rest); };
-    const call = async (method: string, path: string, token: string, body?: unknown) => done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
+    const living = (): Held | undefined => {
+      const rest = held.filter(({ alive }) => alive);
+      return rest.length === 0 ? undefined : dice.pick(rest);
+    };
+    const call = async (method: string, path: string, token: string, body?: unknown) =>
+      done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
 
     const ends: ((one: Held) => Promise<void>)[] = [
-      async (one) => { await call("POST", "/api/auth/logout", one.high); end((other) => other === one); },
-      async (one) => { await call("POST", "/api/auth/logout", one.token); end((other) => other === one); },
-      async (one) => { await call("DELETE", `/api/organizations/${boss.org}/session-inventory/${one.sid}`, bossToken); end((other) => other === one); },
+      async (one) => {
+        await call("POST", "/api/auth/logout", one.high);
+        end((other) => other === one);
+      },
+      async (one) => {
+        await call("POST", "/api/auth/logout", one.token);
+        end((other) => other === one);
+      },
+      async (one) => {
+        await call("DELETE", `/api/organizations/${boss.org}/session-inventory/${one.sid}`, bossToken);
+        end((other) => other === one);
+      },
       async (one) => {
         const first = done(await app.call("POST", "/api/auth/refresh", { body: { refresh_token: one.refresh } }));
         app.clock.advance(11_000);
@@ -166,7 +258,10 @@ describe("an elevated token", () => {
       },
       async (one) => {
         const next = `${secrets.get(one.who)}!`;
-        await call("PUT", "/api/profile/password", one.high, { current_password: secrets.get(one.who), new_password: next });
+        await call("PUT", "/api/profile/password", one.high, {
+          current_password: secrets.get(one.who),
+          new_password: next,
+        });
         secrets.set(one.who, next);
         end((other) => other !== one && other.who === one.who);
       },
@@ -175,7 +270,11 @@ describe("an elevated token", () => {
       if (held.filter(({ alive }) => alive).length < 3) await open();
       else await dice.pick(ends)(living() as Held);
       app.clock.advance(1_000);
-      const statuses = await Promise.all(held.map(({ high }) => app.call("GET", "/api/auth/step-up/status", { token: high }).then(({ status }) => status === 200)));
+      const statuses = await Promise.all(
+        held.map(({ high }) =>
+          app.call("GET", "/api/auth/step-up/status", { token: high }).then(({ status }) => status === 200),
+        ),
+      );
       expect(statuses, `step ${step}`).toEqual(held.map(({ alive }) => alive));
     }
     expect(held.some(({ alive }) => !alive)).toBe(true);
@@ -196,14 +295,22 @@ describe("an elevated token", () => {
 
   it("is not passed on by a refresh, nor by switching to an account that was proven with one", async () => {
     const [who, other] = [await founder(app), await founder(app)];
-    const isElevated = async (token: string | undefined) => done(await app.call("GET", "/api/auth/step-up/status", { token }))["elevated"];
+    const isElevated = async (token: string | undefined) =>
+      done(await app.call("GET", "/api/auth/step-up/status", { token }))["elevated"];
     const high = await elevated(app, who.token);
     const refreshed = done(await app.call("POST", "/api/auth/refresh", { body: { refresh_token: who.refreshToken } }));
     expect([await isElevated(high), await isElevated(refreshed["access_token"])]).toEqual([true, false]);
     const device = randomUUID();
     const { token } = await signIn(app, other, device);
-    const account = done(await app.call("POST", `/api/devices/${device}/accounts`, { token, body: { access_token: high } }));
-    const switched = done(await app.call("POST", `/api/devices/${device}/active-account`, { token: await elevated(app, token), body: { account_id: account["id"] } }));
+    const account = done(
+      await app.call("POST", `/api/devices/${device}/accounts`, { token, body: { access_token: high } }),
+    );
+    const switched = done(
+      await app.call("POST", `/api/devices/${device}/active-account`, {
+        token: await elevated(app, token),
+        body: { account_id: account["id"] },
+      }),
+    );
     expect(await isElevated(switched["access_token"])).toBe(false);
   });
 });

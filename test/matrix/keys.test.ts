@@ -22,16 +22,46 @@ const order = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 it("a key with every scope is let in by every built route that takes keys, use case and all", async () => {
   const { key } = await apiKey(app, { ...side.owner, token: side.token }, ["admin", "vault:write"]);
-  const built = new Set(rpcStates().filter((state) => state.built).map(({ rpc }) => rpc));
-  const requests = new Map(addressed().requests.map((request) => [`${request.binding.method} ${request.binding.path}`, request]));
-  const bearer = { kind: "key", here: true, organization: true, admin: true, owner: false, appAdmin: true, elevated: false, platform: false, vault: true, scopes: ["admin", "vault:write"] } as const;
-  const open = guardedRoutes().filter((one) => built.has(one.binding.rpc) && owed(one, bearer) === "passes" && one.binding.rpc.methodKind === "unary");
+  const built = new Set(
+    rpcStates()
+      .filter((state) => state.built)
+      .map(({ rpc }) => rpc),
+  );
+  const requests = new Map(
+    addressed().requests.map((request) => [`${request.binding.method} ${request.binding.path}`, request]),
+  );
+  const bearer = {
+    kind: "key",
+    here: true,
+    organization: true,
+    admin: true,
+    owner: false,
+    appAdmin: true,
+    elevated: false,
+    platform: false,
+    vault: true,
+    scopes: ["admin", "vault:write"],
+  } as const;
+  const open = guardedRoutes().filter(
+    (one) => built.has(one.binding.rpc) && owed(one, bearer) === "passes" && one.binding.rpc.methodKind === "unary",
+  );
   const refused: string[] = [];
-  for (const { route } of open.toSorted((one, other) => order.indexOf(one.route.method) - order.indexOf(other.route.method))) {
+  for (const { route } of open.toSorted(
+    (one, other) => order.indexOf(one.route.method) - order.indexOf(other.route.method),
+  )) {
     const name = `${route.method} ${route.path}`;
     const request = requests.get(name);
-    const body = request?.body(side.ids) ?? (name === "POST /api/marketplace/apps" ? draftOf("made-by-a-key", "http://127.0.0.1:9/x") : route.method === "GET" || route.method === "DELETE" ? undefined : {});
-    const { status, text } = await app.call(route.method, request?.path(side.ids) ?? route.path, { token: key, ...(body === undefined ? {} : { body }) });
+    const body =
+      request?.body(side.ids) ??
+      (name === "POST /api/marketplace/apps"
+        ? draftOf("made-by-a-key", "http://127.0.0.1:9/x")
+        : route.method === "GET" || route.method === "DELETE"
+          ? undefined
+          : {});
+    const { status, text } = await app.call(route.method, request?.path(side.ids) ?? route.path, {
+      token: key,
+      ...(body === undefined ? {} : { body }),
+    });
     if (status === 401 || status === 403 || status >= 500) refused.push(`${name}: ${status} ${text}`);
   }
   expect(refused).toEqual([]);
@@ -44,18 +74,25 @@ it("an app that a key publishes is administered by whoever made the first key", 
   const child = await apiKey(app, { org: maker.org, token: key }, ["write:apps", "read:apps"]);
   const { appId } = await publishApp(app, child.key);
   const { token } = await signIn(app, maker);
-  const admins = done(await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token })) as unknown as { data: { user_uuid: string; is_org_owner: boolean }[] };
-  expect(admins.data.filter(({ is_org_owner: owner }) => !owner).map(({ user_uuid: uuid }) => uuid)).toEqual([maker.userUuid]);
+  const admins = done(await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token })) as unknown as {
+    data: { user_uuid: string; is_org_owner: boolean }[];
+  };
+  expect(admins.data.filter(({ is_org_owner: owner }) => !owner).map(({ user_uuid: uuid }) => uuid)).toEqual([
+    maker.userUuid,
+  ]);
   expect((await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token: child.key })).status).toBe(200);
 });
 
 it("whoever administers an app needs no more for its webhooks, from the answer that made it on", async () => {
   const employee = await member(app, await founder(app), 3);
-  const webhooks = (method: string, body?: unknown) => app.call(method, "/api/v2/webhooks", { token: employee.token, ...(body === undefined ? {} : { body }) });
+  const webhooks = (method: string, body?: unknown) =>
+    app.call(method, "/api/v2/webhooks", { token: employee.token, ...(body === undefined ? {} : { body }) });
   const wish = { url: "https://hooks.example.test/in", events: ["app.published"] };
   expect([(await webhooks("POST", wish)).status, (await webhooks("GET")).status]).toEqual([403, 403]);
   const { appId } = await publishApp(app, employee.token);
   const made = await webhooks("POST", { ...wish, scope: "app", app_id: appId });
   const listed = await webhooks("GET");
-  expect([made.status, listed.status, listed.body.total, (await webhooks("POST", wish)).status]).toEqual([201, 200, 1, 403]);
+  expect([made.status, listed.status, listed.body.total, (await webhooks("POST", wish)).status]).toEqual([
+    201, 200, 1, 403,
+  ]);
 });

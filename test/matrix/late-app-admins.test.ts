@@ -40,15 +40,27 @@ async function shop(): Promise<Shop> {
   const owner = await founder(app);
   const { appId, slug } = await publishApp(app, owner.token, (await platformAdmin(app)).token);
   const [admin, other] = [await member(app, owner), await member(app, owner)];
-  done(await app.call("POST", `/api/marketplace/apps/${appId}/admins`, { token: owner.token, body: { user_uuid: admin.userUuid } }));
+  done(
+    await app.call("POST", `/api/marketplace/apps/${appId}/admins`, {
+      token: owner.token,
+      body: { user_uuid: admin.userUuid },
+    }),
+  );
   // So that what is undone is as it was.
-  await runSql(app.databaseUrl, "update app_admins set grant_id = app_id, granted_by = user_uuid, created_at = '2020-01-01' where app_id = $1 and user_uuid = $2", [appId, admin.userUuid]);
+  await runSql(
+    app.databaseUrl,
+    "update app_admins set grant_id = app_id, granted_by = user_uuid, created_at = '2020-01-01' where app_id = $1 and user_uuid = $2",
+    [appId, admin.userUuid],
+  );
   admin.token = (await signIn(app, admin)).token;
   const buyer = await founder(app);
-  const install = done(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }))["install_id"] ?? "";
+  const install =
+    done(await app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} }))["install_id"] ??
+    "";
   const body = { url: "https://hooks.example.test/app", events: ["*"], scope: "app", app_id: appId };
   const webhook = done(await app.call("POST", "/api/v2/webhooks", { token: admin.token, body }))["webhook_id"] ?? "";
-  const delivery = done(await app.call("POST", `/api/v2/webhooks/${webhook}/test`, { token: admin.token }))["delivery_id"] ?? "";
+  const delivery =
+    done(await app.call("POST", `/api/v2/webhooks/${webhook}/test`, { token: admin.token }))["delivery_id"] ?? "";
   return { appId, owner, admin, other: other.userUuid, install, webhook, delivery };
 }
 
@@ -61,19 +73,35 @@ interface Request {
 
 const of = ({ appId }: Shop): string => `/api/marketplace/apps/${appId}`;
 const hooks = "/api/v2/webhooks";
-const status = (install: string, is: string): string => `update installs set status = '${is}' where install_id = '${install}'`;
+const status = (install: string, is: string): string =>
+  `update installs set status = '${is}' where install_id = '${install}'`;
 
 /** Everything an administrator of an app may write, in an order in which all can succeed. */
 const writes: Readonly<Record<string, (on: Shop) => Request>> = {
   "PATCH /api/marketplace/apps/{app_id}": (on) => ({ path: of(on), body: { description: some() } }),
   "POST /api/marketplace/apps/{app_id}/webhook/rotate": (on) => ({ path: `${of(on)}/webhook/rotate` }),
-  "POST /api/marketplace/apps/{app_id}/listings": (on) => ({ path: `${of(on)}/listings`, body: { marketplace: "aws", external_product_id: some() } }),
+  "POST /api/marketplace/apps/{app_id}/listings": (on) => ({
+    path: `${of(on)}/listings`,
+    body: { marketplace: "aws", external_product_id: some() },
+  }),
   "POST /api/marketplace/apps/{app_id}/admins": (on) => ({ path: `${of(on)}/admins`, body: { user_uuid: on.other } }),
   "DELETE /api/marketplace/apps/{app_id}/admins/{user_uuid}": (on) => ({ path: `${of(on)}/admins/${on.other}` }),
-  "POST /api/marketplace/apps/{app_id}/installs/{install_id}/suspend": (on) => ({ path: `${of(on)}/installs/${on.install}/suspend`, before: status(on.install, "active") }),
-  "POST /api/marketplace/apps/{app_id}/installs/{install_id}/resume": (on) => ({ path: `${of(on)}/installs/${on.install}/resume`, before: status(on.install, "suspended") }),
-  "POST /api/v2/webhooks": (on) => ({ path: hooks, body: { url: "https://hooks.example.test/late", events: ["*"], scope: "app", app_id: on.appId } }),
-  "PATCH /api/v2/webhooks/{webhook_id}": (on) => ({ path: `${hooks}/${on.webhook}`, body: { url: `https://hooks.example.test/${some()}` } }),
+  "POST /api/marketplace/apps/{app_id}/installs/{install_id}/suspend": (on) => ({
+    path: `${of(on)}/installs/${on.install}/suspend`,
+    before: status(on.install, "active"),
+  }),
+  "POST /api/marketplace/apps/{app_id}/installs/{install_id}/resume": (on) => ({
+    path: `${of(on)}/installs/${on.install}/resume`,
+    before: status(on.install, "suspended"),
+  }),
+  "POST /api/v2/webhooks": (on) => ({
+    path: hooks,
+    body: { url: "https://hooks.example.test/late", events: ["*"], scope: "app", app_id: on.appId },
+  }),
+  "PATCH /api/v2/webhooks/{webhook_id}": (on) => ({
+    path: `${hooks}/${on.webhook}`,
+    body: { url: `https://hooks.example.test/${some()}` },
+  }),
   "POST /api/webhooks/{webhook_id}/rotate-secret": (on) => ({ path: `/api/webhooks/${on.webhook}/rotate-secret` }),
   "POST /api/v2/webhooks/{webhook_id}/test": (on) => ({ path: `${hooks}/${on.webhook}/test` }),
   "POST /api/v2/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": (on) => ({
@@ -89,7 +117,10 @@ const writes: Readonly<Record<string, (on: Shop) => Request>> = {
 const grant = "app_id = $1 and user_uuid = $2";
 const ends: Readonly<Record<string, { sql: readonly string[]; undo: string }>> = {
   "an administrator's grant is revoked": {
-    sql: ["select 1 from apps where app_id = $1 and $2::uuid is not null for update", `delete from app_admins where ${grant}`],
+    sql: [
+      "select 1 from apps where app_id = $1 and $2::uuid is not null for update",
+      `delete from app_admins where ${grant}`,
+    ],
     undo: "insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at) values ($1, $1, $2, $2, '2020-01-01')",
   },
   "the app's key is rotated": {
@@ -99,7 +130,9 @@ const ends: Readonly<Record<string, { sql: readonly string[]; undo: string }>> =
 };
 
 it("every route by which administrators of an app write is among those that race the end of their power", () => {
-  const routes = guardedRoutes().filter(({ words }) => /app.?admin/u.test([...words].join(" "))).map(({ route }) => `${route.method} ${route.path}`);
+  const routes = guardedRoutes()
+    .filter(({ words }) => /app.?admin/u.test([...words].join(" ")))
+    .map(({ route }) => `${route.method} ${route.path}`);
   expect(routes.length).toBeGreaterThan(10);
   expect(routes.filter((name) => !name.startsWith("GET ") && writes[name] === undefined)).toEqual([]);
 });
@@ -108,29 +141,38 @@ it("an owner goes on suspending and testing with the token from before the app's
   const on = await shop();
   done(await app.call("POST", `${of(on)}/signing-key/rotate`, { token: on.owner.token }));
   await runSql(app.databaseUrl, status(on.install, "active"));
-  const answers = await Promise.all([`${of(on)}/installs/${on.install}/suspend`, `${hooks}/${on.webhook}/test`].map((path) => app.call("POST", path, { token: on.owner.token })));
+  const answers = await Promise.all(
+    [`${of(on)}/installs/${on.install}/suspend`, `${hooks}/${on.webhook}/test`].map((path) =>
+      app.call("POST", path, { token: on.owner.token }),
+    ),
+  );
   expect(answers.map((answer) => answer.status)).toEqual([200, 202]);
 });
 
-it.each(Object.keys(ends))("nothing is committed, and the answer is 401, when %s while they write", { timeout: 300_000 }, async (what) => {
-  const { sql, undo } = ends[what] as { sql: readonly string[]; undo: string };
-  const on = await shop();
-  const params = [on.appId, on.admin.userUuid];
-  const ending = {
-    end: async (client: pg.Client) => {
-      for (const text of sql) await client.query(text, params);
-    },
-    undo: async () => void (await watch.query(undo, params)),
-  };
-  const faults: string[] = [];
-  for (const [name, request] of Object.entries(writes)) {
-    const { path, body, before } = request(on);
-    if (before !== undefined) await runSql(app.databaseUrl, before);
-    const send = () => app.call(name.split(" ")[0] ?? "", path, { token: on.admin.token, ...(body === undefined ? {} : { body }) });
-    const fault = await raced(app.databaseUrl, watch, ending, send);
-    if (fault !== undefined) faults.push(`${name} ${fault}`);
-    const control = await send();
-    if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);
-  }
-  expect(faults).toEqual([]);
-});
+it.each(Object.keys(ends))(
+  "nothing is committed, and the answer is 401, when %s while they write",
+  { timeout: 300_000 },
+  async (what) => {
+    const { sql, undo } = ends[what] as { sql: readonly string[]; undo: string };
+    const on = await shop();
+    const params = [on.appId, on.admin.userUuid];
+    const ending = {
+      end: async (client: pg.Client) => {
+        for (const text of sql) await client.query(text, params);
+      },
+      undo: async () => void (await watch.query(undo, params)),
+    };
+    const faults: string[] = [];
+    for (const [name, request] of Object.entries(writes)) {
+      const { path, body, before } = request(on);
+      if (before !== undefined) await runSql(app.databaseUrl, before);
+      const send = () =>
+        app.call(name.split(" ")[0] ?? "", path, { token: on.admin.token, ...(body === undefined ? {} : { body }) });
+      const fault = await raced(app.databaseUrl, watch, ending, send);
+      if (fault !== undefined) faults.push(`${name} ${fault}`);
+      const control = await send();
+      if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);
+    }
+    expect(faults).toEqual([]);
+  },
+);

@@ -29,7 +29,11 @@ async function stage(): Promise<Stage> {
   const side = await populate(app, shop.slug);
   const ann = await member(app, { ...side.owner, token: side.token }, 1);
   await runSql(app.databaseUrl, "update memberships set is_owner = true where user_uuid = $1", [ann.userUuid]);
-  await runSql(app.databaseUrl, "update people set is_platform_admin = true, is_superuser = true, is_operator = true where uuid = $1", [ann.userUuid]);
+  await runSql(
+    app.databaseUrl,
+    "update people set is_platform_admin = true, is_superuser = true, is_operator = true where uuid = $1",
+    [ann.userUuid],
+  );
   const device = randomUUID();
   const { token, sid } = await signIn(app, ann, device);
   const key = await apiKey(app, { org: ann.org, token }, ["admin", "vault:write"]);
@@ -48,13 +52,25 @@ const session = "uuid = $3";
 const ends: Record<string, End> = {
   "a person is removed": {
     by: "person",
-    sql: [`update memberships set status = 'removed', version = version + 1 where ${member_}`, `update sessions set revoked_at = created_at where ${session}`],
-    undo: [`update memberships set status = 'active', version = version - 1 where ${member_}`, `update sessions set revoked_at = null where ${session}`],
+    sql: [
+      `update memberships set status = 'removed', version = version + 1 where ${member_}`,
+      `update sessions set revoked_at = created_at where ${session}`,
+    ],
+    undo: [
+      `update memberships set status = 'active', version = version - 1 where ${member_}`,
+      `update sessions set revoked_at = null where ${session}`,
+    ],
   },
   "a person is made inactive": {
     by: "person",
-    sql: [`update memberships set status = 'inactive', version = version + 1 where ${member_}`, `update sessions set revoked_at = created_at where ${session}`],
-    undo: [`update memberships set status = 'active', version = version - 1 where ${member_}`, `update sessions set revoked_at = null where ${session}`],
+    sql: [
+      `update memberships set status = 'inactive', version = version + 1 where ${member_}`,
+      `update sessions set revoked_at = created_at where ${session}`,
+    ],
+    undo: [
+      `update memberships set status = 'active', version = version - 1 where ${member_}`,
+      `update sessions set revoked_at = null where ${session}`,
+    ],
   },
   "a person is given another role": {
     by: "person",
@@ -66,7 +82,11 @@ const ends: Record<string, End> = {
     sql: [`update sessions set revoked_at = created_at where ${session}`],
     undo: [`update sessions set revoked_at = null where ${session}`],
   },
-  "a key is revoked": { by: "key", sql: ["update api_keys set revoked_at = created_at where key_id = $4"], undo: ["update api_keys set revoked_at = null where key_id = $4"] },
+  "a key is revoked": {
+    by: "key",
+    sql: ["update api_keys set revoked_at = created_at where key_id = $4"],
+    undo: ["update api_keys set revoked_at = null where key_id = $4"],
+  },
   "a key's maker is given another role": {
     by: "key",
     sql: [`update memberships set role_id = 3, is_owner = false, version = version + 1 where ${member_}`],
@@ -78,19 +98,33 @@ async function run(sql: readonly string[], on: Stage, client: pg.Client = watch)
   const params = [on.side.owner.org, on.actor.userUuid, on.sid, on.key.id];
   for (const text of sql) {
     const used = [...new Set([...text.matchAll(/\$(\d)/gu)].map(([, n]) => Number(n)))].sort();
-    await client.query(used.reduce((told, n, at) => told.replaceAll(`$${n}`, `$${at + 1}`), text), used.map((n) => params[n - 1]));
+    await client.query(
+      used.reduce((told, n, at) => told.replaceAll(`$${n}`, `$${at + 1}`), text),
+      used.map((n) => params[n - 1]),
+    );
   }
 }
 
 it("every route by which somebody writes is among those that race the end of their caller", () => {
-  expect(writingRoutes().map(({ name }) => name).filter((name) => writes[name] === undefined)).toEqual([]);
+  expect(
+    writingRoutes()
+      .map(({ name }) => name)
+      .filter((name) => writes[name] === undefined),
+  ).toEqual([]);
 });
 
 describe("nothing is committed, and the answer is 401, when", () => {
   it.each(Object.keys(ends))("%s while they write", { timeout: 300_000 }, async (what) => {
     const end = ends[what] as End;
     const on = await stage();
-    const forKeys = new Set(guardedRoutes().filter(({ personOnly, words }) => !personOnly && !/elevated|owner|platform|operator|superuser/u.test([...words].join(" "))).map(({ route }) => `${route.method} ${route.path}`));
+    const forKeys = new Set(
+      guardedRoutes()
+        .filter(
+          ({ personOnly, words }) =>
+            !personOnly && !/elevated|owner|platform|operator|superuser/u.test([...words].join(" ")),
+        )
+        .map(({ route }) => `${route.method} ${route.path}`),
+    );
     const faults: string[] = [];
     let tried = 0;
     for (const { name, binding } of writingRoutes()) {
@@ -100,10 +134,19 @@ describe("nothing is committed, and the answer is 401, when", () => {
       const send = () => {
         // With a key, which is honoured where something is made, the transaction ends later and elsewhere.
         const headers = { "idempotency-key": randomUUID(), ...write.headers };
-        return app.call(binding.method, pathOf(binding, on, write), { token, headers, ...(write.body === undefined ? {} : { body: write.body }) });
+        return app.call(binding.method, pathOf(binding, on, write), {
+          token,
+          headers,
+          ...(write.body === undefined ? {} : { body: write.body }),
+        });
       };
       tried++;
-      const fault = await raced(app.databaseUrl, watch, { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) }, send);
+      const fault = await raced(
+        app.databaseUrl,
+        watch,
+        { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) },
+        send,
+      );
       if (fault !== undefined) faults.push(`${name} ${fault}`);
       const control = await send();
       if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);

@@ -34,25 +34,46 @@ export interface Write {
 }
 
 /** Answers what only reads, though by POST. */
-export const reads: ReadonlySet<string> = new Set(["POST /api/entitlements/check", "POST /api/entitlements/check-batch"]);
+export const reads: ReadonlySet<string> = new Set([
+  "POST /api/entitlements/check",
+  "POST /api/entitlements/check-batch",
+]);
 
 /** Routes that end what other routes need, in the order they are to come: after all the others. */
 const last = [
-  "POST /api/v1/me/mfa/recovery-codes/regenerate", "DELETE /api/v1/me/mfa/factors/{id}",
-  "POST /api/marketplace/apps/{app_id}/archive", "PUT /api/profile/password",
-  "DELETE /api/devices/{device_uuid}/accounts/{id}", "POST /api/devices/{device_uuid}/revoke-all",
-  "POST /api/organizations/{org_uuid}/revoke-all-sessions", "DELETE /api/organizations/{org_uuid}/session-inventory",
-  "POST /api/auth/logout", "DELETE /api/organizations/{org_uuid}",
+  "POST /api/v1/me/mfa/recovery-codes/regenerate",
+  "DELETE /api/v1/me/mfa/factors/{id}",
+  "POST /api/marketplace/apps/{app_id}/archive",
+  "PUT /api/profile/password",
+  "DELETE /api/devices/{device_uuid}/accounts/{id}",
+  "POST /api/devices/{device_uuid}/revoke-all",
+  "POST /api/organizations/{org_uuid}/revoke-all-sessions",
+  "DELETE /api/organizations/{org_uuid}/session-inventory",
+  "POST /api/auth/logout",
+  "DELETE /api/organizations/{org_uuid}",
 ];
 
 const nameOf = ({ method, path }: Binding): string => `${method} ${path}`;
-const order = (name: string): number => (last.includes(name) ? last.indexOf(name) + 10 : ["POST", "PUT", "PATCH", "DELETE"].findIndex((verb) => name.startsWith(verb)));
+const order = (name: string): number =>
+  last.includes(name)
+    ? last.indexOf(name) + 10
+    : ["POST", "PUT", "PATCH", "DELETE"].findIndex((verb) => name.startsWith(verb));
 
 /** Every built route by which somebody who is signed in writes, in an order in which all can succeed. */
 export function writingRoutes(): { name: string; binding: Binding }[] {
-  const built = new Set(rpcStates().filter((state) => state.built).map(({ rpc }) => rpc));
+  const built = new Set(
+    rpcStates()
+      .filter((state) => state.built)
+      .map(({ rpc }) => rpc),
+  );
   return bindings()
-    .filter(({ rpc, method, auth }) => built.has(rpc) && rpc.methodKind === "unary" && method !== "GET" && (!/public|mfa_token|signature/u.test(auth) || getOption(rpc, access).bearerOptional))
+    .filter(
+      ({ rpc, method, auth }) =>
+        built.has(rpc) &&
+        rpc.methodKind === "unary" &&
+        method !== "GET" &&
+        (!/public|mfa_token|signature/u.test(auth) || getOption(rpc, access).bearerOptional),
+    )
     .map((binding) => ({ name: nameOf(binding), binding }))
     .filter(({ name }) => !reads.has(name))
     .sort((one, other) => order(one.name) - order(other.name));
@@ -60,34 +81,65 @@ export function writingRoutes(): { name: string; binding: Binding }[] {
 
 /** The path of a write with its ids, those of the side where it gives none. */
 export const pathOf = ({ path }: Binding, stage: Stage, { ids = {} }: Write): string =>
-  fill(path, (name) => (name === "productId" ? "p1" : ((ids[kindOf(path, name)] ?? stage.side.ids[kindOf(path, name)] ?? ""))));
+  fill(path, (name) =>
+    name === "productId" ? "p1" : (ids[kindOf(path, name)] ?? stage.side.ids[kindOf(path, name)] ?? ""),
+  );
 
 const some = (): string => randomBytes(5).toString("hex");
 
 /** Makes what the writer needs, as the organization's first owner. */
-async function call(stage: Stage, method: string, path: string, body?: unknown, token = stage.side.token): Promise<Record<string, string>> {
+async function call(
+  stage: Stage,
+  method: string,
+  path: string,
+  body?: unknown,
+  token = stage.side.token,
+): Promise<Record<string, string>> {
   return done(await stage.app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
 }
 
-const another = (stage: Stage): Promise<Somebody> => member(stage.app, { ...stage.side.owner, token: stage.side.token });
+const another = (stage: Stage): Promise<Somebody> =>
+  member(stage.app, { ...stage.side.owner, token: stage.side.token });
 const admin = (stage: Stage): string => `/api/admin/organizations/${stage.side.owner.org}`;
-const sql = (stage: Stage, text: string, ...params: unknown[]) => runSql<Record<string, string>>(stage.app.databaseUrl, text, params);
-const draft = async (stage: Stage): Promise<Write> => ({ ids: { app_id: (await publishApp(stage.app, stage.side.token)).appId } });
+const sql = (stage: Stage, text: string, ...params: unknown[]) =>
+  runSql<Record<string, string>>(stage.app.databaseUrl, text, params);
+const draft = async (stage: Stage): Promise<Write> => ({
+  ids: { app_id: (await publishApp(stage.app, stage.side.token)).appId },
+});
 
 async function factor(stage: Stage): Promise<{ id: string; secret: string }> {
-  const { data } = (await call(stage, "POST", "/api/v1/me/mfa/factors", { factor_type: "totp" }, stage.actor.token)) as unknown as { data: { id: number; secret: string } };
+  const { data } = (await call(
+    stage,
+    "POST",
+    "/api/v1/me/mfa/factors",
+    { factor_type: "totp" },
+    stage.actor.token,
+  )) as unknown as { data: { id: number; secret: string } };
   return { id: String(data.id), secret: data.secret };
 }
 
 async function installOf(stage: Stage, status: string): Promise<Write> {
-  await sql(stage, "update installs set status = $2, app_id = $3 where install_id = $1", stage.side.ids["install_id"], status, stage.side.ids["app_id"]);
+  await sql(
+    stage,
+    "update installs set status = $2, app_id = $3 where install_id = $1",
+    stage.side.ids["install_id"],
+    status,
+    stage.side.ids["app_id"],
+  );
   return {};
 }
 
-/** Another session of the writer on their device; by then they have a second factor, so it is not for a password to open. */
+/**
+ * Another session of the writer on their device; by then they have a second factor, so it is not for a password to
+ * open.
+ */
 async function session(stage: Stage): Promise<Write> {
-  const [row] = await sql(stage, `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at)
-    select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at from sessions where uuid = $1 returning uuid`, stage.sid);
+  const [row] = await sql(
+    stage,
+    `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at)
+    select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at from sessions where uuid = $1 returning uuid`,
+    stage.sid,
+  );
   return { ids: { session_id: row?.["uuid"] ?? "", device_uuid: stage.device } };
 }
 
@@ -106,10 +158,18 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   },
   "POST /api/v1/me/mfa/recovery-codes/regenerate": () => ({}),
   "DELETE /api/v1/me/mfa/factors/{id}": async (stage) => ({ ids: { factor: (await factor(stage)).id } }),
-  "DELETE /api/users/{user_uuid}/mfa-factors": async (stage) => ({ ids: { user_uuid: (await another(stage)).userUuid } }),
+  "DELETE /api/users/{user_uuid}/mfa-factors": async (stage) => ({
+    ids: { user_uuid: (await another(stage)).userUuid },
+  }),
   "POST /api/auth/step-up/challenge": () => ({ body: { method: "password" } }),
   "POST /api/auth/step-up/verify": async (stage) => {
-    const { challenge_id } = await call(stage, "POST", "/api/auth/step-up/challenge", { method: "password" }, stage.actor.token);
+    const { challenge_id } = await call(
+      stage,
+      "POST",
+      "/api/auth/step-up/challenge",
+      { method: "password" },
+      stage.actor.token,
+    );
     return { body: { challenge_id, password } };
   },
   "DELETE /api/organizations/{org_uuid}/session-inventory/{session_id}": session,
@@ -117,7 +177,10 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "POST /api/organizations/{org_uuid}/revoke-all-sessions": () => ({}),
   "DELETE /api/devices/{device_uuid}/session-inventory/{session_id}": session,
   "POST /api/devices/{device_uuid}/revoke-all": (stage) => ({ ids: { device_uuid: stage.device } }),
-  "POST /api/devices/{device_uuid}/accounts": async (stage) => ({ ids: { device_uuid: stage.device }, body: { access_token: (await another(stage)).token } }),
+  "POST /api/devices/{device_uuid}/accounts": async (stage) => ({
+    ids: { device_uuid: stage.device },
+    body: { access_token: (await another(stage)).token },
+  }),
   "DELETE /api/devices/{device_uuid}/accounts/{id}": (stage) => account(stage),
   "POST /api/devices/{device_uuid}/active-account": async (stage) => {
     const { ids } = await account(stage);
@@ -136,7 +199,9 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     return { ids: { signing_key: key_id } };
   },
   "POST /api/admin/organizations/{org_uuid}/api-keys": () => ({ body: { name: "late", scopes: ["read:users"] } }),
-  "DELETE /api/admin/organizations/{org_uuid}/api-keys/{key_id}": async (stage) => ({ ids: { api_key: (await apiKey(stage.app, stage.side.owner, ["read:users"])).id } }),
+  "DELETE /api/admin/organizations/{org_uuid}/api-keys/{key_id}": async (stage) => ({
+    ids: { api_key: (await apiKey(stage.app, stage.side.owner, ["read:users"])).id },
+  }),
   "POST /api/admin/organizations/{org_uuid}/scim-tokens": () => ({ body: { name: "late" } }),
   "DELETE /api/admin/organizations/{org_uuid}/scim-tokens/{token_id}": () => ({}),
   "POST /api/webhooks/{webhook_id}/rotate-secret": () => ({}),
@@ -144,12 +209,32 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "POST /api/v2/products/{productId}/roles": () => ({ body: { name: `role ${some()}`, permissions: [] } }),
   "PUT /api/v2/organizations/{org_uuid}/users/{user_uuid}/role": () => ({ body: { roleId: 2 } }),
   "PUT /api/users/{user_uuid}/role": () => ({ body: { role: "observer" } }),
-  "PATCH /api/users/{user_uuid}": async (stage) => ({ ids: { user_uuid: (await another(stage)).userUuid }, body: { status: "inactive" } }),
+  "PATCH /api/users/{user_uuid}": async (stage) => ({
+    ids: { user_uuid: (await another(stage)).userUuid },
+    body: { status: "inactive" },
+  }),
   "DELETE /api/users/{user_uuid}": async (stage) => ({ ids: { user_uuid: (await another(stage)).userUuid } }),
   "PUT /api/profile": () => ({ body: { first_name: some() } }),
-  "PUT /api/profile/picture": () => ({ body: encodePng([[true, false], [false, true]], 8, [[255, 255, 255], [0, 0, 0]]), headers: { "content-type": "image/png" } }),
-  "PUT /api/profile/password": () => ({ body: { current_password: password, new_password: `another long one ${some()}` } }),
-  "POST /api/admin/organizations/{org_uuid}/invitations": () => ({ body: { email: `late${some()}@people.test`, role_id: 3 } }),
+  "PUT /api/profile/picture": () => ({
+    body: encodePng(
+      [
+        [true, false],
+        [false, true],
+      ],
+      8,
+      [
+        [255, 255, 255],
+        [0, 0, 0],
+      ],
+    ),
+    headers: { "content-type": "image/png" },
+  }),
+  "PUT /api/profile/password": () => ({
+    body: { current_password: password, new_password: `another long one ${some()}` },
+  }),
+  "POST /api/admin/organizations/{org_uuid}/invitations": () => ({
+    body: { email: `late${some()}@people.test`, role_id: 3 },
+  }),
   "DELETE /api/admin/organizations/{org_uuid}/invitations/{invitation_id}": () => ({}),
   "PATCH /api/organizations/{org_uuid}": () => ({ body: { jit_domains: [`${some()}.test`] } }),
   "DELETE /api/organizations/{org_uuid}": () => ({}),
@@ -164,25 +249,50 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "POST /api/marketplace/apps/{app_id}/installs/{install_id}/suspend": (stage) => installOf(stage, "active"),
   "POST /api/marketplace/apps/{app_id}/installs/{install_id}/resume": (stage) => installOf(stage, "suspended"),
   "POST /api/admin/marketplace/apps/{app_id}/approve": draft,
-  "POST /api/admin/marketplace/apps/{app_id}/reject": async (stage) => ({ ...(await draft(stage)), body: { reason: "no" } }),
+  "POST /api/admin/marketplace/apps/{app_id}/reject": async (stage) => ({
+    ...(await draft(stage)),
+    body: { reason: "no" },
+  }),
   "POST /api/admin/cloud-targets/{target_id}/revoke": () => ({}),
-  "POST /api/marketplace/{slug}/install": async (stage) => ({ ids: { slug: (await publishApp(stage.app, stage.side.token, await stage.app.login())).slug }, body: {} }),
+  "POST /api/marketplace/{slug}/install": async (stage) => ({
+    ids: { slug: (await publishApp(stage.app, stage.side.token, await stage.app.login())).slug },
+    body: {},
+  }),
   "DELETE /api/installs/{install_id}": async (stage) => {
     const { slug } = await publishApp(stage.app, stage.side.token, await stage.app.login());
-    return { ids: { install_id: (await call(stage, "POST", `/api/marketplace/${slug}/install`, {}))["install_id"] ?? "" } };
+    return {
+      ids: { install_id: (await call(stage, "POST", `/api/marketplace/${slug}/install`, {}))["install_id"] ?? "" },
+    };
   },
   "POST /api/v2/webhooks": () => ({ body: { url: "https://hooks.example.test/late", events: ["*"] } }),
   "PATCH /api/v2/webhooks/{webhook_id}": () => ({ body: { events: ["user.created"] } }),
-  "DELETE /api/v2/webhooks/{webhook_id}": async (stage) => ({ ids: { webhook_id: (await call(stage, "POST", "/api/v2/webhooks", { url: "https://hooks.example.test/x", events: ["*"] }))["webhook_id"] ?? "" } }),
+  "DELETE /api/v2/webhooks/{webhook_id}": async (stage) => ({
+    ids: {
+      webhook_id:
+        (await call(stage, "POST", "/api/v2/webhooks", { url: "https://hooks.example.test/x", events: ["*"] }))[
+          "webhook_id"
+        ] ?? "",
+    },
+  }),
   "POST /api/v2/webhooks/{webhook_id}/test": () => ({}),
   "POST /api/v2/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": async (stage) => {
-    await sql(stage, "update webhook_deliveries set status = 'delivered', next_attempt_at = null where delivery_id = $1", stage.side.ids["delivery_id"]);
+    await sql(
+      stage,
+      "update webhook_deliveries set status = 'delivered', next_attempt_at = null where delivery_id = $1",
+      stage.side.ids["delivery_id"],
+    );
     return {};
   },
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
 
 async function account(stage: Stage): Promise<Write> {
-  const added = await call(stage, "POST", `/api/devices/${stage.device}/accounts`, { access_token: (await another(stage)).token }, stage.actor.token);
+  const added = await call(
+    stage,
+    "POST",
+    `/api/devices/${stage.device}/accounts`,
+    { access_token: (await another(stage)).token },
+    stage.actor.token,
+  );
   return { ids: { device_uuid: stage.device, account: added["id"] ?? "" } };
 }

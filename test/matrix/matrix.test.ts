@@ -23,7 +23,10 @@ afterAll(() => app.close());
 
 /** The parameters of a route: the organization and the app are real, the rest belongs to nothing. */
 function parameters({ route, binding }: Guarded): (parameter: string) => string {
-  return (parameter) => (parameter === "org_uuid" || parameter === "app_id" ? (cast.here[kindOf(route.path, parameter)] ?? "") : nothingFor(binding.rpc, route.path, parameter));
+  return (parameter) =>
+    parameter === "org_uuid" || parameter === "app_id"
+      ? (cast.here[kindOf(route.path, parameter)] ?? "")
+      : nothingFor(binding.rpc, route.path, parameter);
 }
 
 /** What is wrong with an answer; undefined when nothing is. */
@@ -32,23 +35,43 @@ function complaint(expected: string, seen: Seen): string | undefined {
   const is = told(seen);
   if (fault !== "") return `${is}: ${fault}`;
   if (expected !== "passes" && is !== expected) return `${is} instead of ${expected}`;
-  if (expected === "passes" && (status === 401 || status === 403 || status >= 500) && status !== 501) return `${is} instead of passing: ${seen.text}`;
-  const right = status === 401 ? challenge?.startsWith("Bearer") === true : seen.code === "step_up_required" ? CHALLENGE.test(challenge ?? "") : challenge === null;
+  if (expected === "passes" && (status === 401 || status === 403 || status >= 500) && status !== 501)
+    return `${is} instead of passing: ${seen.text}`;
+  const right =
+    status === 401
+      ? challenge?.startsWith("Bearer") === true
+      : seen.code === "step_up_required"
+        ? CHALLENGE.test(challenge ?? "")
+        : challenge === null;
   return right ? undefined : `${is} with WWW-Authenticate ${challenge}`;
 }
 
 /** Routes that a passing call would do harm with: it would end the session that the rest needs, or organization A. */
-const harmful = new Set(["POST /api/auth/logout", "DELETE /api/organizations/{org_uuid}", "POST /api/organizations/{org_uuid}/revoke-all-sessions", "DELETE /api/organizations/{org_uuid}/session-inventory"]);
+const harmful = new Set([
+  "POST /api/auth/logout",
+  "DELETE /api/organizations/{org_uuid}",
+  "POST /api/organizations/{org_uuid}/revoke-all-sessions",
+  "DELETE /api/organizations/{org_uuid}/session-inventory",
+]);
 const keyOf = ({ route }: Guarded): string => `${route.method} ${route.path}`;
 
 /** Who tries every route over both protocols. */
 const everywhere = new Set([
-  "no token", "garbage", "expired token", "token of a session that ended", "owner", "limited", "owner of another organization", "key with every scope", "key to read users",
+  "no token",
+  "garbage",
+  "expired token",
+  "token of a session that ended",
+  "owner",
+  "limited",
+  "owner of another organization",
+  "key with every scope",
+  "key to read users",
 ]);
 
 /** What a role is owed on each route; of what platform admins change of an organization, the tests of tenants tell. */
 const cases = (role: Role): { guarded: Guarded; expected: string }[] =>
-  routes.map((guarded) => ({ guarded, expected: owed(guarded, role) }))
+  routes
+    .map((guarded) => ({ guarded, expected: owed(guarded, role) }))
     .filter(({ guarded, expected }) => expected !== "passes" || !harmful.has(keyOf(guarded)))
     .filter(({ guarded }) => !role.platform || role.here || keyOf(guarded) !== "PATCH /api/organizations/{org_uuid}");
 
@@ -56,7 +79,10 @@ async function overRest(role: Role, tried: ReturnType<typeof cases>): Promise<st
   const seen = await forAll(tried, async ({ guarded, expected }) => {
     const { method, path } = guarded.route;
     const body = method === "GET" || method === "DELETE" ? undefined : BROKEN;
-    const wrong = complaint(expected, await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body));
+    const wrong = complaint(
+      expected,
+      await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body),
+    );
     return wrong === undefined ? [] : [`${method} ${path}: ${wrong}`];
   });
   return seen.flat();
@@ -66,10 +92,19 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
   const seen = await forAll(tried, async ({ guarded, expected }) => {
     const { rpc } = guarded.binding;
     const value = parameters(guarded);
-    const message = Object.fromEntries(parametersOf(guarded.route.path).map((name) => [name, syntaxOf(rpc, name) === "number" ? Number(value(name)) : value(name)]));
+    const message = Object.fromEntries(
+      parametersOf(guarded.route.path).map((name) => [
+        name,
+        syntaxOf(rpc, name) === "number" ? Number(value(name)) : value(name),
+      ]),
+    );
     // Whose organization or app it is, only a message that can be read tells.
     const told = expected.startsWith("404") || (guarded.words.has("app-admin") && !role.appAdmin);
-    const messages = expected.startsWith("401") ? [BROKEN] : expected === "passes" || told ? [message] : [message, BROKEN];
+    const messages = expected.startsWith("401")
+      ? [BROKEN]
+      : expected === "passes" || told
+        ? [message]
+        : [message, BROKEN];
     const wrong: string[] = [];
     for (const one of messages) {
       const what = complaint(expected, await sendConnect(app.url, rpc, role.token, one));
@@ -80,7 +115,9 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
   return seen.flat();
 }
 
-/** What is wrong, by whom it happened to. Whoever is not everywhere tries a third of the routes, others other thirds. */
+/**
+ * What is wrong, by whom it happened to. Whoever is not everywhere tries a third of the routes, others other thirds.
+ */
 async function tellAll(
   roles: Record<string, Role>,
   send: typeof overRest,
@@ -89,37 +126,60 @@ async function tellAll(
   const wrong: Record<string, string[]> = {};
   for (const [nth, [name, role]] of Object.entries(roles).entries()) {
     beforeEach();
-    const found = await send(role, cases(role).filter((_, at) => everywhere.has(name) || at % 3 === nth % 3));
+    const found = await send(
+      role,
+      cases(role).filter((_, at) => everywhere.has(name) || at % 3 === nth % 3),
+    );
     if (found.length > 0) wrong[name] = found;
   }
   return wrong;
 }
 
 it("knows every route of the table that wants a bearer, and everybody who tries all of them", () => {
-  expect([...everywhere].filter((name) => !(name in cast.nobodies || name in cast.people || name in cast.keys))).toEqual([]);
+  expect(
+    [...everywhere].filter((name) => !(name in cast.nobodies || name in cast.people || name in cast.keys)),
+  ).toEqual([]);
   expect(routes.length).toBeGreaterThan(150);
   expect(new Set(routes.map(({ binding }) => binding.rpc)).size).toBeGreaterThan(150);
 });
 
 describe("over REST", () => {
-  const tried = routes.filter(({ route, binding }) => parametersOf(route.path).some((name) => syntaxOf(binding.rpc, name) === "uuid"));
+  const tried = routes.filter(({ route, binding }) =>
+    parametersOf(route.path).some((name) => syntaxOf(binding.rpc, name) === "uuid"),
+  );
   const send = ({ route, binding }: Guarded, token: string | undefined): Promise<Seen> => {
-    const bad = fill(route.path, (name) => (syntaxOf(binding.rpc, name) === "uuid" ? "nonsense" : nothingFor(binding.rpc, route.path, name)));
-    return sendRest(app.url, route.method, bad, token, route.method === "GET" || route.method === "DELETE" ? undefined : BROKEN);
+    const bad = fill(route.path, (name) =>
+      syntaxOf(binding.rpc, name) === "uuid" ? "nonsense" : nothingFor(binding.rpc, route.path, name),
+    );
+    return sendRest(
+      app.url,
+      route.method,
+      bad,
+      token,
+      route.method === "GET" || route.method === "DELETE" ? undefined : BROKEN,
+    );
   };
 
   it("a malformed id is refused before tenant, powers and body, but never before the credential", async () => {
     const { limited } = cast.people;
     const wrong = await forAll(tried, async (guarded) => {
       const scim = guarded.words.has("scim");
-      const [anonymous, known] = [told(await send(guarded, undefined)), told(await send(guarded, scim ? cast.people["scim token"]?.token : limited?.token))];
-      return anonymous === "401 unauthorized" && known === "400 invalid_uuid" ? [] : [`${guarded.route.method} ${guarded.route.path}: ${anonymous}, ${known}`];
+      const [anonymous, known] = [
+        told(await send(guarded, undefined)),
+        told(await send(guarded, scim ? cast.people["scim token"]?.token : limited?.token)),
+      ];
+      return anonymous === "401 unauthorized" && known === "400 invalid_uuid"
+        ? []
+        : [`${guarded.route.method} ${guarded.route.path}: ${anonymous}, ${known}`];
     });
     expect(wrong.flat()).toEqual([]);
   });
 });
 
-describe.each([["REST", overRest], ["Connect", overConnect]] as const)("over %s", (protocol, send) => {
+describe.each([
+  ["REST", overRest],
+  ["Connect", overConnect],
+] as const)("over %s", (protocol, send) => {
   it("every bearer that is none is refused alike", async () => {
     expect(await tellAll(cast.nobodies, send)).toEqual({});
   });
@@ -129,8 +189,8 @@ describe.each([["REST", overRest], ["Connect", overConnect]] as const)("over %s"
   });
 
   it("keys open what their scopes say", async () => {
-    // Keys count under their maker, who may ask the audit log sixty times a minute; over Connect each asks twice. Nobody
-    // after these needs a token that lasts longer.
+    // Keys count under their maker, who may ask the audit log sixty times a minute; over Connect each asks twice.
+    // Nobody after these needs a token that lasts longer.
     const nextMinute = (): void => (protocol === "Connect" ? app.clock.advance(61_000) : undefined);
     expect(await tellAll(cast.keys, send, nextMinute)).toEqual({});
   });

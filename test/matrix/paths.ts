@@ -10,8 +10,23 @@ export const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
 /** Ids like the real ones that belong to nothing. */
 export const unknownIds: Ids = {
   ...Object.fromEntries(
-    ["org_uuid", "user_uuid", "session_id", "event_id", "api_key", "token_id", "app_id", "install_id", "webhook_id", "delivery_id", "device_uuid", "invitation_id", "account", "challenge_id", "target_id"]
-      .map((kind) => [kind, NOTHING]),
+    [
+      "org_uuid",
+      "user_uuid",
+      "session_id",
+      "event_id",
+      "api_key",
+      "token_id",
+      "app_id",
+      "install_id",
+      "webhook_id",
+      "delivery_id",
+      "device_uuid",
+      "invitation_id",
+      "account",
+      "challenge_id",
+      "target_id",
+    ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
   role_id: "999999",
@@ -20,7 +35,8 @@ export const unknownIds: Ids = {
 };
 
 /** Names of the parameters of a path. */
-export const parametersOf = (path: string): string[] => [...path.matchAll(/\{([^}=]+)/gu)].map(([, name]) => name as string);
+export const parametersOf = (path: string): string[] =>
+  [...path.matchAll(/\{([^}=]+)/gu)].map(([, name]) => name as string);
 
 /** What an id in a path is of: its own name says so, but for these. */
 export function kindOf(path: string, parameter: string): string {
@@ -31,7 +47,8 @@ export function kindOf(path: string, parameter: string): string {
 }
 
 /** The path with values for its parameters. */
-export const fill = (path: string, value: (parameter: string) => string): string => path.replaceAll(/\{([^}=]+)\}/gu, (_, name: string) => encodeURIComponent(value(name)));
+export const fill = (path: string, value: (parameter: string) => string): string =>
+  path.replaceAll(/\{([^}=]+)\}/gu, (_, name: string) => encodeURIComponent(value(name)));
 
 /** Whether a field of a request is a UUID, a number or any text. */
 export function syntaxOf(rpc: DescMethod, parameter: string): "uuid" | "number" | "text" {

@@ -1,19 +1,36 @@
 import pg from "pg";
 
 /** Tables that say nothing of what was written for somebody. */
-const beside = ["idempotency_records", "liveness_changes", "rate_buckets", "rate_windows", "rate_delays", "audit_pending", "audit_links", "audit_heads", "audit_counts"];
+const beside = [
+  "idempotency_records",
+  "liveness_changes",
+  "rate_buckets",
+  "rate_windows",
+  "rate_delays",
+  "audit_pending",
+  "audit_links",
+  "audit_heads",
+  "audit_counts",
+];
 
 /** The rows of every table as one text, but for when something was last used. */
 async function contents(watch: pg.Client): Promise<string> {
-  const { rows: tables } = await watch.query<{ name: string }>("select tablename as name from pg_tables where schemaname = 'public' and tablename <> all($1::text[])", [beside]);
-  const each = tables.map(({ name }) =>
-    `select '${name}' || ' ' || count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - '{last_seen_at,last_used_at}'::text[])::text, 0)), 0) as told from ${name} t`);
+  const { rows: tables } = await watch.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public' and tablename <> all($1::text[])",
+    [beside],
+  );
+  const each = tables.map(
+    ({ name }) =>
+      `select '${name}' || ' ' || count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - '{last_seen_at,last_used_at}'::text[])::text, 0)), 0) as told from ${name} t`,
+  );
   const { rows } = await watch.query<{ told: string }>(`${each.join(" union all ")} order by 1`);
   return rows.map(({ told }) => told).join("\n");
 }
 
 async function blocked(watch: pg.Client): Promise<boolean> {
-  const { rows } = await watch.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+  const { rows } = await watch.query(
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
   return rows.length > 0;
 }
 
@@ -24,11 +41,14 @@ export interface Ending {
 }
 
 /**
- * Sends a write while its caller's end waits to be committed, commits that, and answers what is wrong with the outcome; undefined
- * when nothing is.
+ * Sends a write while its caller's end waits to be committed, commits that, and answers what is wrong with the outcome;
+ * undefined when nothing is.
  */
 export async function raced(
-  databaseUrl: string, watch: pg.Client, { end, undo }: Ending, send: () => Promise<{ status: number; text: string }>,
+  databaseUrl: string,
+  watch: pg.Client,
+  { end, undo }: Ending,
+  send: () => Promise<{ status: number; text: string }>,
 ): Promise<string | undefined> {
   const before = await contents(watch);
   const ending = new pg.Client(databaseUrl);
@@ -46,5 +66,10 @@ export async function raced(
   if (!waited) return `answered ${status} without waiting for the end of its caller: ${text}`;
   if (status !== 401) return `answered ${status} instead of 401: ${text}`;
   const after = await contents(watch);
-  return after === before ? undefined : `changed ${after.split("\n").filter((line) => !before.includes(line)).join(", ")}`;
+  return after === before
+    ? undefined
+    : `changed ${after
+        .split("\n")
+        .filter((line) => !before.includes(line))
+        .join(", ")}`;
 }

@@ -25,25 +25,51 @@ const queries: Readonly<Record<string, readonly string[]>> = {
 /** Bodies good enough to get as far as the object; ids in them count as the request's. */
 const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids) => unknown }>> = {
   "POST /api/entitlements/check": { kinds: ["org_uuid"], of: (ids) => ({ feature: "sso", org_uuid: ids["org_uuid"] }) },
-  "POST /api/entitlements/check-batch": { kinds: ["org_uuid"], of: (ids) => ({ checks: [{ feature: "sso", org_uuid: ids["org_uuid"] }] }) },
+  "POST /api/entitlements/check-batch": {
+    kinds: ["org_uuid"],
+    of: (ids) => ({ checks: [{ feature: "sso", org_uuid: ids["org_uuid"] }] }),
+  },
   "POST /api/admin/organizations/{org_uuid}/api-keys": { of: () => ({ name: "k", scopes: ["read:users"] }) },
   "POST /api/admin/organizations/{org_uuid}/signing-keys": { of: () => ({ algorithm: "ed25519" }) },
   "POST /api/admin/organizations/{org_uuid}/signing-keys/{key_id}/sign": { of: () => ({ payload: { sub: "x" } }) },
-  "POST /api/admin/organizations/{org_uuid}/invitations": { kinds: ["role_id"], of: (ids) => ({ email: "new@people.test", role_id: Number(ids["role_id"]) }) },
+  "POST /api/admin/organizations/{org_uuid}/invitations": {
+    kinds: ["role_id"],
+    of: (ids) => ({ email: "new@people.test", role_id: Number(ids["role_id"]) }),
+  },
   "PATCH /api/marketplace/apps/{app_id}": { of: () => ({ description: "taken over" }) },
   "POST /api/marketplace/apps/{app_id}/listings": { of: () => ({ marketplace: "aws", external_product_id: "p" }) },
-  "POST /api/marketplace/apps/{app_id}/admins": { kinds: ["user_uuid"], of: (ids) => ({ user_uuid: ids["user_uuid"] }) },
+  "POST /api/marketplace/apps/{app_id}/admins": {
+    kinds: ["user_uuid"],
+    of: (ids) => ({ user_uuid: ids["user_uuid"] }),
+  },
   "POST /api/v1/me/mfa/factors/{id}/verify": { of: () => ({ code: "123456" }) },
   "PUT /api/roles/{role_id}/permissions": { of: () => ({ permissions: [1] }) },
   "POST /api/v2/products/{productId}/roles": { of: () => ({ name: "r", permissions: [] }) },
-  "PUT /api/v2/organizations/{org_uuid}/users/{user_uuid}/role": { kinds: ["role_id"], of: (ids) => ({ roleId: Number(ids["role_id"]) }) },
+  "PUT /api/v2/organizations/{org_uuid}/users/{user_uuid}/role": {
+    kinds: ["role_id"],
+    of: (ids) => ({ roleId: Number(ids["role_id"]) }),
+  },
   "POST /api/devices/{device_uuid}/accounts": { of: (ids) => ({ access_token: ids["proof"] }) },
-  "POST /api/devices/{device_uuid}/active-account": { kinds: ["account"], of: (ids) => ({ account_id: ids["account"] }) },
-  "POST /api/auth/step-up/verify": { kinds: ["challenge_id"], of: (ids) => ({ challenge_id: ids["challenge_id"], password: "a long enough one" }) },
+  "POST /api/devices/{device_uuid}/active-account": {
+    kinds: ["account"],
+    of: (ids) => ({ account_id: ids["account"] }),
+  },
+  "POST /api/auth/step-up/verify": {
+    kinds: ["challenge_id"],
+    of: (ids) => ({ challenge_id: ids["challenge_id"], password: "a long enough one" }),
+  },
   "PUT /api/users/{user_uuid}/role": { of: () => ({ role: "admin" }) },
   "PATCH /api/users/{user_uuid}": { of: () => ({ status: "inactive" }) },
   "PATCH /api/organizations/{org_uuid}": { of: () => ({ name: "Taken over" }) },
-  "POST /api/v2/webhooks": { kinds: ["app_id"], of: (ids) => ({ url: "https://hooks.example.test/x", events: ["app.published"], scope: "app", app_id: ids["app_id"] }) },
+  "POST /api/v2/webhooks": {
+    kinds: ["app_id"],
+    of: (ids) => ({
+      url: "https://hooks.example.test/x",
+      events: ["app.published"],
+      scope: "app",
+      app_id: ids["app_id"],
+    }),
+  },
   "PATCH /api/v2/webhooks/{webhook_id}": { of: () => ({ status: "disabled" }) },
 };
 
@@ -52,31 +78,39 @@ const shared = new Set(["productId", "provider", "token"]);
 
 /** Every built route that names something by id, public and signed ones apart. */
 export function addressed(): { requests: Addressed[]; unknown: string[] } {
-  const built = new Set(rpcStates().filter((state: RpcState) => state.built).map(({ rpc }) => rpc));
+  const built = new Set(
+    rpcStates()
+      .filter((state: RpcState) => state.built)
+      .map(({ rpc }) => rpc),
+  );
   const unknown: string[] = [];
-  const requests = bindings().filter(({ rpc, auth }) => built.has(rpc) && !/^(?:public|mfa_token|scim|.*-signature)$/u.test(auth)).flatMap((binding): Addressed[] => {
-    const { method, path } = binding;
-    const key = `${method} ${path}`;
-    const [query, body] = [queries[key] ?? [], bodies[key]];
-    const parameters = parametersOf(path).filter((name) => !shared.has(name));
-    const kinds = [...new Set([...parameters.map((name) => kindOf(path, name)), ...query, ...(body?.kinds ?? [])])];
-    if (kinds.length === 0) return [];
-    const strange = kinds.filter((kind) => unknownIds[kind] === undefined);
-    if (strange.length > 0) {
-      unknown.push(`${key}: ${strange.join(", ")}`);
-      return [];
-    }
-    return [{
-      binding,
-      kinds,
-      path(ids) {
-        const filled = fill(path, (name) => (shared.has(name) ? "p1" : (ids[kindOf(path, name)] ?? "")));
-        const search = new URLSearchParams(Object.fromEntries(query.map((kind) => [kind, ids[kind] ?? ""])));
-        return query.length === 0 ? filled : `${filled}?${search.toString()}`;
-      },
-      body: (ids) => body?.of(ids),
-    }];
-  });
+  const requests = bindings()
+    .filter(({ rpc, auth }) => built.has(rpc) && !/^(?:public|mfa_token|scim|.*-signature)$/u.test(auth))
+    .flatMap((binding): Addressed[] => {
+      const { method, path } = binding;
+      const key = `${method} ${path}`;
+      const [query, body] = [queries[key] ?? [], bodies[key]];
+      const parameters = parametersOf(path).filter((name) => !shared.has(name));
+      const kinds = [...new Set([...parameters.map((name) => kindOf(path, name)), ...query, ...(body?.kinds ?? [])])];
+      if (kinds.length === 0) return [];
+      const strange = kinds.filter((kind) => unknownIds[kind] === undefined);
+      if (strange.length > 0) {
+        unknown.push(`${key}: ${strange.join(", ")}`);
+        return [];
+      }
+      return [
+        {
+          binding,
+          kinds,
+          path(ids) {
+            const filled = fill(path, (name) => (shared.has(name) ? "p1" : (ids[kindOf(path, name)] ?? "")));
+            const search = new URLSearchParams(Object.fromEntries(query.map((kind) => [kind, ids[kind] ?? ""])));
+            return query.length === 0 ? filled : `${filled}?${search.toString()}`;
+          },
+          body: (ids) => body?.of(ids),
+        },
+      ];
+    });
   return { requests, unknown };
 }
 

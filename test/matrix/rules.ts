@@ -25,13 +25,25 @@ export interface Guarded {
 
 /** A person for whom keys are no substitute (decisions 2.5), and two the text has no need to name. */
 const persons = [
-  "/api/v1/me/", "/api/auth/step-up/", "/api/profile", "/api/devices/", "/api/auth/logout",
+  "/api/v1/me/",
+  "/api/auth/step-up/",
+  "/api/profile",
+  "/api/devices/",
+  "/api/auth/logout",
   // The same operation as `/api/v1/me/mfa/status`; and an identity of a key there is none.
-  "/api/auth/mfa/status", "/api/auth/oidc/link",
+  "/api/auth/mfa/status",
+  "/api/auth/oidc/link",
 ];
 
 /** What a token without organization opens (decisions 3.1). */
-const withoutOrganization = ["/api/auth/me", "/api/v1/me/", "/api/profile", "/api/auth/sessions", "/api/auth/logout", "/api/auth/mfa/status"];
+const withoutOrganization = [
+  "/api/auth/me",
+  "/api/v1/me/",
+  "/api/profile",
+  "/api/auth/sessions",
+  "/api/auth/logout",
+  "/api/auth/mfa/status",
+];
 
 /** Resources of scopes by path, the first that fits (decisions 2.5). */
 const resources: readonly (readonly [RegExp, string | undefined])[] = [
@@ -68,7 +80,9 @@ export function guardedRoutes(): Guarded[] {
       words: new Set(route.auth.split("+")),
       scope: personOnly || route.auth === "scim" ? undefined : scopeOf(route),
       personOnly,
-      orgless: withoutOrganization.some((prefix) => route.path.startsWith(prefix)) || (route.path === "/api/organizations" && route.method === "GET"),
+      orgless:
+        withoutOrganization.some((prefix) => route.path.startsWith(prefix)) ||
+        (route.path === "/api/organizations" && route.method === "GET"),
       tenant: route.path.includes("{org_uuid}"),
       tenantCode: route.path.includes("/oidc-connections") ? "org_not_found" : "not_found",
     };
@@ -109,18 +123,22 @@ export function owed(guarded: Guarded, bearer: Bearer): string {
   const { words, scope } = guarded;
   if (bearer.kind === "none" || (bearer.kind === "scim") !== words.has("scim")) return "401 unauthorized";
   // The plan of any organization is theirs to set; what else they send is refused once it is read.
-  if (bearer.platform && `${guarded.route.method} ${guarded.route.path}` === "PATCH /api/organizations/{org_uuid}") return "passes";
+  if (bearer.platform && `${guarded.route.method} ${guarded.route.path}` === "PATCH /api/organizations/{org_uuid}")
+    return "passes";
   if (guarded.tenant && !bearer.here) return `404 ${guarded.tenantCode}`;
   if (words.has("app-admin") && !bearer.appAdmin) return bearer.here ? "403 forbidden" : "404 app_not_found";
   if (bearer.kind === "scim") return "passes";
   if (guarded.personOnly && bearer.kind === "key") return "403 forbidden";
   if (!bearer.organization && !guarded.orgless) return "403 forbidden";
-  if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope, words.has("vault:write"))) return "403 forbidden";
+  if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope, words.has("vault:write")))
+    return "403 forbidden";
   if (words.has("admin") && !bearer.admin) return "403 forbidden";
-  if (`${guarded.route.method} ${guarded.route.path}` === "POST /api/marketplace/apps" && bearer.lowly) return "403 forbidden";
+  if (`${guarded.route.method} ${guarded.route.path}` === "POST /api/marketplace/apps" && bearer.lowly)
+    return "403 forbidden";
   if (words.has("owner") && !bearer.owner) return "403 forbidden";
   if (words.has("vault:write") && !bearer.vault) return "403 forbidden";
-  if (["platform-admin", "operator", "superuser"].some((flag) => words.has(flag)) && !bearer.platform) return "403 forbidden";
+  if (["platform-admin", "operator", "superuser"].some((flag) => words.has(flag)) && !bearer.platform)
+    return "403 forbidden";
   if (words.has("elevated") && !bearer.elevated) return "403 step_up_required";
   return "passes";
 }

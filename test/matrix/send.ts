@@ -23,7 +23,13 @@ export const told = ({ status, code }: Seen): string => (code === "" ? String(st
 export const BROKEN = "{broken";
 
 /** One call over REST; the form of a refusal is checked on the way. */
-export async function sendRest(url: string, method: string, path: string, token: string | undefined, body?: unknown): Promise<Seen> {
+export async function sendRest(
+  url: string,
+  method: string,
+  path: string,
+  token: string | undefined,
+  body?: unknown,
+): Promise<Seen> {
   const answer = await callRest(url, method, path, { token, ...(body === undefined ? {} : { body }) });
   const { status, text, headers } = answer;
   const shown = answer.body as { status?: unknown; type?: unknown; request_id?: unknown; code?: string } | undefined;
@@ -31,15 +37,33 @@ export async function sendRest(url: string, method: string, path: string, token:
   const faults: string[] = [];
   if (status >= 400) {
     if (path.startsWith("/scim/v2/")) {
-      if (headers.get("content-type") !== "application/scim+json" || shown?.status !== String(status)) faults.push("is no RFC 7644 error");
-    } else if (shown?.status !== status || shown.type !== `urn:atrium:error:${code}` || typeof shown.request_id !== "string") faults.push("is no error of the contract");
+      if (headers.get("content-type") !== "application/scim+json" || shown?.status !== String(status))
+        faults.push("is no RFC 7644 error");
+    } else if (
+      shown?.status !== status ||
+      shown.type !== `urn:atrium:error:${code}` ||
+      typeof shown.request_id !== "string"
+    )
+      faults.push("is no error of the contract");
   }
   return { status, code, challenge: headers.get("www-authenticate"), fault: faults.join(", "), text };
 }
 
 /** Codes of Connect for the statuses a gate answers (decisions 15.3). */
-const connectCodes: Readonly<Record<number, string>> = { 400: "invalid_argument", 401: "unauthenticated", 403: "permission_denied", 404: "not_found", 501: "unimplemented" };
-const httpOf: Readonly<Record<string, number>> = { invalid_argument: 400, unauthenticated: 401, permission_denied: 403, not_found: 404, unimplemented: 501 };
+const connectCodes: Readonly<Record<number, string>> = {
+  400: "invalid_argument",
+  401: "unauthenticated",
+  403: "permission_denied",
+  404: "not_found",
+  501: "unimplemented",
+};
+const httpOf: Readonly<Record<string, number>> = {
+  invalid_argument: 400,
+  unauthenticated: 401,
+  permission_denied: 403,
+  not_found: 404,
+  unimplemented: 501,
+};
 
 interface ConnectFault {
   code: string;
@@ -48,28 +72,41 @@ interface ConnectFault {
 }
 
 /** One call over Connect with JSON, streams in their envelopes; the form of a refusal is checked on the way. */
-export async function sendConnect(url: string, rpc: DescMethod, token: string | undefined, message: unknown): Promise<Seen> {
+export async function sendConnect(
+  url: string,
+  rpc: DescMethod,
+  token: string | undefined,
+  message: unknown,
+): Promise<Seen> {
   const json = typeof message === "string" ? message : JSON.stringify(message);
   const stream = rpc.methodKind !== "unary";
   const answer = await fetch(`${url}/${rpc.parent.typeName}/${rpc.name}`, {
     method: "POST",
-    headers: { "content-type": stream ? "application/connect+json" : "application/json", "connect-protocol-version": "1", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    headers: {
+      "content-type": stream ? "application/connect+json" : "application/json",
+      "connect-protocol-version": "1",
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
     body: stream ? envelope(json) : json,
   });
   const bytes = Buffer.from(await answer.arrayBuffer());
   if (stream) {
     const end = JSON.parse(lastFrame(bytes)) as { error?: ConnectFault; metadata?: Record<string, string[]> };
     const challenge = end.metadata?.["www-authenticate"]?.[0] ?? answer.headers.get("www-authenticate");
-    return end.error === undefined ? { status: answer.status, code: "", challenge, fault: "", text: "" } : explain(end.error, undefined, challenge);
+    return end.error === undefined
+      ? { status: answer.status, code: "", challenge, fault: "", text: "" }
+      : explain(end.error, undefined, challenge);
   }
   const text = bytes.toString();
-  if (answer.status < 300) return { status: answer.status, code: "", challenge: answer.headers.get("www-authenticate"), fault: "", text };
+  if (answer.status < 300)
+    return { status: answer.status, code: "", challenge: answer.headers.get("www-authenticate"), fault: "", text };
   return explain(JSON.parse(text) as ConnectFault, answer.status, answer.headers.get("www-authenticate"));
 }
 
 function explain(error: ConnectFault, http: number | undefined, challenge: string | null): Seen {
   const detail = error.details?.find(({ type }) => type === "google.rpc.ErrorInfo");
-  if (detail === undefined) return { status: http ?? 0, code: error.code, challenge, fault: "has no ErrorInfo", text: JSON.stringify(error) };
+  if (detail === undefined)
+    return { status: http ?? 0, code: error.code, challenge, fault: "has no ErrorInfo", text: JSON.stringify(error) };
   const info = fromBinary(ErrorInfoSchema, Buffer.from(detail.value, "base64"));
   const status = Number(info.metadata["http_status"]);
   const faults: string[] = [];

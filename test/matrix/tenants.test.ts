@@ -32,9 +32,14 @@ const { requests, unknown } = addressed();
 /** An answer with everything that two of them may differ in taken out: request ids, and the ids that were asked for. */
 async function answer({ binding, path, body }: Addressed, ids: Ids, token: string): Promise<string> {
   const sent = body(ids);
-  const { status, text, headers } = await callRest(app.url, binding.method, path(ids), { token, ...(sent === undefined ? {} : { body: sent }) });
+  const { status, text, headers } = await callRest(app.url, binding.method, path(ids), {
+    token,
+    ...(sent === undefined ? {} : { body: sent }),
+  });
   const plain = text.replaceAll(/"(?:request_id|instance|event_id|timestamp|checked_at)":\s*"[^"]*"/gu, "…");
-  const asked = [...Object.values(ids)].filter((id) => id.length > 3).reduce((shown, id) => shown.replaceAll(id, "<id>"), plain);
+  const asked = [...Object.values(ids)]
+    .filter((id) => id.length > 3)
+    .reduce((shown, id) => shown.replaceAll(id, "<id>"), plain);
   return `${status} ${headers.get("content-type")} ${headers.get("www-authenticate")} ${asked}`;
 }
 
@@ -43,33 +48,64 @@ async function differences(token: string, own: Ids): Promise<{ told: string[]; o
   const told: string[] = [];
   const odd: string[] = [];
   const tries = requests.flatMap((request) => foreignSets(request.kinds).map((kinds) => ({ request, kinds })));
-  await forAll(tries, async ({ request, kinds }) => {
-    const [nothing, foreign] = [{ ...own }, { ...own }];
-    for (const kind of kinds) [nothing[kind], foreign[kind]] = [unknownIds[kind] ?? "", b.ids[kind] ?? ""];
-    const baseline = await answer(request, nothing, token);
-    const seen = await answer(request, foreign, token);
-    const name = `${request.binding.method} ${request.binding.path} {${kinds.join(", ")}}`;
-    if (baseline !== seen) told.push(`${name}: ${seen} — nothing: ${baseline}`);
-    if (!/^404 /u.test(baseline) && !elsewhere.has(`${request.binding.method} ${request.binding.path}`)) odd.push(`${name}: ${baseline}`);
-  }, 6);
+  await forAll(
+    tries,
+    async ({ request, kinds }) => {
+      const [nothing, foreign] = [{ ...own }, { ...own }];
+      for (const kind of kinds) [nothing[kind], foreign[kind]] = [unknownIds[kind] ?? "", b.ids[kind] ?? ""];
+      const baseline = await answer(request, nothing, token);
+      const seen = await answer(request, foreign, token);
+      const name = `${request.binding.method} ${request.binding.path} {${kinds.join(", ")}}`;
+      if (baseline !== seen) told.push(`${name}: ${seen} — nothing: ${baseline}`);
+      if (!/^404 /u.test(baseline) && !elsewhere.has(`${request.binding.method} ${request.binding.path}`))
+        odd.push(`${name}: ${baseline}`);
+    },
+    6,
+  );
   return { told: told.sort(), odd: odd.sort() };
 }
 
-/** Where an unknown id is not answered 404: a list that is empty, a check that is denied; and what only platform admins may do at all. */
+/**
+ * Where an unknown id is not answered 404: a list that is empty, a check that is denied; and what only platform admins
+ * may do at all.
+ */
 const elsewhere = new Set([
-  "GET /api/organizations/{org_uuid}/session-inventory", "POST /api/entitlements/check", "POST /api/entitlements/check-batch",
-  ...routeTable().filter(({ auth }) => auth === "platform-admin").map(({ method, path }) => `${method} ${path}`),
+  "GET /api/organizations/{org_uuid}/session-inventory",
+  "POST /api/entitlements/check",
+  "POST /api/entitlements/check-batch",
+  ...routeTable()
+    .filter(({ auth }) => auth === "platform-admin")
+    .map(({ method, path }) => `${method} ${path}`),
 ]);
 
-/** Everything in the database that names anything of B's, but for when it was last seen and the bookkeeping of the chain. */
+/**
+ * Everything in the database that names anything of B's, but for when it was last seen and the bookkeeping of the
+ * chain.
+ */
 async function rowsOfB(): Promise<string[]> {
-  const names = Object.entries(b.ids).filter(([kind, id]) => id.length > 8 && kind !== "signing_key").map(([, id]) => id).concat(b.owner.userUuid);
-  const tables = await runSql<{ name: string }>(app.databaseUrl, "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE' order by 1");
+  const names = Object.entries(b.ids)
+    .filter(([kind, id]) => id.length > 8 && kind !== "signing_key")
+    .map(([, id]) => id)
+    .concat(b.owner.userUuid);
+  const tables = await runSql<{ name: string }>(
+    app.databaseUrl,
+    "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE' order by 1",
+  );
   const rows: string[] = [];
-  for (const { name } of tables.filter(({ name: table }) => !/^audit_(?:pending|links|heads|counts)$|^(?:rate_|idempotency)/u.test(table))) {
-    const found = await runSql<{ row: Record<string, unknown> }>(app.databaseUrl, `select to_jsonb(t) as row from ${name} t where t::text ~ $1`, [names.join("|")]);
+  for (const { name } of tables.filter(
+    ({ name: table }) => !/^audit_(?:pending|links|heads|counts)$|^(?:rate_|idempotency)/u.test(table),
+  )) {
+    const found = await runSql<{ row: Record<string, unknown> }>(
+      app.databaseUrl,
+      `select to_jsonb(t) as row from ${name} t where t::text ~ $1`,
+      [names.join("|")],
+    );
     // That A's log says which id A tried is as it should be; nothing of it is B's.
-    rows.push(...found.filter(({ row }) => name !== "audit_events" || row["org_uuid"] !== a.ids["org_uuid"]).map(({ row }) => `${name} ${JSON.stringify({ ...row, last_seen_at: 0, last_used_at: 0 })}`));
+    rows.push(
+      ...found
+        .filter(({ row }) => name !== "audit_events" || row["org_uuid"] !== a.ids["org_uuid"])
+        .map(({ row }) => `${name} ${JSON.stringify({ ...row, last_seen_at: 0, last_used_at: 0 })}`),
+    );
   }
   return rows.sort();
 }
@@ -81,7 +117,12 @@ it("knows how to make every kind of id that a built route takes", () => {
 });
 
 it("B's own owner is answered: the ids are real", async () => {
-  const reading = requests.filter(({ binding }) => binding.method === "GET" && binding.rpc.methodKind === "unary" && !binding.path.includes("/installs/{install_id}"));
+  const reading = requests.filter(
+    ({ binding }) =>
+      binding.method === "GET" &&
+      binding.rpc.methodKind === "unary" &&
+      !binding.path.includes("/installs/{install_id}"),
+  );
   const refused = await forAll(reading, async (request) => {
     const seen = await answer(request, b.ids, b.elevated);
     return seen.startsWith("200 ") ? [] : [`${request.binding.method} ${request.binding.path}: ${seen}`];
@@ -104,14 +145,23 @@ describe("the owner of organization A, elevated", () => {
 describe("a platform admin, elevated", () => {
   const words = new Map(routeTable().map(({ method, path, auth }) => [`${method} ${path}`, auth]));
   const own = (): Ids => ({ ...a.ids, org_uuid: platform.org });
-  const change = (org: string, body: unknown) => app.call("PATCH", `/api/organizations/${org}`, { token: platform.elevated, body }).then(({ status }) => status);
+  const change = (org: string, body: unknown) =>
+    app.call("PATCH", `/api/organizations/${org}`, { token: platform.elevated, body }).then(({ status }) => status);
 
   it("changes the plan of B alone, of the organization as such", async () => {
     const before = await rowsOfB();
     const nobody = unknownIds["org_uuid"] ?? "";
-    for (const body of [{}, { name: "Taken over" }, { jit_domains: ["evil.test"] }, { plan: "pro", name: "Taken over" }]) expect([await change(b.ids["org_uuid"] ?? "", body), await change(nobody, body)]).toEqual([403, 403]);
+    for (const body of [
+      {},
+      { name: "Taken over" },
+      { jit_domains: ["evil.test"] },
+      { plan: "pro", name: "Taken over" },
+    ])
+      expect([await change(b.ids["org_uuid"] ?? "", body), await change(nobody, body)]).toEqual([403, 403]);
     expect(await rowsOfB()).toEqual(before);
-    expect([await change(b.ids["org_uuid"] ?? "", { plan: "pro" }), await change(nobody, { plan: "pro" })]).toEqual([200, 404]);
+    expect([await change(b.ids["org_uuid"] ?? "", { plan: "pro" }), await change(nobody, { plan: "pro" })]).toEqual([
+      200, 404,
+    ]);
   });
 
   it("reaches of B what decisions 2.5 and 9.1 list, and nothing else", async () => {
@@ -119,9 +169,15 @@ describe("a platform admin, elevated", () => {
     const listed = [
       "GET /api/auth/events",
       // An app that is not published is shown to platform admins, who administer all of them.
-      "GET /api/marketplace/{slug}", "GET /api/marketplace/apps/{app_id}/access", "POST /api/v2/webhooks",
+      "GET /api/marketplace/{slug}",
+      "GET /api/marketplace/apps/{app_id}/access",
+      "POST /api/v2/webhooks",
     ];
-    const declared = requests.map(({ binding }) => `${binding.method} ${binding.path}`).filter((key) => /^(?:app-admin|platform-admin)$/u.test(words.get(key) ?? ""));
-    expect([...new Set(told.map((line) => line.slice(0, line.indexOf(" {"))))].sort()).toEqual([...listed, ...declared].sort());
+    const declared = requests
+      .map(({ binding }) => `${binding.method} ${binding.path}`)
+      .filter((key) => /^(?:app-admin|platform-admin)$/u.test(words.get(key) ?? ""));
+    expect([...new Set(told.map((line) => line.slice(0, line.indexOf(" {"))))].sort()).toEqual(
+      [...listed, ...declared].sort(),
+    );
   });
 });

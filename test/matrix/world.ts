@@ -30,15 +30,34 @@ export function done(answer: Answer): Record<string, string> {
 export const startMatrixApp = (): Promise<TestApp> => startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
 
 /** A login by password; the token lasts 15 minutes. */
-export async function signIn(app: TestApp, who: Pick<Somebody, "email" | "orgName">, device: string = randomUUID()): Promise<{ token: string; refresh: string; sid: string }> {
-  const body = done(await app.call("POST", "/api/auth/login", { body: { email: who.email, password, org_name: who.orgName }, headers: { "x-device-uuid": device } }));
+export async function signIn(
+  app: TestApp,
+  who: Pick<Somebody, "email" | "orgName">,
+  device: string = randomUUID(),
+): Promise<{ token: string; refresh: string; sid: string }> {
+  const body = done(
+    await app.call("POST", "/api/auth/login", {
+      body: { email: who.email, password, org_name: who.orgName },
+      headers: { "x-device-uuid": device },
+    }),
+  );
   const token = body["access_token"] ?? "";
   return { token, refresh: body["refresh_token"] ?? "", sid: String(decodeJwt(token)["sid"]) };
 }
 
 /** An API key of an organization. */
-export async function apiKey(app: TestApp, by: Pick<Somebody, "token" | "org">, scopes: readonly string[], days = 30): Promise<{ id: string; key: string }> {
-  const body = done(await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, { token: by.token, body: { name: "matrix", scopes, expires_in_days: days } }));
+export async function apiKey(
+  app: TestApp,
+  by: Pick<Somebody, "token" | "org">,
+  scopes: readonly string[],
+  days = 30,
+): Promise<{ id: string; key: string }> {
+  const body = done(
+    await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, {
+      token: by.token,
+      body: { name: "matrix", scopes, expires_in_days: days },
+    }),
+  );
   return { id: body["key_id"] ?? "", key: body["api_key"] ?? "" };
 }
 
@@ -46,22 +65,40 @@ export async function apiKey(app: TestApp, by: Pick<Somebody, "token" | "org">, 
 export async function orglessToken(app: TestApp): Promise<string> {
   const email = `stray${randomBytes(4).toString("hex")}@people.test`;
   done(await app.call("POST", "/api/auth/magic-link/send", { body: { email } }));
-  return done(await app.call("POST", "/api/auth/magic-link/verify", { body: { token: await tokenTo(app, email) } }))["access_token"] ?? "";
+  return (
+    done(await app.call("POST", "/api/auth/magic-link/verify", { body: { token: await tokenTo(app, email) } }))[
+      "access_token"
+    ] ?? ""
+  );
 }
 
 /** The owner of Acme: platform admin, operator and superuser. */
 export async function platformAdmin(app: TestApp): Promise<{ token: string; elevated: string; org: string }> {
   const token = await app.login();
-  const challenge = done(await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } }));
-  const verified = done(await app.call("POST", "/api/auth/step-up/verify", { token, body: { challenge_id: challenge["challenge_id"], password: app.owner.password } }));
+  const challenge = done(
+    await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } }),
+  );
+  const verified = done(
+    await app.call("POST", "/api/auth/step-up/verify", {
+      token,
+      body: { challenge_id: challenge["challenge_id"], password: app.owner.password },
+    }),
+  );
   return { token, elevated: verified["elevated_token"] ?? "", org: String(decodeJwt(token)["org"]) };
 }
 
 /** A published app of an organization; approved when the platform admin's token is given. */
-export async function publishApp(app: TestApp, token: string, approvedBy?: string): Promise<{ appId: string; slug: string }> {
+export async function publishApp(
+  app: TestApp,
+  token: string,
+  approvedBy?: string,
+): Promise<{ appId: string; slug: string }> {
   const slug = `app-${randomBytes(6).toString("hex")}`;
-  const { app_id: appId = "" } = done(await app.call("POST", "/api/marketplace/apps", { token, body: draftOf(slug, "http://127.0.0.1:9/provision") }));
-  if (approvedBy !== undefined) done(await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: approvedBy }));
+  const { app_id: appId = "" } = done(
+    await app.call("POST", "/api/marketplace/apps", { token, body: draftOf(slug, "http://127.0.0.1:9/provision") }),
+  );
+  if (approvedBy !== undefined)
+    done(await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: approvedBy }));
   return { appId, slug };
 }
 
@@ -72,7 +109,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const { token, sid } = await signIn(app, first, device);
   const owner = { ...first, token };
   const other = await member(app, owner);
-  const call = async (method: string, path: string, body?: unknown) => done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
+  const call = async (method: string, path: string, body?: unknown) =>
+    done(await app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
   const admin = `/api/admin/organizations/${owner.org}`;
 
   const key = await apiKey(app, owner, ["read:users"]);
@@ -82,13 +120,19 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const install = await call("POST", `/api/marketplace/${shop}/install`, {});
   const webhook = await call("POST", "/api/v2/webhooks", { url: "https://hooks.example.test/in", events: ["*"] });
   const delivery = await call("POST", `/api/v2/webhooks/${webhook["webhook_id"]}/test`);
-  const role = (await call("POST", "/api/v2/products/p1/roles", { name: `role ${randomBytes(3).toString("hex")}`, permissions: [] })) as unknown as { data: { id: number } };
+  const role = (await call("POST", "/api/v2/products/p1/roles", {
+    name: `role ${randomBytes(3).toString("hex")}`,
+    permissions: [],
+  })) as unknown as { data: { id: number } };
   const invitation = await invite(app, owner, `invited${randomBytes(3).toString("hex")}@people.test`);
-  const factor = (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" })) as unknown as { data: { id: number } };
+  const factor = (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" })) as unknown as {
+    data: { id: number };
+  };
   const account = await call("POST", `/api/devices/${device}/accounts`, { access_token: other.token });
   const challenge = await call("POST", "/api/auth/step-up/challenge", { method: "password" });
   const target = randomUUID();
-  const made = "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, 'aws', 'eu-1', 'active', now())";
+  const made =
+    "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, 'aws', 'eu-1', 'active', now())";
   await runSql(app.databaseUrl, made, [target, install["install_id"], owner.org]);
   const events = (await call("GET", "/api/auth/events")) as unknown as { data: { event_id: string }[] };
 
@@ -97,10 +141,25 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
     token,
     elevated: await elevated(app, token),
     ids: {
-      org_uuid: owner.org, user_uuid: other.userUuid, session_id: sid, event_id: events.data[0]?.event_id ?? "", api_key: key.id, token_id: scim["token_id"] ?? "",
-      signing_key: signing["key_id"] ?? "", app_id: appId, slug, install_id: install["install_id"] ?? "", webhook_id: webhook["webhook_id"] ?? "",
-      delivery_id: delivery["delivery_id"] ?? "", device_uuid: device, role_id: String(role.data.id), invitation_id: invitation.id, factor: String(factor.data.id),
-      account: account["id"] ?? "", challenge_id: challenge["challenge_id"] ?? "", target_id: target,
+      org_uuid: owner.org,
+      user_uuid: other.userUuid,
+      session_id: sid,
+      event_id: events.data[0]?.event_id ?? "",
+      api_key: key.id,
+      token_id: scim["token_id"] ?? "",
+      signing_key: signing["key_id"] ?? "",
+      app_id: appId,
+      slug,
+      install_id: install["install_id"] ?? "",
+      webhook_id: webhook["webhook_id"] ?? "",
+      delivery_id: delivery["delivery_id"] ?? "",
+      device_uuid: device,
+      role_id: String(role.data.id),
+      invitation_id: invitation.id,
+      factor: String(factor.data.id),
+      account: account["id"] ?? "",
+      challenge_id: challenge["challenge_id"] ?? "",
+      target_id: target,
       // No id, but something to prove an account with.
       proof: (await member(app, owner)).token,
     },

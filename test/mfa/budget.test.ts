@@ -38,7 +38,12 @@ class Model {
 }
 
 const stepUpModel = () => new Model("400 invalid_code", (failures) => (failures === 5 ? 300_000 : 0), true);
-const secondModel = () => new Model("401 unauthorized", (failures) => (failures < 10 ? 0 : Math.min(2_000 * 2 ** (failures - 10), 300_000)), false);
+const secondModel = () =>
+  new Model(
+    "401 unauthorized",
+    (failures) => (failures < 10 ? 0 : Math.min(2_000 * 2 ** (failures - 10), 300_000)),
+    false,
+  );
 
 /** A generator of our own, so that a failing run can be repeated (mulberry32). */
 function seeded(seed: number): (below: number) => number {
@@ -68,7 +73,8 @@ function calls(person: Enrolled, factorId: number, issued: { totp: string; passw
     (at: number) => on(at).factors.verify(caller, factorId, "no digits", info),
   ];
   return {
-    wrongStepUp: (which: number, at: number) => (inOrder[which % inOrder.length] ?? inOrder[0])?.(at) ?? Promise.resolve(),
+    wrongStepUp: (which: number, at: number) =>
+      (inOrder[which % inOrder.length] ?? inOrder[0])?.(at) ?? Promise.resolve(),
     wrongSecond: (which: number, at: number) => (second[which % second.length] ?? second[0])?.(at) ?? Promise.resolve(),
   };
 }
@@ -77,7 +83,10 @@ function calls(person: Enrolled, factorId: number, issued: { totp: string; passw
 async function refresh(person: Enrolled): Promise<void> {
   const now = new Date(identity.clock.now());
   const later = new Date(now.getTime() + 3_600_000);
-  await identity.sql("update step_up_challenges set expires_at = $2, consumed_at = null where session_uuid = $1", [person.caller.sessionId, later]);
+  await identity.sql("update step_up_challenges set expires_at = $2, consumed_at = null where session_uuid = $1", [
+    person.caller.sessionId,
+    later,
+  ]);
   await identity.sql("update sessions set second_factor_at = $2 where uuid = $1", [person.caller.sessionId, now]);
 }
 
@@ -85,45 +94,61 @@ async function prepared() {
   const person = await enrolled(identity);
   const { caller } = person;
   const pending = await identity.mfa.factors.create(caller, undefined);
-  const issue = async (method: "totp" | "password" | "magic_link") => (await identity.mfa.stepUp.challenge(caller, method, info)).challengeId;
-  const issued = { totp: await issue("totp"), password: await issue("password"), magic_link: await issue("magic_link") };
+  const issue = async (method: "totp" | "password" | "magic_link") =>
+    (await identity.mfa.stepUp.challenge(caller, method, info)).challengeId;
+  const issued = {
+    totp: await issue("totp"),
+    password: await issue("password"),
+    magic_link: await issue("magic_link"),
+  };
   return { person, issued, ...calls(person, pending.id, issued) };
 }
 
 describe("the failure budgets", () => {
-  it.each([1, 2, 3, 4])("answer as the model does, whatever is tried in which order, by two instances at once (seed %i)", async (seed) => {
-    const pick = seeded(seed);
-    const { person, issued, wrongStepUp, wrongSecond } = await prepared();
-    const [stepUp, second] = [stepUpModel(), secondModel()];
-    const { clock } = identity;
-    for (let turn = 0; turn < 60; turn++) {
-      await refresh(person);
-      const action = pick(10);
-      const many = 1 + pick(action % 2 === 0 ? 2 : 7);
-      if (action < 3) {
-        const got = await endings(Array.from({ length: many }, (_, at) => wrongStepUp(pick(4), at)));
-        expect(got.sort(), `turn ${turn}`).toEqual(got.map(() => stepUp.attempt(false, clock.now())).sort());
-      } else if (action < 6) {
-        const got = await endings(Array.from({ length: many }, (_, at) => wrongSecond(pick(3), at)));
-        expect(got.sort(), `turn ${turn}`).toEqual(got.map(() => second.attempt(false, clock.now())).sort());
-      } else if (action === 6) {
-        const got = await ending(other.mfa.stepUp.verify(person.caller, { challengeId: issued.password, password: person.password }, info));
-        expect(got, `turn ${turn}`).toBe(stepUp.attempt(true, clock.now()));
-      } else if (action === 7 && pick(3) === 0) {
-        const got = await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: person.fresh() }, info));
-        expect(got, `turn ${turn}`).toBe(second.attempt(true, clock.now()));
-      } else {
-        clock.advance([1, 999, 2_000, 4_000, 64_000, 299_999, 300_000][pick(7)] ?? 0);
+  it.each([1, 2, 3, 4])(
+    "answer as the model does, whatever is tried in which order, by two instances at once (seed %i)",
+    async (seed) => {
+      const pick = seeded(seed);
+      const { person, issued, wrongStepUp, wrongSecond } = await prepared();
+      const [stepUp, second] = [stepUpModel(), secondModel()];
+      const { clock } = identity;
+      for (let turn = 0; turn < 60; turn++) {
+        await refresh(person);
+        const action = pick(10);
+        const many = 1 + pick(action % 2 === 0 ? 2 : 7);
+        if (action < 3) {
+          const got = await endings(Array.from({ length: many }, (_, at) => wrongStepUp(pick(4), at)));
+          expect(got.sort(), `turn ${turn}`).toEqual(got.map(() => stepUp.attempt(false, clock.now())).sort());
+        } else if (action < 6) {
+          const got = await endings(Array.from({ length: many }, (_, at) => wrongSecond(pick(3), at)));
+          expect(got.sort(), `turn ${turn}`).toEqual(got.map(() => second.attempt(false, clock.now())).sort());
+        } else if (action === 6) {
+          const got = await ending(
+            other.mfa.stepUp.verify(person.caller, { challengeId: issued.password, password: person.password }, info),
+          );
+          expect(got, `turn ${turn}`).toBe(stepUp.attempt(true, clock.now()));
+        } else if (action === 7 && pick(3) === 0) {
+          const got = await ending(
+            identity.mfa.challenge({ mfaToken: await person.pass(), code: person.fresh() }, info),
+          );
+          expect(got, `turn ${turn}`).toBe(second.attempt(true, clock.now()));
+        } else {
+          clock.advance([1, 999, 2_000, 4_000, 64_000, 299_999, 300_000][pick(7)] ?? 0);
+        }
       }
-    }
-  });
+    },
+  );
 
   it("of the second factor: ten failures, then blocks of 2 s that double to 5 minutes", async () => {
     const { person, wrongSecond } = await prepared();
     for (let at = 0; at < 10; at++) expect(await ending(wrongSecond(at, at))).toBe("401 unauthorized");
     for (const seconds of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
       await refresh(person);
-      await expect(wrongSecond(0, 0)).rejects.toMatchObject({ status: 429, code: "too_many_attempts", retryAfter: seconds });
+      await expect(wrongSecond(0, 0)).rejects.toMatchObject({
+        status: 429,
+        code: "too_many_attempts",
+        retryAfter: seconds,
+      });
       identity.clock.advance(seconds * 1000 - 1);
       const right = { mfaToken: await person.pass(), code: codeAt(person.secret, identity.clock.now()) };
       await expect(identity.mfa.challenge(right, info)).rejects.toMatchObject({ status: 429, retryAfter: 1 });
@@ -138,7 +163,9 @@ describe("the failure budgets", () => {
     expect(steps.filter((one) => one === "400 invalid_code")).toHaveLength(5);
     const seconds = await endings(Array.from({ length: 40 }, (_, at) => wrongSecond(at, at)));
     expect(seconds.filter((one) => one === "401 unauthorized")).toHaveLength(10);
-    expect(new Set([...steps, ...seconds])).toEqual(new Set(["400 invalid_code", "401 unauthorized", "429 too_many_attempts"]));
+    expect(new Set([...steps, ...seconds])).toEqual(
+      new Set(["400 invalid_code", "401 unauthorized", "429 too_many_attempts"]),
+    );
   });
 
   it("are not emptied by a right answer that comes to nothing, nor by a new login or instance", async () => {
@@ -148,9 +175,16 @@ describe("the failure budgets", () => {
     const needed = await identity.database.transaction(async (tx) => {
       const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);
       if (standing === undefined) throw new Error("nobody");
-      return identity.mfa.gatekeeper.begin(tx, { standing, amr: ["pwd"], info, continuation: { name: "test.fail", payload: {} } });
+      return identity.mfa.gatekeeper.begin(tx, {
+        standing,
+        amr: ["pwd"],
+        info,
+        continuation: { name: "test.fail", payload: {} },
+      });
     });
-    expect(await ending(identity.mfa.challenge({ mfaToken: needed?.mfaToken ?? "", code: person.fresh() }, info))).toBe("undone");
+    expect(await ending(identity.mfa.challenge({ mfaToken: needed?.mfaToken ?? "", code: person.fresh() }, info))).toBe(
+      "undone",
+    );
     const third = identity.another();
     const wrong = { mfaToken: await person.pass(), code: wrongCode(person.secret, identity.clock.now()) };
     expect(await ending(third.mfa.challenge(wrong, info))).toBe("401 unauthorized");

@@ -24,12 +24,18 @@ describe("a door", () => {
     expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["pwd", "otp", "mfa"] });
     expect(await identity.me(pair.accessToken)).toMatchObject({ userUuid: person.caller.userUuid, elevated: false });
     expect(await ending(identity.sessions.refresh(pair.refreshToken, info))).toBe("ok");
-    expect(await eventsOf(identity, person.caller.userUuid, "login.%")).toEqual(["login.password success", "login.totp_verify success"]);
+    expect(await eventsOf(identity, person.caller.userUuid, "login.%")).toEqual([
+      "login.password success",
+      "login.totp_verify success",
+    ]);
   });
 
   it("for magic links asks too, and the link is spent", async () => {
     const person = await enrolled(identity);
-    const { devToken = "" } = await identity.signin.magicLink.send({ email: person.email, redirectTo: "https://app.test/x" });
+    const { devToken = "" } = await identity.signin.magicLink.send({
+      email: person.email,
+      redirectTo: "https://app.test/x",
+    });
     const answer = await identity.signin.magicLink.verify(devToken, info);
     expect(answer).toMatchObject({ mfaRequired: true, redirectTo: "https://app.test/x" });
     expect(Object.keys(answer).sort()).toEqual(["mfaRequired", "mfaToken", "redirectTo"]);
@@ -55,9 +61,16 @@ describe("a door", () => {
     const asked = await identity.signin.magicLink.verify(devToken, info);
     if (!("mfaRequired" in asked)) throw new Error("the factor is not asked for");
     expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
-    const confirmed = async () => (await identity.sql<{ at: Date | null }>("select email_confirmed_at as at from people where uuid = $1", [squatter.caller.userUuid]))[0]?.at;
+    const confirmed = async () =>
+      (
+        await identity.sql<{ at: Date | null }>("select email_confirmed_at as at from people where uuid = $1", [
+          squatter.caller.userUuid,
+        ])
+      )[0]?.at;
     expect(await confirmed()).toBeNull();
-    const mine = await identity.me((await identity.mfa.challenge({ mfaToken: asked.mfaToken, code: squatter.fresh() }, info)).accessToken);
+    const mine = await identity.me(
+      (await identity.mfa.challenge({ mfaToken: asked.mfaToken, code: squatter.fresh() }, info)).accessToken,
+    );
     expect(await confirmed()).not.toBeNull();
     expect(await identity.mfa.factors.list(mine)).toMatchObject([{ id: squatter.factorId, status: "active" }]);
     expect(await identity.mfa.recoveryCodes.list(mine)).toHaveLength(10);
@@ -71,7 +84,10 @@ describe("a door", () => {
     await identity.mfa.factors.remove(person.caller, person.factorId, info);
     const { id, secret } = await identity.mfa.factors.create(person.caller, undefined);
     const logins = Array.from({ length: 10 }, () => identity.signin.password.login(person, info));
-    await Promise.all([...logins, identity.mfa.factors.verify(person.caller, id, codeAt(secret, identity.clock.now()), info)]);
+    await Promise.all([
+      ...logins,
+      identity.mfa.factors.verify(person.caller, id, codeAt(secret, identity.clock.now()), info),
+    ]);
     expect(await identity.signin.password.login(person, info)).toHaveProperty("mfaRequired", true);
   });
 
@@ -87,7 +103,12 @@ describe("a door", () => {
     const needed = await identity.database.transaction(async (tx) => {
       const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);
       if (standing === undefined) throw new Error("nobody");
-      return identity.mfa.gatekeeper.begin(tx, { standing, amr: ["pwd"], info, continuation: { name: "test.join", payload: { invitation: 7 } } });
+      return identity.mfa.gatekeeper.begin(tx, {
+        standing,
+        amr: ["pwd"],
+        info,
+        continuation: { name: "test.join", payload: { invitation: 7 } },
+      });
     });
     const [token, code] = [needed?.mfaToken ?? "", person.fresh()];
     expect(await ending(challenge(token, code))).toBe("not yet");
@@ -106,7 +127,10 @@ describe("the device", () => {
     const person = await enrolled(identity);
     const [first, second] = [randomUUID(), randomUUID()];
     const token = await person.pass({ ...info, deviceUuid: atFirst ? first : undefined });
-    const { deviceUuid } = await challenge(token, person.fresh(), { ...info, deviceUuid: atSecond ? second : undefined });
+    const { deviceUuid } = await challenge(token, person.fresh(), {
+      ...info,
+      deviceUuid: atSecond ? second : undefined,
+    });
     expect(deviceUuid === first ? "first" : deviceUuid === second ? "second" : "new").toBe(expected);
   });
 });
@@ -119,7 +143,11 @@ describe("an mfa_token", () => {
     expect(stored?.all).not.toContain(token);
     const code = person.fresh();
     const other = identity.another();
-    const all = await endings(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken: token, code }, info)));
+    const all = await endings(
+      Array.from({ length: 50 }, (_, at) =>
+        (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken: token, code }, info),
+      ),
+    );
     expect(all.filter((one) => one === "ok")).toHaveLength(1);
     expect(all.filter((one) => one === "401 unauthorized")).toHaveLength(49);
     expect(await ending(challenge(token, person.fresh()))).toBe("401 unauthorized");
@@ -137,16 +165,21 @@ describe("an mfa_token", () => {
   it("dies with the fifth wrong code, and tries on it are not counted", async () => {
     const person = await enrolled(identity);
     const token = await person.pass();
-    for (let at = 0; at < 5; at++) expect(await ending(challenge(token, wrongCode(person.secret, identity.clock.now())))).toBe("401 unauthorized");
+    for (let at = 0; at < 5; at++)
+      expect(await ending(challenge(token, wrongCode(person.secret, identity.clock.now())))).toBe("401 unauthorized");
     for (let at = 0; at < 20; at++) expect(await ending(challenge(token, person.fresh()))).toBe("401 unauthorized");
-    expect(await identity.sql("select failures from mfa_failures where user_uuid = $1", [person.caller.userUuid])).toEqual([{ failures: 5 }]);
+    expect(
+      await identity.sql("select failures from mfa_failures where user_uuid = $1", [person.caller.userUuid]),
+    ).toEqual([{ failures: 5 }]);
     expect(await ending(challenge(await person.pass(), person.fresh()))).toBe("ok");
   });
 
   it("dies with the password and with the membership it was given for", async () => {
     const [changed, removed] = [await enrolled(identity), await enrolled(identity)];
     const tokens = [await changed.pass(), await removed.pass()];
-    await identity.sql("update people set credentials_version = credentials_version + 1 where uuid = $1", [changed.caller.userUuid]);
+    await identity.sql("update people set credentials_version = credentials_version + 1 where uuid = $1", [
+      changed.caller.userUuid,
+    ]);
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [removed.caller.userUuid]);
     expect(await ending(challenge(tokens[0] ?? "", changed.fresh()))).toBe("401 unauthorized");
     expect(await ending(challenge(tokens[1] ?? "", removed.fresh()))).toBe("401 unauthorized");
@@ -154,7 +187,9 @@ describe("an mfa_token", () => {
 
   it("that nobody was given is refused and told of", async () => {
     expect(await ending(challenge("nonsense", "123456"))).toBe("401 unauthorized");
-    const rows = await identity.sql("select outcome, org_uuid, metadata from auth_events where type = 'login.totp_verify' and user_uuid is null");
+    const rows = await identity.sql(
+      "select outcome, org_uuid, metadata from auth_events where type = 'login.totp_verify' and user_uuid is null",
+    );
     expect(rows).toEqual([{ outcome: "failure", org_uuid: null, metadata: { code: "unauthorized" } }]);
   });
 });
@@ -197,7 +232,9 @@ describe("a code", () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const tokens = await Promise.all(Array.from({ length: 25 }, () => person.pass()));
-    const issued = await Promise.all(Array.from({ length: 25 }, () => identity.mfa.stepUp.challenge(caller, "totp", info)));
+    const issued = await Promise.all(
+      Array.from({ length: 25 }, () => identity.mfa.stepUp.challenge(caller, "totp", info)),
+    );
     const code = person.fresh();
     const other = identity.another();
     const all = await endings([

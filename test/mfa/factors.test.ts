@@ -20,13 +20,20 @@ describe("a factor", () => {
     expect(decodeURIComponent(uri.pathname)).toBe(`/${issuer}:${email} (my phone)`);
     expect(uri.searchParams.get("secret")).toBe(made.secret);
     expect(uri.searchParams.get("issuer")).toBe(issuer);
-    expect(await identity.mfa.factors.list(caller)).toEqual([{ id: made.id, factor_type: "totp", label: "my phone", status: "pending" }]);
+    expect(await identity.mfa.factors.list(caller)).toEqual([
+      { id: made.id, factor_type: "totp", label: "my phone", status: "pending" },
+    ]);
     expect(await identity.mfa.factors.status(caller)).toEqual({ hasActiveTotp: false, hasRecoveryCodes: false });
-    expect(await ending(identity.mfa.factors.verify(caller, made.id, wrongCode(made.secret, identity.clock.now()), info))).toBe("401 unauthorized");
+    expect(
+      await ending(identity.mfa.factors.verify(caller, made.id, wrongCode(made.secret, identity.clock.now()), info)),
+    ).toBe("401 unauthorized");
     await identity.mfa.factors.verify(caller, made.id, codeAt(made.secret, identity.clock.now()), info);
     expect(await identity.mfa.factors.status(caller)).toEqual({ hasActiveTotp: true, hasRecoveryCodes: false });
     expect(await ending(identity.mfa.factors.verify(caller, made.id, "123456", info))).toBe("404 not_found");
-    expect(await eventsOf(identity, caller.userUuid, "mfa.%")).toEqual(["mfa.enrolled failure unauthorized", "mfa.enrolled success"]);
+    expect(await eventsOf(identity, caller.userUuid, "mfa.%")).toEqual([
+      "mfa.enrolled failure unauthorized",
+      "mfa.enrolled success",
+    ]);
   });
 
   it("is sealed at rest, and forgets its secret when it is deleted", async () => {
@@ -34,7 +41,9 @@ describe("a factor", () => {
     const [row] = await identity.sql<{ secret: Buffer }>("select secret from mfa_factors where id = $1", [factorId]);
     expect(row?.secret.toString("latin1")).not.toContain(secret);
     await identity.mfa.factors.remove(caller, factorId, info);
-    expect(await identity.sql("select status, secret from mfa_factors where id = $1", [factorId])).toEqual([{ status: "disabled", secret: null }]);
+    expect(await identity.sql("select status, secret from mfa_factors where id = $1", [factorId])).toEqual([
+      { status: "disabled", secret: null },
+    ]);
     expect(await identity.mfa.factors.list(caller)).toEqual([]);
     expect(await ending(identity.mfa.factors.remove(caller, factorId, info))).toBe("404 not_found");
     expect(await eventsOf(identity, caller.userUuid, "mfa.disabled")).toEqual(["mfa.disabled success"]);
@@ -54,7 +63,11 @@ describe("a factor", () => {
     const { id, secret } = await identity.mfa.factors.create(caller, undefined);
     const other = identity.another();
     const code = codeAt(secret, identity.clock.now());
-    const all = await endings(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? identity : other).mfa.factors.verify(caller, id, code, info)));
+    const all = await endings(
+      Array.from({ length: 50 }, (_, at) =>
+        (at % 2 === 0 ? identity : other).mfa.factors.verify(caller, id, code, info),
+      ),
+    );
     expect(all.filter((one) => one === "ok")).toHaveLength(1);
     expect(all.filter((one) => one === "404 not_found")).toHaveLength(49);
   });
@@ -72,7 +85,9 @@ describe("a factor", () => {
     }
     await identity.mfa.factors.remove(caller, person.factorId, info);
     expect(await identity.mfa.factors.status(caller)).toMatchObject({ hasActiveTotp: true });
-    expect(await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: person.fresh() }, info))).toBe("401 unauthorized");
+    expect(await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: person.fresh() }, info))).toBe(
+      "401 unauthorized",
+    );
   });
 
   it("has at most nine others", async () => {
@@ -85,7 +100,9 @@ describe("a factor", () => {
   it("whose secret cannot be opened is an internal error, not a wrong code", async () => {
     const person = await enrolled(identity);
     await identity.sql("update mfa_factors set secret = 'x' where id = $1", [person.factorId]);
-    await expect(identity.mfa.challenge({ mfaToken: await person.pass(), code: "123456" }, info)).rejects.toThrow(/sealed box/u);
+    await expect(identity.mfa.challenge({ mfaToken: await person.pass(), code: "123456" }, info)).rejects.toThrow(
+      /sealed box/u,
+    );
   });
 });
 
@@ -106,16 +123,20 @@ describe("changing factors", () => {
     const { challengeId } = await identity.mfa.stepUp.challenge(person.caller, "password", info);
     await identity.mfa.stepUp.verify(person.caller, { challengeId, password: person.password }, info);
     for (const call of calls(person, pending.id)) expect(await ending(call())).toBe("403 step_up_required");
-    for (const call of calls({ ...person, caller: elsewhere }, pending.id)) expect(await ending(call())).not.toBe("403 step_up_required");
+    for (const call of calls({ ...person, caller: elsewhere }, pending.id))
+      expect(await ending(call())).not.toBe("403 step_up_required");
   });
 
   it.each([
     ["the challenge at login", async (who: Awaited<ReturnType<typeof enrolled>>) => who.login()],
-    ["a step-up by code", async (who: Awaited<ReturnType<typeof enrolled>>) => {
-      const { challengeId } = await identity.mfa.stepUp.challenge(who.caller, "totp", info);
-      await identity.mfa.stepUp.verify(who.caller, { challengeId, code: who.fresh() }, info);
-      return who.caller;
-    }],
+    [
+      "a step-up by code",
+      async (who: Awaited<ReturnType<typeof enrolled>>) => {
+        const { challengeId } = await identity.mfa.stepUp.challenge(who.caller, "totp", info);
+        await identity.mfa.stepUp.verify(who.caller, { challengeId, code: who.fresh() }, info);
+        return who.caller;
+      },
+    ],
   ])("goes on for the life of an elevated token after %s", async (_what, prove) => {
     const person = await enrolled(identity);
     identity.clock.advance(3_600_000);
@@ -147,8 +168,11 @@ describe("recovery codes", () => {
     const codes = await identity.mfa.recoveryCodes.regenerate(caller, info);
     expect(new Set(codes).size).toBe(10);
     for (const code of codes) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){4}$/u);
-    const stored = await identity.sql<{ row: string; size: number }>("select c::text as row, length(hash) as size from mfa_recovery_codes c");
-    for (const { row, size } of stored) expect([size, codes.some((code) => row.includes(code.replaceAll("-", "")))]).toEqual([32, false]);
+    const stored = await identity.sql<{ row: string; size: number }>(
+      "select c::text as row, length(hash) as size from mfa_recovery_codes c",
+    );
+    for (const { row, size } of stored)
+      expect([size, codes.some((code) => row.includes(code.replaceAll("-", "")))]).toEqual([32, false]);
     const listed = await identity.mfa.recoveryCodes.list(caller);
     expect(listed).toHaveLength(10);
     for (const row of listed) expect(Object.keys(row).sort()).toEqual(["created_at", "id", "used_at"]);
@@ -158,14 +182,17 @@ describe("recovery codes", () => {
   it("sign in once each, however they are typed", async () => {
     const person = await enrolled(identity);
     const [first = "", second = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
-    const use = async (code: string, recovery = true) => ending(identity.mfa.challenge({ mfaToken: await person.pass(), code, recovery }, info));
+    const use = async (code: string, recovery = true) =>
+      ending(identity.mfa.challenge({ mfaToken: await person.pass(), code, recovery }, info));
     expect(await use(first, false)).toBe("401 unauthorized");
     expect(await use(first)).toBe("ok");
     expect(await use(first)).toBe("401 unauthorized");
     expect(await use(` ${second.toUpperCase().replaceAll("-", " ")} `)).toBe("ok");
     const listed = await identity.mfa.recoveryCodes.list(person.caller);
     expect(listed.filter((row) => row.used_at !== null)).toHaveLength(2);
-    expect(await eventsOf(identity, person.caller.userUuid, "login.recovery_code")).toEqual(["success", "failure unauthorized", "success"].map((end) => `login.recovery_code ${end}`));
+    expect(await eventsOf(identity, person.caller.userUuid, "login.recovery_code")).toEqual(
+      ["success", "failure unauthorized", "success"].map((end) => `login.recovery_code ${end}`),
+    );
   });
 
   it("let one of fifty parallel uses through, each with a token of its own", async () => {
@@ -173,7 +200,11 @@ describe("recovery codes", () => {
     const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     const tokens = await Promise.all(Array.from({ length: 50 }, () => person.pass()));
     const other = identity.another();
-    const all = await endings(tokens.map((mfaToken, at) => (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken, code, recovery: true }, info)));
+    const all = await endings(
+      tokens.map((mfaToken, at) =>
+        (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken, code, recovery: true }, info),
+      ),
+    );
     expect(all.filter((one) => one === "ok")).toHaveLength(1);
     expect(new Set(all)).toEqual(new Set(["ok", "401 unauthorized", "429 too_many_attempts"]));
   });
@@ -183,7 +214,9 @@ describe("recovery codes", () => {
     const [old = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
     await Promise.all(Array.from({ length: 5 }, () => identity.mfa.recoveryCodes.regenerate(person.caller, info)));
     expect(await identity.mfa.recoveryCodes.list(person.caller)).toHaveLength(10);
-    expect(await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: old, recovery: true }, info))).toBe("401 unauthorized");
+    expect(
+      await ending(identity.mfa.challenge({ mfaToken: await person.pass(), code: old, recovery: true }, info)),
+    ).toBe("401 unauthorized");
   });
 
   it("are void with the last factor", async () => {

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, elevated, founder, invite, mailsTo, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
+import {
+  auditOf,
+  elevated,
+  founder,
+  invite,
+  mailsTo,
+  member,
+  newcomer,
+  outcome,
+  password,
+  tokenTo,
+} from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { signIn, works } from "../sessions/support.ts";
 import { codeAt } from "./support.ts";
@@ -14,7 +25,8 @@ afterAll(() => app.close());
 
 const minutes = (count: number): void => app.clock.advance(count * 60_000);
 const create = (token: string) => app.call("POST", "/api/v1/me/mfa/factors", { token, body: { factor_type: "totp" } });
-const verify = (token: string, id: number, code: string) => app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token, body: { code } });
+const verify = (token: string, id: number, code: string) =>
+  app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token, body: { code } });
 const regenerate = (token: string) => app.call("POST", "/api/v1/me/mfa/recovery-codes/regenerate", { token });
 const reset = (token: string, userUuid: string) => app.call("DELETE", `/api/users/${userUuid}/mfa-factors`, { token });
 const subjects = async (email: string) => (await mailsTo(app, email)).map(({ subject }) => subject);
@@ -29,7 +41,8 @@ async function enrol(token: string): Promise<{ id: number; secret: string }> {
 /** A magic-link session: its token is good for a day. */
 async function byLink(email: string): Promise<string> {
   const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email } });
-  return (await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body.access_token as string;
+  return (await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body
+    .access_token as string;
 }
 
 describe("a first factor", () => {
@@ -40,15 +53,21 @@ describe("a first factor", () => {
     const refused = await create(token);
     expect(outcome(refused)).toBe("403 step_up_required");
     expect(refused.headers.get("www-authenticate")).toContain('error="insufficient_user_authentication"');
-    expect(outcome(await verify(token, body.data.id, codeAt(body.data.secret, app.clock.now())))).toBe("403 step_up_required");
-    expect(outcome(await app.call("POST", "/api/v1/me/mfa/factors", { token, body: "{" }))).toBe("403 step_up_required");
+    expect(outcome(await verify(token, body.data.id, codeAt(body.data.secret, app.clock.now())))).toBe(
+      "403 step_up_required",
+    );
+    expect(outcome(await app.call("POST", "/api/v1/me/mfa/factors", { token, body: "{" }))).toBe(
+      "403 step_up_required",
+    );
     const who = await founder(app);
     const held = await signIn(app, who);
     minutes(10);
-    const renewed = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: held.refreshToken } })).body.access_token as string;
+    const renewed = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: held.refreshToken } })).body
+      .access_token as string;
     expect((await create(renewed)).status).toBe(201);
     minutes(6);
-    const later = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: who.refreshToken } })).body.access_token as string;
+    const later = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: who.refreshToken } })).body
+      .access_token as string;
     expect(outcome(await create(later))).toBe("403 step_up_required");
   });
 
@@ -56,7 +75,10 @@ describe("a first factor", () => {
     const { email } = await founder(app);
     const token = await byLink(email);
     minutes(20);
-    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "magic_link" } });
+    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
+      token,
+      body: { method: "magic_link" },
+    });
     const answer = { challenge_id: challenge.challenge_id, token: await tokenTo(app, email) };
     const { body } = await app.call("POST", "/api/auth/step-up/verify", { token, body: answer });
     minutes(14);
@@ -80,10 +102,18 @@ it("every change of factors and recovery codes is mailed to the person and recor
   const { id } = await enrol(session.token);
   expect((await regenerate(session.token)).status).toBe(200);
   expect((await app.call("DELETE", `/api/v1/me/mfa/factors/${id}`, { token: session.token })).status).toBe(204);
-  expect((await subjects(who.email)).slice(-3)).toEqual(["A second factor was added", "New recovery codes were made", "A second factor was removed"]);
+  expect((await subjects(who.email)).slice(-3)).toEqual([
+    "A second factor was added",
+    "New recovery codes were made",
+    "A second factor was removed",
+  ]);
   for (const { text } of (await mailsTo(app, who.email)).slice(-3)) expect(text).toContain(`-- \n${who.orgName}`);
   const [event] = await auditOf(app, { token: session.token, org: who.org }, "recovery_codes.regenerated");
-  expect(event).toMatchObject({ outcome: "success", actor: { type: "user", id: who.userUuid }, resource_id: who.userUuid });
+  expect(event).toMatchObject({
+    outcome: "success",
+    actor: { type: "user", id: who.userUuid },
+    resource_id: who.userUuid,
+  });
 });
 
 describe("an administrator removes the factors of a member", () => {
@@ -108,7 +138,10 @@ describe("an administrator removes the factors of a member", () => {
     expect(body).toEqual({ has_active_totp: false, has_recovery_codes: false });
     expect((await subjects(lost.email)).at(-1)).toBe("Your second factors were removed");
     expect((await auditOf(app, boss, "mfa.reset"))[0]).toMatchObject({
-      outcome: "success", actor: { id: boss.userUuid }, resource_id: lost.userUuid, metadata: { user_uuid: lost.userUuid, factors: 1 },
+      outcome: "success",
+      actor: { id: boss.userUuid },
+      resource_id: lost.userUuid,
+      metadata: { user_uuid: lost.userUuid, factors: 1 },
     });
     expect((await reset(power, lost.userUuid)).status).toBe(204);
   });
@@ -146,8 +179,12 @@ describe("an administrator removes the factors of a member", () => {
     const own = await elevated(app, session.token);
     minutes(2);
     expect(outcome(await reset(own, admin.userUuid))).toBe("403 step_up_required");
-    const held = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: session.refreshToken } })).body.access_token as string;
-    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", { token: held, body: { method: "totp" } });
+    const held = (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: session.refreshToken } })).body
+      .access_token as string;
+    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
+      token: held,
+      body: { method: "totp" },
+    });
     const answer = { challenge_id: challenge.challenge_id, code: codeAt(secret, app.clock.now()) };
     const { body } = await app.call("POST", "/api/auth/step-up/verify", { token: held, body: answer });
     expect((await reset(body.elevated_token as string, admin.userUuid)).status).toBe(204);
@@ -157,7 +194,10 @@ describe("an administrator removes the factors of a member", () => {
     const { token } = await signIn(app, boss);
     const plain = await member(app, { ...boss, token });
     expect(outcome(await reset(await elevated(app, plain.token), plain.userUuid))).toBe("403 forbidden");
-    const { body } = await app.call("POST", `/api/admin/organizations/${boss.org}/api-keys`, { token, body: { name: "robot", scopes: ["admin"] } });
+    const { body } = await app.call("POST", `/api/admin/organizations/${boss.org}/api-keys`, {
+      token,
+      body: { name: "robot", scopes: ["admin"] },
+    });
     expect(outcome(await reset(body.api_key as string, plain.userUuid))).toBe("403 step_up_required");
   });
 });

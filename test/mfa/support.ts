@@ -36,7 +36,11 @@ export interface Somebody {
 export async function somebody(identity: Identity): Promise<Somebody> {
   people += 1;
   const who = { email: `person${people}@mfa.test`, password: "a long enough one", orgName: `Factors ${people}` };
-  const made = await identity.signin.signUp.signUp(undefined, { name: who.orgName, email: who.email, password: who.password, firstName: "Ann" }, info);
+  const made = await identity.signin.signUp.signUp(
+    undefined,
+    { name: who.orgName, email: who.email, password: who.password, firstName: "Ann" },
+    info,
+  );
   await identity.sql("update people set email_confirmed_at = created_at where uuid = $1", [made.userUuid]);
   return { ...who, caller: await identity.me(made.accessToken) };
 }
@@ -74,7 +78,8 @@ export async function enrolled(identity: Identity): Promise<Enrolled> {
     factorId: id,
     fresh,
     pass,
-    login: async () => identity.me(opened(await identity.mfa.challenge({ mfaToken: await pass(), code: fresh() }, info)).accessToken),
+    login: async () =>
+      identity.me(opened(await identity.mfa.challenge({ mfaToken: await pass(), code: fresh() }, info)).accessToken),
   };
 }
 

@@ -12,7 +12,9 @@ beforeAll(async () => {
 afterAll(() => identity.close());
 
 const left = async (): Promise<number[]> => {
-  const [row] = await identity.sql<{ tokens: number; challenges: number }>("select (select count(*)::int from mfa_tokens) as tokens, (select count(*)::int from step_up_challenges) as challenges");
+  const [row] = await identity.sql<{ tokens: number; challenges: number }>(
+    "select (select count(*)::int from mfa_tokens) as tokens, (select count(*)::int from step_up_challenges) as challenges",
+  );
   return [row?.tokens ?? -1, row?.challenges ?? -1];
 };
 
@@ -41,8 +43,14 @@ it("forgets tokens and challenges of whomever, once they are over, and nothing t
 
 it("forgets factors 90 days after they were disabled, and no others", async () => {
   const [leaving, staying] = [await enrolled(identity), await enrolled(identity)];
-  await identity.sql("update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where user_uuid = $1", [leaving.caller.userUuid, new Date(identity.clock.now())]);
-  const factors = () => identity.sql("select user_uuid from mfa_factors where user_uuid = any($1)", [[leaving.caller.userUuid, staying.caller.userUuid]]);
+  await identity.sql(
+    "update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where user_uuid = $1",
+    [leaving.caller.userUuid, new Date(identity.clock.now())],
+  );
+  const factors = () =>
+    identity.sql("select user_uuid from mfa_factors where user_uuid = any($1)", [
+      [leaving.caller.userUuid, staying.caller.userUuid],
+    ]);
   identity.clock.advance(90 * 24 * hour);
   await identity.mfa.tidy();
   expect(await factors()).toHaveLength(2);

@@ -24,7 +24,11 @@ beforeAll(async () => {
   home = await testDatabase();
   const { hostname, port } = new URL(home.url);
   link = await flakyLink({ host: hostname, port: Number(port) });
-  app = await startApp({ databaseUrl: Object.assign(new URL(home.url), { port: String(link.port) }).href, log, clock: systemClock });
+  app = await startApp({
+    databaseUrl: Object.assign(new URL(home.url), { port: String(link.port) }).href,
+    log,
+    clock: systemClock,
+  });
 });
 afterAll(async () => {
   await app.close();

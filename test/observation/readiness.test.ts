@@ -34,18 +34,28 @@ const readyz = (method = "GET") => {
 
 test("GET /readyz is the report itself, with 503 while the database is away", async () => {
   const well = await readyz();
-  expect([well.status, well.body]).toEqual([200, { status: "ok", database: "ok", migrations: "ok", temporal: expect.any(String), vault: "ok" }]);
+  expect([well.status, well.body]).toEqual([
+    200,
+    { status: "ok", database: "ok", migrations: "ok", temporal: expect.any(String), vault: "ok" },
+  ]);
   await link.cut();
   const away = await readyz();
-  expect([away.status, away.headers.get("content-type"), away.headers.get("retry-after"), away.headers.get("cache-control")])
-    .toEqual([503, "application/json", "1", "no-store"]);
+  expect([
+    away.status,
+    away.headers.get("content-type"),
+    away.headers.get("retry-after"),
+    away.headers.get("cache-control"),
+  ]).toEqual([503, "application/json", "1", "no-store"]);
   expect(away.body).toMatchObject({ status: "unavailable", database: "unreachable", vault: "ok" });
   expect(Object.keys(away.body as object).sort()).toEqual(["database", "migrations", "status", "temporal", "vault"]);
   const head = await readyz("HEAD");
   expect([head.status, head.text]).toEqual([503, ""]);
   const operator = createClient(OperatorService, createGrpcTransport({ baseUrl: app.url }));
   const refusal = ConnectError.from(await operator.getReadiness({}).catch((error: unknown) => error));
-  expect([refusal.code, refusal.rawMessage]).toEqual([Code.Unavailable, expect.stringMatching(/^Not ready: database: unreachable/u)]);
+  expect([refusal.code, refusal.rawMessage]).toEqual([
+    Code.Unavailable,
+    expect.stringMatching(/^Not ready: database: unreachable/u),
+  ]);
   expect((await app.call("GET", "/healthz")).status).toBe(200);
   await link.restore();
   await expect.poll(async () => (await readyz()).status).toBe(200);

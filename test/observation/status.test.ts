@@ -19,7 +19,12 @@ const AGO_MS = 20 * 60_000;
 beforeAll(async () => {
   temporal = await temporalServer();
   // Everything happens 20 minutes ago, as an operator's clock sees it.
-  app = await startApp({ role: "all", temporal, clock: { now: () => Date.now() - AGO_MS }, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,2h,2h" } });
+  app = await startApp({
+    role: "all",
+    temporal,
+    clock: { now: () => Date.now() - AGO_MS },
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,2h,2h" },
+  });
   market = await openMarket(app);
   [dead, patient] = await Promise.all([startReceiver(() => 503), startReceiver(() => 202)]);
 });
@@ -34,24 +39,43 @@ const status = (at = temporal) => readStatus({ databaseUrl: app.databaseUrl, tem
 it("of a service in which nothing is stuck says so", async () => {
   await expect.poll(async () => (await status()).lines).toContain("outbox       empty");
   const { lines, healthy } = await status();
-  expect(lines).toEqual(["database     ok", "migrations   ok", "temporal     ok", "outbox       empty", "deliveries   none open", "installs     none under way for more than 10 min"]);
+  expect(lines).toEqual([
+    "database     ok",
+    "migrations   ok",
+    "temporal     ok",
+    "outbox       empty",
+    "deliveries   none open",
+    "installs     none under way for more than 10 min",
+  ]);
   expect(healthy).toBe(true);
 });
 
 it("names what is stuck, since when and why: an endpoint, an install, a Temporal that is away", async () => {
-  const { body: hook } = await app.call("POST", "/api/v2/webhooks", { token: market.buyer, body: { url: dead.url, events: ["role.updated"] } });
+  const { body: hook } = await app.call("POST", "/api/v2/webhooks", {
+    token: market.buyer,
+    body: { url: dead.url, events: ["role.updated"] },
+  });
   await app.call("POST", `/api/v2/webhooks/${hook.webhook_id}/test`, { token: market.buyer });
   const offer = await publish(app, market.publisher, { provision_webhook: patient.url }, market.buyer);
-  const installId = must(await app.call("POST", `/api/marketplace/${offer.slug}/install`, { token: market.buyer, body: {} })).install_id as string;
+  const installId = must(
+    await app.call("POST", `/api/marketplace/${offer.slug}/install`, { token: market.buyer, body: {} }),
+  ).install_id as string;
   await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event).toBe("accepted");
   await expect.poll(async () => (await status()).lines.join("\n")).toContain("(HTTP 503)");
 
   const { lines, healthy } = await status();
   expect(healthy).toBe(false);
   expect(lines).toContain("deliveries   open at 1 endpoint");
-  expect(lines.find((line) => line.includes(dead.url))).toMatch(new RegExp(`^ {13}${dead.url} \\(webhook ${hook.webhook_id}\\): 1 open, failing for 20 min \\(HTTP 503\\), next attempt in (1\\.[2-9]|2\\.0|2\\.1) h$`, "u"));
+  expect(lines.find((line) => line.includes(dead.url))).toMatch(
+    new RegExp(
+      `^ {13}${dead.url} \\(webhook ${hook.webhook_id}\\): 1 open, failing for 20 min \\(HTTP 503\\), next attempt in (1\\.[2-9]|2\\.0|2\\.1) h$`,
+      "u",
+    ),
+  );
   expect(lines).toContain("installs     1 install under way for more than 10 min");
-  expect(lines).toContain(`             ${installId} ${offer.slug}: provisioning for 20 min; accepted: the publisher answered 202`);
+  expect(lines).toContain(
+    `             ${installId} ${offer.slug}: provisioning for 20 min; accepted: the publisher answered 202`,
+  );
 
   const away = await status({ ...temporal, address: "127.0.0.1:9" });
   expect(away.healthy).toBe(false);

@@ -26,12 +26,20 @@ test("an install is one trace: request, statements, message, workflow, activity,
   const trace = "0af7651916cd43dd8448eb211c80319c";
   const offer = await market.offer(() => ({ status: 200 }));
   const { body } = await app.call("POST", `/api/marketplace/${offer.slug}/install`, {
-    token: market.buyer, body: {}, headers: { traceparent: `00-${trace}-b7ad6b7169203331-01` },
+    token: market.buyer,
+    body: {},
+    headers: { traceparent: `00-${trace}-b7ad6b7169203331-01` },
   });
   await market.until(body.install_id, "active");
 
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  for (const line of [/^atrium_worker_running 1$/mu, /^atrium_worker_failures \d+$/mu, /^atrium_temporal_up 1$/mu, /^atrium_dispatcher_running\{topic="mail\.send"\} \d+$/mu, /^atrium_webhook_attempts_running \d+$/mu]) {
+  for (const line of [
+    /^atrium_worker_running 1$/mu,
+    /^atrium_worker_failures \d+$/mu,
+    /^atrium_temporal_up 1$/mu,
+    /^atrium_dispatcher_running\{topic="mail\.send"\} \d+$/mu,
+    /^atrium_webhook_attempts_running \d+$/mu,
+  ]) {
     expect(text).toMatch(line);
   }
   expect((await app.call("GET", "/metrics")).status).toBe(404);
@@ -43,14 +51,18 @@ test("an install is one trace: request, statements, message, workflow, activity,
   const byId = new Map(receiver.spans.map((span) => [span.spanId, span]));
   const ours = receiver.spans.filter((span) => span.traceId === trace);
   /** Names from the request down to the span. */
-  const path = (span: SentSpan | undefined): string[] => (span === undefined ? [] : [...path(byId.get(span.parentSpanId ?? "")), span.name]);
+  const path = (span: SentSpan | undefined): string[] =>
+    span === undefined ? [] : [...path(byId.get(span.parentSpanId ?? "")), span.name];
   const pathTo = (name: RegExp): string[] => path(ours.find((span) => name.test(span.name)));
   const request = "atrium.marketplace.v1.BuyerService/InstallApp";
   const message = [request, "outbox install.changed", "start driveInstall"];
   expect(pathTo(/^SQL insert outbox$/u)).toEqual([request, "SQL insert outbox"]);
   expect(pathTo(/^activity next/u)).toEqual([...message, "activity nextInstallStep"]);
   expect(pathTo(/^HTTP POST$/u)).toEqual([...message, "activity attemptInstallStep", "HTTP POST"]);
-  const inActivity = ours.filter(({ name, parentSpanId = "" }) => name.startsWith("SQL ") && byId.get(parentSpanId)?.name === "activity attemptInstallStep");
+  const inActivity = ours.filter(
+    ({ name, parentSpanId = "" }) =>
+      name.startsWith("SQL ") && byId.get(parentSpanId)?.name === "activity attemptInstallStep",
+  );
   expect(inActivity).not.toEqual([]);
   // What a nudge sets off serves everybody and belongs to no request.
   expect(receiver.spans.map(({ name }) => name)).not.toContain("SQL outbox-claim");

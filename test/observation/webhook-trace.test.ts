@@ -20,21 +20,31 @@ test("the attempts to deliver belong to the trace of the request that caused the
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   const token = await app.login();
   const hook = await startReceiver((_post, nth) => (nth === 1 ? 500 : 200));
-  const { body } = await app.call("POST", "/api/v2/webhooks", { token, body: { url: hook.url, events: ["api_key.created"] } });
+  const { body } = await app.call("POST", "/api/v2/webhooks", {
+    token,
+    body: { url: hook.url, events: ["api_key.created"] },
+  });
   const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token })).body;
   await app.call("POST", `/api/admin/organizations/${org}/api-keys`, {
-    token, body: { name: "Traced", scopes: ["read:users"] }, headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+    token,
+    body: { name: "Traced", scopes: ["read:users"] },
+    headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
   });
   await hook.waitFor(2);
   // Whoever owns the URL learns nothing of our requests.
   expect(hook.got.map(({ headers }) => headers["traceparent"])).toEqual([undefined, undefined]);
   const deliveries = () => app.call("GET", `/api/v2/webhooks/${body.webhook_id}/deliveries`, { token });
-  for (const end = Date.now() + 120_000; (await deliveries()).body.data[0].status !== "delivered" && Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 25)));
+  for (
+    const end = Date.now() + 120_000;
+    (await deliveries()).body.data[0].status !== "delivered" && Date.now() < end;
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  );
   await hook.close();
   await app.close();
 
   const byId = new Map(receiver.spans.map((span) => [span.spanId, span]));
-  const path = (span: SentSpan | undefined): string[] => (span === undefined ? [] : [...path(byId.get(span.parentSpanId ?? "")), span.name]);
+  const path = (span: SentSpan | undefined): string[] =>
+    span === undefined ? [] : [...path(byId.get(span.parentSpanId ?? "")), span.name];
   const calls = receiver.spans.filter(({ name }) => name === "HTTP POST");
   expect(calls.map(({ traceId }) => traceId)).toEqual([trace, trace]);
   const request = "atrium.credentials.v1.CredentialsService/CreateApiKey";

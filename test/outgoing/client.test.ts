@@ -24,34 +24,66 @@ async function peer(behaviour: Parameters<typeof rawPeer>[0]): Promise<Peer> {
 }
 const url = (port: number, path = "/"): string => `http://127.0.0.1:${port}${path}`;
 const failure = async (promise: Promise<unknown>): Promise<string> => {
-  const error = await promise.then(() => new Error("it succeeded"), (reason: unknown) => reason);
+  const error = await promise.then(
+    () => new Error("it succeeded"),
+    (reason: unknown) => reason,
+  );
   return error instanceof OutgoingError ? error.reason : String(error);
 };
 
 describe("an answer", () => {
   test("has status, headers, body and duration; the request carries what was given", async () => {
-    const seen: { method?: string | undefined; url?: string | undefined; headers?: NodeJS.Dict<string | string[]>; body?: string } = {};
+    const seen: {
+      method?: string | undefined;
+      url?: string | undefined;
+      headers?: NodeJS.Dict<string | string[]>;
+      body?: string;
+    } = {};
     const server = createServer((request, response) => {
       let body = "";
-      request.on("data", (chunk: Buffer) => (body += chunk.toString())).on("end", () => {
-        Object.assign(seen, { method: request.method, url: request.url, headers: request.headers, body });
-        response.writeHead(201, { "content-type": "text/plain", "x-two": ["a", "b"] }).end("done");
-      });
+      request
+        .on("data", (chunk: Buffer) => (body += chunk.toString()))
+        .on("end", () => {
+          Object.assign(seen, { method: request.method, url: request.url, headers: request.headers, body });
+          response.writeHead(201, { "content-type": "text/plain", "x-two": ["a", "b"] }).end("done");
+        });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     cleanups.push(() => new Promise((resolve) => server.close(resolve)));
     const { port } = server.address() as AddressInfo;
-    const answer = await client().request({ method: "POST", url: url(port, "/hook?a=b%20c"), headers: { "content-type": "application/json" }, body: '{"x":"ö"}' });
-    expect(answer).toMatchObject({ status: 201, truncated: false, headers: { "content-type": "text/plain", "x-two": "a, b" } });
+    const answer = await client().request({
+      method: "POST",
+      url: url(port, "/hook?a=b%20c"),
+      headers: { "content-type": "application/json" },
+      body: '{"x":"ö"}',
+    });
+    expect(answer).toMatchObject({
+      status: 201,
+      truncated: false,
+      headers: { "content-type": "text/plain", "x-two": "a, b" },
+    });
     expect(answer.body.toString()).toBe("done");
     expect(answer.durationMs).toBeGreaterThanOrEqual(0);
-    expect(seen).toMatchObject({ method: "POST", url: "/hook?a=b%20c", body: '{"x":"ö"}', headers: { host: `127.0.0.1:${port}`, "user-agent": "Atrium/1", "accept-encoding": "identity", "content-type": "application/json" } });
+    expect(seen).toMatchObject({
+      method: "POST",
+      url: "/hook?a=b%20c",
+      body: '{"x":"ö"}',
+      headers: {
+        host: `127.0.0.1:${port}`,
+        "user-agent": "Atrium/1",
+        "accept-encoding": "identity",
+        "content-type": "application/json",
+      },
+    });
   });
 
   test("a redirect is an answer and leads nowhere", async () => {
     const target = await peer(ok("secret"));
     const from = await peer(answering(`HTTP/1.1 302 Found\r\nlocation: ${url(target.port)}\r\ncontent-length: 0`));
-    expect(await client().request({ method: "GET", url: url(from.port) })).toMatchObject({ status: 302, headers: { location: url(target.port) } });
+    expect(await client().request({ method: "GET", url: url(from.port) })).toMatchObject({
+      status: 302,
+      headers: { location: url(target.port) },
+    });
     expect(target.connections()).toBe(0);
   });
 
@@ -78,17 +110,33 @@ describe("an answer", () => {
 describe("names", () => {
   test("every resolved address must be allowed: one bad one refuses the name", async () => {
     const server = await peer(ok());
-    for (const addresses of [["10.0.0.1"], ["127.0.0.1", "10.0.0.1"], ["169.254.169.254", "127.0.0.1"], ["::ffff:127.0.0.1"], ["fd00::1"], ["not an address"], ["127.1"]]) {
+    for (const addresses of [
+      ["10.0.0.1"],
+      ["127.0.0.1", "10.0.0.1"],
+      ["169.254.169.254", "127.0.0.1"],
+      ["::ffff:127.0.0.1"],
+      ["fd00::1"],
+      ["not an address"],
+      ["127.1"],
+    ]) {
       const one = client({ allowLoopback: true, resolve: async () => addresses });
-      expect(await failure(one.request({ method: "GET", url: `http://hooks.example:${server.port}/` })), String(addresses)).toBe("refused_address");
+      expect(
+        await failure(one.request({ method: "GET", url: `http://hooks.example:${server.port}/` })),
+        String(addresses),
+      ).toBe("refused_address");
     }
     expect(server.connections()).toBe(0);
   });
 
   test("a resolver that changes its answer is asked once a connection, and connected to is what was vetted", async () => {
-    const server = await peer((socket) => answering("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2", "ok")(socket));
+    const server = await peer((socket) =>
+      answering("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2", "ok")(socket),
+    );
     let asked = 0;
-    const one = client({ allowLoopback: true, resolve: async () => (asked++ % 2 === 0 ? ["127.0.0.1"] : ["10.0.0.1"]) });
+    const one = client({
+      allowLoopback: true,
+      resolve: async () => (asked++ % 2 === 0 ? ["127.0.0.1"] : ["10.0.0.1"]),
+    });
     const call = () => one.request({ method: "GET", url: `http://rebind.example:${server.port}/` });
     expect((await call()).status).toBe(200);
     expect(asked).toBe(1);
@@ -105,15 +153,23 @@ describe("names", () => {
     expect(await failure(client({ resolve }).request({ method: "GET", url: to }))).toBe("refused_address");
     const open = client({ resolve, allow: [{ host: "internal.example", port: server.port }] });
     expect((await open.request({ method: "GET", url: to })).body.toString()).toBe("in");
-    expect(await failure(open.request({ method: "GET", url: `http://internal.example:${server.port + 1}/` }))).toBe("refused_address");
-    expect(await failure(client({}).request({ method: "GET", url: `http://localhost:${server.port}/` }))).toBe("refused_address");
+    expect(await failure(open.request({ method: "GET", url: `http://internal.example:${server.port + 1}/` }))).toBe(
+      "refused_address",
+    );
+    expect(await failure(client({}).request({ method: "GET", url: `http://localhost:${server.port}/` }))).toBe(
+      "refused_address",
+    );
     expect((await client().request({ method: "GET", url: `http://localhost:${server.port}/` })).status).toBe(200);
   });
 
   test("names that do not resolve, ports that do not answer", async () => {
-    const none = client({ resolve: () => Promise.reject(Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND" })) });
+    const none = client({
+      resolve: () => Promise.reject(Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND" })),
+    });
     expect(await failure(none.request({ method: "GET", url: "http://nowhere.example/" }))).toBe("dns");
-    expect(await failure(client({ resolve: async () => [] }).request({ method: "GET", url: "http://nowhere.example/" }))).toBe("dns");
+    expect(
+      await failure(client({ resolve: async () => [] }).request({ method: "GET", url: "http://nowhere.example/" })),
+    ).toBe("dns");
     const gone = await rawPeer(() => undefined);
     await gone.close();
     expect(await failure(client().request({ method: "GET", url: url(gone.port) }))).toBe("connect");
@@ -132,23 +188,43 @@ describe("TLS", () => {
     cleanups.push(() => server.close());
     const resolve = async (): Promise<string[]> => ["127.0.0.1"];
     const trusting = client({ allowLoopback: true, resolve, ca });
-    expect((await trusting.request({ method: "GET", url: `https://hooks.example:${server.port}/` })).body.toString()).toBe("safe");
-    expect(await failure(trusting.request({ method: "GET", url: `https://other.example:${server.port}/` }))).toBe("tls");
-    expect(await failure(client({ allowLoopback: true, resolve }).request({ method: "GET", url: `https://hooks.example:${server.port}/` }))).toBe("tls");
+    expect(
+      (await trusting.request({ method: "GET", url: `https://hooks.example:${server.port}/` })).body.toString(),
+    ).toBe("safe");
+    expect(await failure(trusting.request({ method: "GET", url: `https://other.example:${server.port}/` }))).toBe(
+      "tls",
+    );
+    expect(
+      await failure(
+        client({ allowLoopback: true, resolve }).request({
+          method: "GET",
+          url: `https://hooks.example:${server.port}/`,
+        }),
+      ),
+    ).toBe("tls");
     const plain = await peer((socket) => socket.once("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n")));
     expect(await failure(trusting.request({ method: "GET", url: `https://hooks.example:${plain.port}/` }))).toBe("tls");
   });
 
   test("a handshake that never ends", async () => {
     const mute = await peer(() => undefined);
-    expect(await failure(client({ allowLoopback: true, connectTimeoutMs: 100 }).request({ method: "GET", url: `https://127.0.0.1:${mute.port}/` }))).toBe("timeout");
+    expect(
+      await failure(
+        client({ allowLoopback: true, connectTimeoutMs: 100 }).request({
+          method: "GET",
+          url: `https://127.0.0.1:${mute.port}/`,
+        }),
+      ),
+    ).toBe("timeout");
   });
 });
 
 test("a signal ends a call with its own reason, before and during", async () => {
   const mute = await peer(() => undefined);
   const reason = new Error("shutting down");
-  await expect(client().request({ method: "GET", url: url(mute.port), signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await expect(
+    client().request({ method: "GET", url: url(mute.port), signal: AbortSignal.abort(reason) }),
+  ).rejects.toBe(reason);
   const stop = new AbortController();
   const call = client().request({ method: "GET", url: url(mute.port), signal: stop.signal });
   setTimeout(() => stop.abort(reason), 30);
@@ -156,7 +232,9 @@ test("a signal ends a call with its own reason, before and during", async () => 
 });
 
 test("closing waits for what is under way and refuses what comes", async () => {
-  const slow = await peer((socket) => socket.on("data", () => setTimeout(() => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), 50)));
+  const slow = await peer((socket) =>
+    socket.on("data", () => setTimeout(() => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), 50)),
+  );
   const one = client();
   const call = one.request({ method: "GET", url: url(slow.port) });
   await new Promise((resolve) => setTimeout(resolve, 20));

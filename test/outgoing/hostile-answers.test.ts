@@ -9,14 +9,29 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function call(behaviour: Parameters<typeof rawPeer>[0], over: Partial<OutgoingRequest> = {}): Promise<OutgoingResponse> {
+async function call(
+  behaviour: Parameters<typeof rawPeer>[0],
+  over: Partial<OutgoingRequest> = {},
+): Promise<OutgoingResponse> {
   const peer = await rawPeer(behaviour);
   const client = createGuardedClient({ allowLoopback: true });
-  cleanups.push(() => peer.close(), () => client.close(0));
-  return client.request({ method: "POST", url: `http://127.0.0.1:${peer.port}/`, body: "{}", timeoutMs: 3_000, ...over });
+  cleanups.push(
+    () => peer.close(),
+    () => client.close(0),
+  );
+  return client.request({
+    method: "POST",
+    url: `http://127.0.0.1:${peer.port}/`,
+    body: "{}",
+    timeoutMs: 3_000,
+    ...over,
+  });
 }
 const reason = async (promise: Promise<unknown>): Promise<string> => {
-  const error = await promise.then(() => new Error("it succeeded"), (cause: unknown) => cause);
+  const error = await promise.then(
+    () => new Error("it succeeded"),
+    (cause: unknown) => cause,
+  );
   return error instanceof OutgoingError ? error.reason : String(error);
 };
 const coded = (coding: string, body: Buffer) => ok(body, `content-encoding: ${coding}`);
@@ -24,7 +39,10 @@ const coded = (coding: string, body: Buffer) => ok(body, `content-encoding: ${co
 describe("size", () => {
   test("a long body is cut at the limit, with and without a length", async () => {
     const long = "x".repeat(200_000);
-    for (const behaviour of [ok(long), answering("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked", `${long.length.toString(16)}\r\n${long}\r\n0\r\n\r\n`)]) {
+    for (const behaviour of [
+      ok(long),
+      answering("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked", `${long.length.toString(16)}\r\n${long}\r\n0\r\n\r\n`),
+    ]) {
       const answer = await call(behaviour);
       expect(answer).toMatchObject({ status: 200, truncated: true });
       expect(answer.body).toHaveLength(65_536);
@@ -47,13 +65,18 @@ describe("size", () => {
 
   test("headers beyond 16 KiB, in one and in many", async () => {
     expect(await reason(call(ok("", `x-long: ${"x".repeat(20_000)}`)))).toBe("too_large");
-    expect(await reason(call(ok("", Array.from({ length: 4_000 }, (_, at) => `x-${at}: y`).join("\r\n"))))).toBe("too_large");
+    expect(await reason(call(ok("", Array.from({ length: 4_000 }, (_, at) => `x-${at}: y`).join("\r\n"))))).toBe(
+      "too_large",
+    );
   });
 
   test("headers without end", async () => {
     const flood = call((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
-      const timer = setInterval(() => socket.write("x-more: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(50)), 1);
+      const timer = setInterval(
+        () => socket.write("x-more: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(50)),
+        1,
+      );
       socket.on("close", () => clearInterval(timer));
     });
     expect(await reason(flood)).toBe("too_large");
@@ -63,7 +86,13 @@ describe("size", () => {
 describe("content codings", () => {
   test("one coding is undone although none was asked for", async () => {
     const text = "hello ".repeat(100);
-    for (const [coding, body] of [["gzip", gzipSync(text)], ["x-gzip", gzipSync(text)], ["deflate", deflateSync(text)], ["br", brotliCompressSync(text)], ["identity", Buffer.from(text)]] as const) {
+    for (const [coding, body] of [
+      ["gzip", gzipSync(text)],
+      ["x-gzip", gzipSync(text)],
+      ["deflate", deflateSync(text)],
+      ["br", brotliCompressSync(text)],
+      ["identity", Buffer.from(text)],
+    ] as const) {
       const answer = await call(coded(coding, body));
       expect(answer.body.toString(), coding).toBe(text);
       expect(answer.truncated).toBe(false);
@@ -72,7 +101,11 @@ describe("content codings", () => {
 
   test("bombs: what comes out is limited, not what goes in", async () => {
     const zeros = Buffer.alloc(50_000_000);
-    for (const [coding, body] of [["gzip", gzipSync(zeros)], ["br", brotliCompressSync(zeros)], ["deflate", deflateSync(zeros)]] as const) {
+    for (const [coding, body] of [
+      ["gzip", gzipSync(zeros)],
+      ["br", brotliCompressSync(zeros)],
+      ["deflate", deflateSync(zeros)],
+    ] as const) {
       const before = process.memoryUsage().arrayBuffers;
       const answer = await call(coded(coding, body));
       expect(answer, coding).toMatchObject({ status: 200, truncated: true });
@@ -106,14 +139,24 @@ describe("time", () => {
   });
 
   test("a peer that reads nothing", async () => {
-    expect(await reason(call((socket) => void socket.pause(), { body: Buffer.alloc(20_000_000), timeoutMs: 300 }))).toBe("timeout");
+    expect(
+      await reason(call((socket) => void socket.pause(), { body: Buffer.alloc(20_000_000), timeoutMs: 300 })),
+    ).toBe("timeout");
   });
 });
 
 describe("interim answers", () => {
   test("a few are fine", async () => {
     const few = "HTTP/1.1 102 Processing\r\n\r\n".repeat(3);
-    expect(await call((socket) => socket.once("data", () => socket.write(`${few}HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`)))).toMatchObject({ status: 200 });
+    expect(
+      await call((socket) =>
+        socket.once("data", () =>
+          socket.write(
+            `${few}HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`,
+          ),
+        ),
+      ),
+    ).toMatchObject({ status: 200 });
   });
 
   test("a flood of them is not, nor are their headers together", async () => {
@@ -123,7 +166,13 @@ describe("interim answers", () => {
     });
     expect(await reason(flood)).toBe("too_large");
     const heavy = `HTTP/1.1 103 Early Hints\r\nx: ${"y".repeat(6_000)}\r\n\r\n`.repeat(4);
-    expect(await reason(call((socket) => socket.once("data", () => socket.write(`${heavy}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`))))).toBe("too_large");
+    expect(
+      await reason(
+        call((socket) =>
+          socket.once("data", () => socket.write(`${heavy}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`)),
+        ),
+      ),
+    ).toBe("too_large");
   });
 });
 
@@ -138,13 +187,19 @@ describe("garbage", () => {
     ["a NUL in a header", "HTTP/1.1 200 OK\r\nx: a\u0000b\r\n\r\n"],
     ["an upgrade nobody wanted", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
   ])("%s is a bad response", async (_, bytes) => {
-    expect(["bad_response", "reset"]).toContain(await reason(call((socket) => socket.once("data", () => socket.write(bytes)))));
+    expect(["bad_response", "reset"]).toContain(
+      await reason(call((socket) => socket.once("data", () => socket.write(bytes)))),
+    );
   });
 
   test("connections that end early", async () => {
     expect(await reason(call((socket) => socket.once("data", () => socket.destroy())))).toBe("reset");
     expect(await reason(call((socket) => socket.once("data", () => socket.resetAndDestroy())))).toBe("reset");
-    expect(await reason(call((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"))))).toBe("reset");
+    expect(
+      await reason(
+        call((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf"))),
+      ),
+    ).toBe("reset");
   });
 });
 

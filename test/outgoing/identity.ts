@@ -9,11 +9,24 @@ export async function makeIdentity(name: string): Promise<{ key: string; cert: s
   const notBefore = new Date(Date.now() - 3_600_000);
   const notAfter = new Date(Date.now() + 3_600_000);
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
-    name: "CN=Test CA", keys: authority, notBefore, notAfter, signingAlgorithm: algorithm,
-    extensions: [new x509.BasicConstraintsExtension(true, 0, true), new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)],
+    name: "CN=Test CA",
+    keys: authority,
+    notBefore,
+    notAfter,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    ],
   });
   const cert = await x509.X509CertificateGenerator.create({
-    subject: `CN=${name}`, issuer: ca.subject, publicKey: leaf.publicKey, signingKey: authority.privateKey, notBefore, notAfter, signingAlgorithm: algorithm,
+    subject: `CN=${name}`,
+    issuer: ca.subject,
+    publicKey: leaf.publicKey,
+    signingKey: authority.privateKey,
+    notBefore,
+    notAfter,
+    signingAlgorithm: algorithm,
     extensions: [new x509.SubjectAlternativeNameExtension([{ type: "dns", value: name }])],
   });
   const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", leaf.privateKey)).toString("base64");

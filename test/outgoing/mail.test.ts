@@ -50,7 +50,11 @@ async function smtp(): Promise<{ port: number; heard: Transcript }> {
 }
 
 function mailer(port: number, timeoutMs?: number) {
-  const made = createMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: "Atrium <no-reply@atrium.test>", ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  const made = createMailer({
+    smtpUrl: `smtp://127.0.0.1:${port}`,
+    from: "Atrium <no-reply@atrium.test>",
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
   cleanups.push(() => made.close());
   return made;
 }
@@ -58,7 +62,12 @@ function mailer(port: number, timeoutMs?: number) {
 describe("mail", () => {
   test("goes to one recipient with both forms", async () => {
     const { port, heard } = await smtp();
-    await mailer(port).send({ to: "jo@acme.test", subject: "Your link for Größe", text: "plain form", html: "<p>html form</p>" });
+    await mailer(port).send({
+      to: "jo@acme.test",
+      subject: "Your link for Größe",
+      text: "plain form",
+      html: "<p>html form</p>",
+    });
     expect(heard.from).toEqual(["MAIL FROM:<no-reply@atrium.test>"]);
     expect(heard.to).toEqual(["RCPT TO:<jo@acme.test>"]);
     expect(heard.messages[0]).toMatch(/^From: Atrium <no-reply@atrium\.test>\r$/m);
@@ -74,7 +83,11 @@ describe("mail", () => {
     const one = mailer(port);
     const evil = "x\r\nBcc: evil@evil.test\r\n\r\nbody";
     await one.send({ to: "jo@acme.test", subject: evil, text: "t", html: "h" });
-    for (const to of ["jo@acme.test\r\nRCPT TO:<evil@evil.test>", "jo@acme.test, evil@evil.test", "jo@acme.test>\r\nDATA"]) {
+    for (const to of [
+      "jo@acme.test\r\nRCPT TO:<evil@evil.test>",
+      "jo@acme.test, evil@evil.test",
+      "jo@acme.test>\r\nDATA",
+    ]) {
       await expect(one.send({ to, subject: "s", text: "t", html: "h" }), to).rejects.toThrow(TypeError);
     }
     for (const message of heard.messages) expect(message).not.toMatch(/^Bcc:/im);
@@ -83,7 +96,9 @@ describe("mail", () => {
 
   test("fails when the server refuses, is silent or absent, and with the signal's reason", async () => {
     const { port } = await smtp();
-    await expect(mailer(port).send({ to: "nobody@acme.test", subject: "s", text: "t", html: "h" })).rejects.toThrow(/550/);
+    await expect(mailer(port).send({ to: "nobody@acme.test", subject: "s", text: "t", html: "h" })).rejects.toThrow(
+      /550/,
+    );
     const mute = await rawPeer(() => undefined);
     cleanups.push(() => mute.close());
     const mail = { to: "jo@acme.test", subject: "s", text: "t", html: "h" };
@@ -108,7 +123,14 @@ describe("layout", () => {
 
   test("both forms say the same; HTML is escaped", () => {
     const { text, html } = layOutMail(content);
-    for (const part of ["Sign in to <Acme>", 'Hello "Jo" & friends', content.action.url, "123456", "Good for 15 minutes.", content.organization]) {
+    for (const part of [
+      "Sign in to <Acme>",
+      'Hello "Jo" & friends',
+      content.action.url,
+      "123456",
+      "Good for 15 minutes.",
+      content.organization,
+    ]) {
       expect(text).toContain(part);
       expect(html).toContain(escapeHtml(part));
     }

@@ -60,5 +60,8 @@ export function answering(head: string, body: Buffer | string = ""): Behaviour {
 
 /** Like `answering` with 200 and a right content length. */
 export function ok(body: Buffer | string = "", headers = ""): Behaviour {
-  return answering(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}${headers === "" ? "" : `\r\n${headers}`}`, body);
+  return answering(
+    `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}${headers === "" ? "" : `\r\n${headers}`}`,
+    body,
+  );
 }

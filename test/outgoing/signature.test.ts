@@ -8,8 +8,10 @@ const secret = newWebhookSecret(random);
 const other = newWebhookSecret(random);
 const now = Math.floor(Date.now() / 1000);
 const body = JSON.stringify({ type: "webhook.test", data: { name: "Größe" } });
-const sign = (over: Partial<Parameters<typeof signDelivery>[0]> = {}) => signDelivery({ id: "evt_1", timestamp: now, body, secrets: [secret], ...over });
-const verify = (headers: Record<string, string | undefined>, over: object = {}) => verifyDelivery({ headers, body, secrets: [secret], nowSeconds: now, ...over });
+const sign = (over: Partial<Parameters<typeof signDelivery>[0]> = {}) =>
+  signDelivery({ id: "evt_1", timestamp: now, body, secrets: [secret], ...over });
+const verify = (headers: Record<string, string | undefined>, over: object = {}) =>
+  verifyDelivery({ headers, body, secrets: [secret], nowSeconds: now, ...over });
 
 test("secrets are whsec_ and base64 of 32 bytes", () => {
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -26,7 +28,9 @@ describe("receivers", () => {
 
   test("we take what the standardwebhooks library signs", () => {
     const signature = new Webhook(secret).sign("msg_1", new Date(now * 1000), body);
-    expect(verify({ "webhook-id": "msg_1", "webhook-timestamp": String(now), "webhook-signature": signature })).toBe(true);
+    expect(verify({ "webhook-id": "msg_1", "webhook-timestamp": String(now), "webhook-signature": signature })).toBe(
+      true,
+    );
   });
 
   test("the t=,v1= scheme, checked by hand as Stripe documents it", () => {
@@ -43,7 +47,11 @@ describe("receivers", () => {
 
 describe("what is delivered to us", () => {
   const both = sign();
-  const standard = { "webhook-id": both["webhook-id"], "webhook-timestamp": both["webhook-timestamp"], "webhook-signature": both["webhook-signature"] };
+  const standard = {
+    "webhook-id": both["webhook-id"],
+    "webhook-timestamp": both["webhook-timestamp"],
+    "webhook-signature": both["webhook-signature"],
+  };
   const service = { "service-signature": both["service-signature"] };
   const wrongStandard = { ...standard, "webhook-signature": sign({ secrets: [other] })["webhook-signature"] };
   const wrongService = { "service-signature": sign({ secrets: [other] })["service-signature"] };
@@ -56,12 +64,25 @@ describe("what is delivered to us", () => {
     expect(verify({ ...wrongStandard, ...service })).toBe(false);
     expect(verify({})).toBe(false);
     expect(verify({ "webhook-id": "evt_1", "webhook-timestamp": String(now) })).toBe(false);
-    expect(verifyDelivery({ headers: new Headers({ ...both }), body: Buffer.from(body), secrets: [secret], nowSeconds: now })).toBe(true);
+    expect(
+      verifyDelivery({
+        headers: new Headers({ ...both }),
+        body: Buffer.from(body),
+        secrets: [secret],
+        nowSeconds: now,
+      }),
+    ).toBe(true);
   });
 
   test("300 seconds either way", () => {
     for (const headers of [standard, service]) {
-      for (const [offset, fine] of [[0, true], [300, true], [-300, true], [301, false], [-301, false]] as const) {
+      for (const [offset, fine] of [
+        [0, true],
+        [300, true],
+        [-300, true],
+        [301, false],
+        [-301, false],
+      ] as const) {
         expect(verify(headers, { nowSeconds: now + offset })).toBe(fine);
       }
     }

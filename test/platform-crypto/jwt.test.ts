@@ -14,12 +14,18 @@ let ed: NewKeyPair;
 let rsa: NewKeyPair;
 let other: NewKeyPair;
 beforeAll(async () => {
-  [ed, rsa, other] = await Promise.all([generateSigningKey("ed25519"), generateSigningKey("rsa4096"), generateSigningKey("ed25519")]);
+  [ed, rsa, other] = await Promise.all([
+    generateSigningKey("ed25519"),
+    generateSigningKey("rsa4096"),
+    generateSigningKey("ed25519"),
+  ]);
 });
 
 const resolve = (kid: string): NewKeyPair | undefined => [ed, rsa].find((key) => key.kid === kid);
-const check = (token: string, over: Partial<typeof expected> = {}) => verifyJwt(token, resolve, { ...expected, ...over });
-const part = (value: unknown): string => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+const check = (token: string, over: Partial<typeof expected> = {}) =>
+  verifyJwt(token, resolve, { ...expected, ...over });
+const part = (value: unknown): string =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
 /** A token with any header and body, truly signed by the Ed25519 key. */
 function forge(header: unknown, body: unknown = claims): string {
@@ -33,9 +39,16 @@ describe("agreement with jose", () => {
     const key = algorithm === "ed25519" ? ed : rsa;
     const keys = createLocalJWKSet({ keys: [ed.publicJwk, rsa.publicJwk] });
     const ours = await signJwt(key, "at+jwt", claims);
-    const read = await jwtVerify(ours, keys, { issuer, typ: "at+jwt", currentDate: new Date(now), algorithms: [key.publicJwk.alg] });
+    const read = await jwtVerify(ours, keys, {
+      issuer,
+      typ: "at+jwt",
+      currentDate: new Date(now),
+      algorithms: [key.publicJwk.alg],
+    });
     expect(read.payload).toEqual(claims);
-    const theirs = await new SignJWT(claims).setProtectedHeader({ alg: key.publicJwk.alg, typ: "at+jwt", kid: key.kid }).sign(key.privateKey);
+    const theirs = await new SignJWT(claims)
+      .setProtectedHeader({ alg: key.publicJwk.alg, typ: "at+jwt", kid: key.kid })
+      .sign(key.privateKey);
     expect(await check(theirs)).toEqual(claims);
     expect(await check(ours)).toEqual(claims);
   });
@@ -46,7 +59,9 @@ describe("agreement with jose", () => {
       for (const stored of [key.publicPem, key.publicJwk]) {
         expect(importPublicKey(key.algorithm, stored).equals(key.publicKey)).toBe(true);
       }
-      expect(await check(await signJwt({ kid: key.kid, algorithm: key.algorithm, privateKey }, "at+jwt", claims))).toEqual(claims);
+      expect(
+        await check(await signJwt({ kid: key.kid, algorithm: key.algorithm, privateKey }, "at+jwt", claims)),
+      ).toEqual(claims);
       expect(await importJWK(key.publicJwk)).toBeDefined();
     }
     expect(() => importPrivateKey("rsa4096", ed.privateDer)).toThrow();
@@ -54,7 +69,14 @@ describe("agreement with jose", () => {
   });
 
   test("the kid is the thumbprint of RFC 8037's example key", async () => {
-    const jwk = { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", kid: "", use: "sig", alg: "EdDSA" } as const;
+    const jwk = {
+      kty: "OKP",
+      crv: "Ed25519",
+      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+      kid: "",
+      use: "sig",
+      alg: "EdDSA",
+    } as const;
     const { thumbprint } = await import("../../src/platform/crypto/jwk.ts");
     expect(await thumbprint(importPublicKey("ed25519", jwk))).toBe("kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
     expect(ed.kid).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -110,18 +132,41 @@ describe("refusals", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const loose = alphabet[alphabet.indexOf(last) ^ 1] ?? "";
     const bad = [
-      "", ".", "..", "...", good.slice(0, -1), `${good}=`, `${good}==`, `${good}.`, `.${good}`, ` ${good}`, `${good} `, `${good}\n`,
-      `${head}.${body}`, `${head}.${body}.`, `.${body}.${tail}`, `${head}..${tail}`, `${head}.${body}.${tail}.${tail}`,
-      `${head}.${body}.${tail.slice(0, -1)}${loose}`, `${head}.${body}.${tail.replaceAll("-", "+").replaceAll("_", "/")}=`,
-      `${head}=.${body}.${tail}`, `${body}.${head}.${tail}`, good.toUpperCase(), "\u0000".repeat(100), "é.é.é",
+      "",
+      ".",
+      "..",
+      "...",
+      good.slice(0, -1),
+      `${good}=`,
+      `${good}==`,
+      `${good}.`,
+      `.${good}`,
+      ` ${good}`,
+      `${good} `,
+      `${good}\n`,
+      `${head}.${body}`,
+      `${head}.${body}.`,
+      `.${body}.${tail}`,
+      `${head}..${tail}`,
+      `${head}.${body}.${tail}.${tail}`,
+      `${head}.${body}.${tail.slice(0, -1)}${loose}`,
+      `${head}.${body}.${tail.replaceAll("-", "+").replaceAll("_", "/")}=`,
+      `${head}=.${body}.${tail}`,
+      `${body}.${head}.${tail}`,
+      good.toUpperCase(),
+      "\u0000".repeat(100),
+      "é.é.é",
     ];
     for (const token of bad) expect(await check(token), token).toBeUndefined();
   });
 
   test("bodies that are no JSON object, and bytes that are no UTF-8", async () => {
-    for (const body of ["", "null", "[]", "1", '"x"', "{", "{}x"]) expect(await check(forge(header(), body)), body).toBeUndefined();
+    for (const body of ["", "null", "[]", "1", '"x"', "{", "{}x"])
+      expect(await check(forge(header(), body)), body).toBeUndefined();
     const input = `${part(header())}.${Buffer.from([0x7b, 0xff, 0x7d]).toString("base64url")}`;
-    expect(await check(`${input}.${sign(null, Buffer.from(input), ed.privateKey).toString("base64url")}`)).toBeUndefined();
+    expect(
+      await check(`${input}.${sign(null, Buffer.from(input), ed.privateKey).toString("base64url")}`),
+    ).toBeUndefined();
   });
 
   test("another key's signature under our kid, a public key as HMAC secret, and a changed body", async () => {
@@ -132,7 +177,9 @@ describe("refusals", () => {
     }
     const [head = "", , tail = ""] = (await signJwt(ed, "at+jwt", claims)).split(".");
     expect(await check(`${head}.${part({ ...claims, roles: ["owner"] })}.${tail}`)).toBeUndefined();
-    const detached = await new CompactSign(Buffer.from(JSON.stringify(claims))).setProtectedHeader({ alg: "RS256", kid: ed.kid, typ: "at+jwt" }).sign(rsa.privateKey);
+    const detached = await new CompactSign(Buffer.from(JSON.stringify(claims)))
+      .setProtectedHeader({ alg: "RS256", kid: ed.kid, typ: "at+jwt" })
+      .sign(rsa.privateKey);
     expect(await check(detached)).toBeUndefined();
   });
 
@@ -143,7 +190,11 @@ describe("refusals", () => {
 
   test("the resolver sees the unverified claims, may be asynchronous, and its own failure passes through", async () => {
     const token = await signJwt(ed, "at+jwt", claims);
-    const byOrg = await verifyJwt(token, async (kid, unverified) => (unverified["org"] === "o" && kid === ed.kid ? ed : undefined), expected);
+    const byOrg = await verifyJwt(
+      token,
+      async (kid, unverified) => (unverified["org"] === "o" && kid === ed.kid ? ed : undefined),
+      expected,
+    );
     expect(byOrg?.jti).toBe("j");
     await expect(verifyJwt(token, () => Promise.reject(new Error("away")), expected)).rejects.toThrow("away");
     expect(await verifyJwt(token, () => other, expected)).toBeUndefined();

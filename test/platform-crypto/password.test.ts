@@ -32,7 +32,12 @@ describe("hashing", () => {
     const weak = await argon2Hash("correct horse", { type: argon2id, memoryCost: 8_192, timeCost: 2, parallelism: 1 });
     expect(await hasher.verify(weak, "correct horse")).toEqual({ ok: true, rehash: true });
     expect(await hasher.verify(weak, "wrong horse")).toEqual({ ok: false, rehash: false });
-    const strong = await argon2Hash("correct horse", { type: argon2id, memoryCost: 32_768, timeCost: 3, parallelism: 1 });
+    const strong = await argon2Hash("correct horse", {
+      type: argon2id,
+      memoryCost: 32_768,
+      timeCost: 3,
+      parallelism: 1,
+    });
     expect(await hasher.verify(strong, "correct horse")).toEqual({ ok: true, rehash: false });
   });
 
@@ -44,7 +49,14 @@ describe("hashing", () => {
   test("what exceeds the queue is 503 with Retry-After, the rest is served", async () => {
     const small = createPasswordHasher({ concurrency: 1, mostWaiting: 2 });
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => small.verify(null, "x")));
-    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected", "rejected"]);
+    expect(results.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "fulfilled",
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "rejected",
+    ]);
     const refused = results.find((result) => result.status === "rejected")?.reason as ServiceError;
     expect(refused).toMatchObject({ status: 503, code: "unavailable", retryAfter: 1 });
     expect((await small.verify(null, "x")).ok).toBe(false);
@@ -54,7 +66,10 @@ describe("hashing", () => {
   test("who sends one is served after few of those who send many, and many wait for themselves", async () => {
     const fair = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const order: string[] = [];
-    const send = (from: string): Promise<void> => fair.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(() => void order.push(from));
+    const send = (from: string): Promise<void> =>
+      fair
+        .run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from)
+        .then(() => void order.push(from));
     await send("first");
     const flood = Array.from({ length: 100 }, () => send("flood"));
     const late = [send("one"), send("other"), send("one")];
@@ -66,7 +81,10 @@ describe("hashing", () => {
   test("a full queue takes its places from whoever has most of them", async () => {
     const full = createHashPool({ concurrency: 1, queueMs: 10_000, mostWaiting: 10, niceness: 0 });
     const send = (from: string): Promise<string> =>
-      full.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(() => from, (error: ServiceError) => `${from} ${error.status} ${error.retryAfter === undefined ? "" : "later"}`);
+      full.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(
+        () => from,
+        (error: ServiceError) => `${from} ${error.status} ${error.retryAfter === undefined ? "" : "later"}`,
+      );
     const flood = Array.from({ length: 14 }, () => send("flood"));
     const others = [send("one"), send("two")];
     const answers = await Promise.all(flood);
@@ -81,7 +99,9 @@ describe("hashing", () => {
     const slow = { memoryCost: 65_536, timeCost: 4, parallelism: 1 };
     const quick = { memoryCost: 64, timeCost: 1, parallelism: 1 };
     const admitted = async (): Promise<number> => {
-      const answers = await Promise.allSettled(Array.from({ length: 1_000 }, () => pool.run({ password: "x", cost: quick }, "")));
+      const answers = await Promise.allSettled(
+        Array.from({ length: 1_000 }, () => pool.run({ password: "x", cost: quick }, "")),
+      );
       return answers.filter(({ status }) => status === "fulfilled").length;
     };
     for (let at = 0; at < 50; at++) await pool.run({ password: "x", cost: quick }, "");
@@ -110,7 +130,9 @@ describe("hashing", () => {
     if (pid === undefined) throw new Error("no helper runs");
     process.kill(pid, "SIGKILL");
     expect(await lost).toMatchObject({ code: "unavailable" });
-    expect(await pool.run({ password: "x", cost: { ...cost, memoryCost: 64, timeCost: 1 } }, "")).toHaveProperty("digest");
+    expect(await pool.run({ password: "x", cost: { ...cost, memoryCost: 64, timeCost: 1 } }, "")).toHaveProperty(
+      "digest",
+    );
     await pool.close();
   });
 });
@@ -131,18 +153,30 @@ describe("rules for new passwords", () => {
     expect(await checkPassword(password, owner)).toMatchObject({ field: "password", code });
   });
 
-  test.each(["🔑".repeat(8), "kx8!wq2z", "a long sentence without digits", "x1".repeat(64), " leading and trailing "])("%s is taken", async (password) => {
-    expect(await checkPassword(password, owner)).toBeUndefined();
-  });
+  test.each(["🔑".repeat(8), "kx8!wq2z", "a long sentence without digits", "x1".repeat(64), " leading and trailing "])(
+    "%s is taken",
+    async (password) => {
+      expect(await checkPassword(password, owner)).toBeUndefined();
+    },
+  );
 
   test("the list is long", async () => {
-    for (const password of ["12345678", "qwertyuiop", "iloveyou1", "trustno1", "baseball", "1q2w3e4r"]) expect(await isCommonPassword(password), password).toBe(true);
+    for (const password of ["12345678", "qwertyuiop", "iloveyou1", "trustno1", "baseball", "1q2w3e4r"])
+      expect(await isCommonPassword(password), password).toBe(true);
     expect(await isCommonPassword("kx8!wq2z")).toBe(false);
   });
 });
 
 test("names are compared after NFKC and case folding", () => {
-  for (const [a, b] of [["Acme", "aCME"], ["ＡＣＭＥ", "acme"], ["STRASSE", "Straße"], ["ΣΊΣΥΦΟΣ", "σίσυφος"], ["ﬁrm", "FIRM"], ["e\u0301", "É"], [" Acme ", "Acme"]] as const) {
+  for (const [a, b] of [
+    ["Acme", "aCME"],
+    ["ＡＣＭＥ", "acme"],
+    ["STRASSE", "Straße"],
+    ["ΣΊΣΥΦΟΣ", "σίσυφος"],
+    ["ﬁrm", "FIRM"],
+    ["e\u0301", "É"],
+    [" Acme ", "Acme"],
+  ] as const) {
     expect(foldName(a), a).toBe(foldName(b));
   }
   expect(foldName("Acme")).not.toBe(foldName("Acne"));

@@ -26,7 +26,8 @@ test("every flipped bit, cut, wrong context and wrong key is refused", () => {
     bent[bit >> 3] = (bent[bit >> 3] ?? 0) ^ (1 << (bit & 7));
     expect(() => sealer.open(bent, "totp:1")).toThrow();
   }
-  for (let length = 0; length < box.length; length++) expect(() => sealer.open(box.subarray(0, length), "totp:1")).toThrow();
+  for (let length = 0; length < box.length; length++)
+    expect(() => sealer.open(box.subarray(0, length), "totp:1")).toThrow();
   expect(() => sealer.open(box, "totp:2")).toThrow();
   expect(() => createSealer(randomBytes(32)).open(box, "totp:1")).toThrow();
 });

@@ -11,7 +11,14 @@ test("secrets have 160 bits in base32 without padding", () => {
 
 test("RFC 6238's vectors, shortened to six digits", () => {
   const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
-  for (const [seconds, code] of [[59, "287082"], [1111111109, "081804"], [1111111111, "050471"], [1234567890, "005924"], [2000000000, "279037"], [20000000000, "353130"]] as const) {
+  for (const [seconds, code] of [
+    [59, "287082"],
+    [1111111109, "081804"],
+    [1111111111, "050471"],
+    [1234567890, "005924"],
+    [2000000000, "279037"],
+    [20000000000, "353130"],
+  ] as const) {
     expect(matchTotpStep(secret, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
   }
 });
@@ -22,7 +29,9 @@ test("one step early and late is taken and named; two are not", () => {
   for (const second of [0, 1, 15, 28, 29].map((into) => Math.floor(now / 30) * 30 + into)) {
     for (const steps of [-2, -1, 0, 1, 2]) {
       const code = generateSync({ secret, epoch: now + steps * 30 });
-      expect(matchTotpStep(secret, code, second * 1000)).toBe(Math.abs(steps) > 1 ? undefined : Math.floor(now / 30) + steps);
+      expect(matchTotpStep(secret, code, second * 1000)).toBe(
+        Math.abs(steps) > 1 ? undefined : Math.floor(now / 30) + steps,
+      );
     }
   }
 });
@@ -35,12 +44,21 @@ test("what is no code of six digits is no match and no failure", () => {
 });
 
 test("the URI is one that apps read, whatever the names hold", () => {
-  const uri = new URL(otpauthUri({ issuer: "Acme: Größe & Söhne", account: "a+b@acme.test", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", label: "my phone?" }));
+  const uri = new URL(
+    otpauthUri({
+      issuer: "Acme: Größe & Söhne",
+      account: "a+b@acme.test",
+      secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ",
+      label: "my phone?",
+    }),
+  );
   expect(uri.protocol + "//" + uri.host).toBe("otpauth://totp");
   expect(decodeURIComponent(uri.pathname)).toBe("/Acme Größe & Söhne:a+b@acme.test (my phone?)");
   expect(uri.searchParams.get("secret")).toBe("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
   expect(uri.searchParams.get("issuer")).toBe("Acme Größe & Söhne");
-  const nameless = new URL(otpauthUri({ issuer: "::", account: "a@acme.test", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" }));
+  const nameless = new URL(
+    otpauthUri({ issuer: "::", account: "a@acme.test", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" }),
+  );
   expect(nameless.searchParams.get("issuer")).toBe("Atrium");
   expect(uri.searchParams.get("digits") ?? "6").toBe("6");
 });

@@ -6,7 +6,10 @@ import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";
 
-const table = defineMigration("0001-table", ["create table grows (id int, kind text)", "insert into grows select n, 'a' from generate_series(1, 1000) n"]);
+const table = defineMigration("0001-table", [
+  "create table grows (id int, kind text)",
+  "insert into grows select n, 'a' from generate_series(1, 1000) n",
+]);
 const indexes = defineConcurrentMigration("0002-indexes", [
   "create table if not exists beside (id int)",
   { index: "grows_id", on: "grows (id)" },
@@ -18,9 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const run = (migrations = [table, indexes]): Promise<string[]> => migrate({ url: database.url, migrations, log: silentLog });
+const run = (migrations = [table, indexes]): Promise<string[]> =>
+  migrate({ url: database.url, migrations, log: silentLog });
 const built = (): Promise<{ name: string; valid: boolean }[]> =>
-  runSql(database.url, "select indexrelid::regclass::text as name, indisvalid as valid from pg_index where indrelid = 'grows'::regclass order by 1");
+  runSql(
+    database.url,
+    "select indexrelid::regclass::text as name, indisvalid as valid from pg_index where indrelid = 'grows'::regclass order by 1",
+  );
 
 it("writers go on while an index is built, and an index that was left half built is built anew", async () => {
   expect(await run([table])).toEqual(["0001-table"]);
@@ -29,19 +36,27 @@ it("writers go on while an index is built, and an index that was left half built
   await writer.query("begin");
   await writer.query("insert into grows values (0, 'b')");
   const migrating = run();
-  // It waits for the writer's transaction, with which a plain index would deadlock the table; another writer does not wait.
-  const waits = "select 1 from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()";
+  // It waits for the writer's transaction, with which a plain index would deadlock the table; another writer does not
+  // wait.
+  const waits =
+    "select 1 from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()";
   await expect.poll(() => runSql(database.url, waits)).toHaveLength(1);
   await runSql(database.url, "insert into grows values (0, 'c')");
   // Awaited from before it happens: a rejection that nobody awaits yet fails the run.
   const failed = expect(migrating).rejects.toThrow(/terminat/u);
-  await runSql(database.url, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'create index concurrently%' and datname = current_database()");
+  await runSql(
+    database.url,
+    "select pg_terminate_backend(pid) from pg_stat_activity where query like 'create index concurrently%' and datname = current_database()",
+  );
   await failed;
   await writer.query("commit");
   await writer.end();
   expect(await built()).toContainEqual({ name: "grows_id", valid: false });
   expect(await run()).toEqual(["0002-indexes"]);
-  expect(await built()).toEqual([{ name: "grows_id", valid: true }, { name: "grows_kind", valid: true }]);
+  expect(await built()).toEqual([
+    { name: "grows_id", valid: true },
+    { name: "grows_kind", valid: true },
+  ]);
   expect(await run()).toEqual([]);
 });
 
@@ -49,5 +64,8 @@ it("three instances that start together build each index once", async () => {
   await runSql(database.url, "drop table grows, beside; delete from schema_migrations");
   const ran = await Promise.all([run(), run(), run()]);
   expect(ran.flat().sort()).toEqual(["0001-table", "0002-indexes"]);
-  expect(await built()).toEqual([{ name: "grows_id", valid: true }, { name: "grows_kind", valid: true }]);
+  expect(await built()).toEqual([
+    { name: "grows_id", valid: true },
+    { name: "grows_kind", valid: true },
+  ]);
 });

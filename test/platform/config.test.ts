@@ -25,43 +25,110 @@ describe("readConfig", () => {
   test("development needs nothing", () => {
     const config = readConfig({});
     expect(config).toMatchObject({
-      profile: "development", host: "127.0.0.1", port: 8080, baseUrl: "http://localhost:8080", dataDir: ".atrium",
-      openSignup: true, rateLimits: false, reflection: true, bootstrap: { org: "Acme", email: "owner@acme.test", password: undefined },
-      outgoing: { allow: [], allowLoopback: true }, cors: { anyLoopback: true }, trustDomain: "atrium.local",
+      profile: "development",
+      host: "127.0.0.1",
+      port: 8080,
+      baseUrl: "http://localhost:8080",
+      dataDir: ".atrium",
+      openSignup: true,
+      rateLimits: false,
+      reflection: true,
+      bootstrap: { org: "Acme", email: "owner@acme.test", password: undefined },
+      outgoing: { allow: [], allowLoopback: true },
+      cors: { anyLoopback: true },
+      trustDomain: "atrium.local",
     });
-    expect(config.ttl).toMatchObject({ accessMs: 900_000, pairMs: 420_000, magicAccessMs: 86_400_000, invitationMs: 604_800_000, svidHourMs: 3_600_000 });
-    expect(config.patience.webhookScheduleMs).toEqual([0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000));
-    expect(Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.patience.webhookScheduleMs)).toBe(true);
+    expect(config.ttl).toMatchObject({
+      accessMs: 900_000,
+      pairMs: 420_000,
+      magicAccessMs: 86_400_000,
+      invitationMs: 604_800_000,
+      svidHourMs: 3_600_000,
+    });
+    expect(config.patience.webhookScheduleMs).toEqual(
+      [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000),
+    );
+    expect(
+      Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.patience.webhookScheduleMs),
+    ).toBe(true);
   });
 
   test("production has other defaults, by either variable", () => {
     for (const env of [production, { ...production, SERVICE_PROFILE: undefined, NODE_ENV: "production" }]) {
       expect(readConfig(env)).toMatchObject({
-        profile: "production", host: "0.0.0.0", baseUrl: "https://id.example.com", openSignup: false, rateLimits: true, reflection: false,
-        bootstrap: undefined, cors: { origins: [], anyLoopback: false }, outgoing: { allowLoopback: false },
+        profile: "production",
+        host: "0.0.0.0",
+        baseUrl: "https://id.example.com",
+        openSignup: false,
+        rateLimits: true,
+        reflection: false,
+        bootstrap: undefined,
+        cors: { origins: [], anyLoopback: false },
+        outgoing: { allowLoopback: false },
       });
     }
   });
 
   test("every problem is told at once", () => {
     const found = problems({
-      NODE_ENV: "production", PORT: "eighty", SERVICE_TTL_ACCESS: "900", SERVICE_WEBHOOK_SCHEDULE: "0s,soon", SERVICE_RATE_LIMITS: "maybe",
-      SERVICE_TRUSTED_PROXIES: "10.0.0.0/8,10.0.0.0/99", SERVICE_OUTGOING_ALLOW: "here", SERVICE_CORS_ORIGINS: "https://a.example/path",
-      SERVICE_MAGIC_LINK_DEV_ECHO: "1", SERVICE_TYPO: "x", SERVICE_BOOTSTRAP_ORG: "Acme", SERVICE_TLS_CERT: "/nowhere/cert.pem",
-      SERVICE_STRIPE_SECRET_KEY: "sk_test", SERVICE_LOG_LEVEL: "loud", DATABASE_URL: "mysql://root:geheim@db", SERVICE_INSTANCE_KEY: "geheim",
+      NODE_ENV: "production",
+      PORT: "eighty",
+      SERVICE_TTL_ACCESS: "900",
+      SERVICE_WEBHOOK_SCHEDULE: "0s,soon",
+      SERVICE_RATE_LIMITS: "maybe",
+      SERVICE_TRUSTED_PROXIES: "10.0.0.0/8,10.0.0.0/99",
+      SERVICE_OUTGOING_ALLOW: "here",
+      SERVICE_CORS_ORIGINS: "https://a.example/path",
+      SERVICE_MAGIC_LINK_DEV_ECHO: "1",
+      SERVICE_TYPO: "x",
+      SERVICE_BOOTSTRAP_ORG: "Acme",
+      SERVICE_TLS_CERT: "/nowhere/cert.pem",
+      SERVICE_STRIPE_SECRET_KEY: "sk_test",
+      SERVICE_LOG_LEVEL: "loud",
+      DATABASE_URL: "mysql://root:geheim@db",
+      SERVICE_INSTANCE_KEY: "geheim",
     });
     for (const name of [
-      "PORT", "SERVICE_TTL_ACCESS", "SERVICE_WEBHOOK_SCHEDULE", "SERVICE_RATE_LIMITS", "SERVICE_TRUSTED_PROXIES", "SERVICE_OUTGOING_ALLOW",
-      "SERVICE_CORS_ORIGINS", "SERVICE_MAGIC_LINK_DEV_ECHO", "SERVICE_TYPO", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_TLS_KEY", "/nowhere/cert.pem",
-      "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_LOG_LEVEL", "DATABASE_URL", "SERVICE_INSTANCE_KEY", "SERVICE_BASE_URL is required", "TEMPORAL_ADDRESS is required",
-    ]) expect(found.some((one) => one.includes(name)), name).toBe(true);
+      "PORT",
+      "SERVICE_TTL_ACCESS",
+      "SERVICE_WEBHOOK_SCHEDULE",
+      "SERVICE_RATE_LIMITS",
+      "SERVICE_TRUSTED_PROXIES",
+      "SERVICE_OUTGOING_ALLOW",
+      "SERVICE_CORS_ORIGINS",
+      "SERVICE_MAGIC_LINK_DEV_ECHO",
+      "SERVICE_TYPO",
+      "SERVICE_BOOTSTRAP_EMAIL",
+      "SERVICE_TLS_KEY",
+      "/nowhere/cert.pem",
+      "SERVICE_STRIPE_WEBHOOK_SECRET",
+      "SERVICE_LOG_LEVEL",
+      "DATABASE_URL",
+      "SERVICE_INSTANCE_KEY",
+      "SERVICE_BASE_URL is required",
+      "TEMPORAL_ADDRESS is required",
+    ])
+      expect(
+        found.some((one) => one.includes(name)),
+        name,
+      ).toBe(true);
     expect(found.join("\n")).not.toContain("geheim");
     expect(found.join("\n")).not.toContain("sk_test");
   });
 
   test("a first owner who could not sign in, and ports given twice", () => {
-    const found = problems({ SERVICE_BOOTSTRAP_EMAIL: "nobody", SERVICE_BOOTSTRAP_PASSWORD: "geheim", SERVICE_BOOTSTRAP_ORG: "x".repeat(201), SERVICE_METRICS_PORT: "8080" });
-    expect(found.map((one) => one.split(/[ :]/)[0])).toEqual(["SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD", "SERVICE_METRICS_PORT"]);
+    const found = problems({
+      SERVICE_BOOTSTRAP_EMAIL: "nobody",
+      SERVICE_BOOTSTRAP_PASSWORD: "geheim",
+      SERVICE_BOOTSTRAP_ORG: "x".repeat(201),
+      SERVICE_METRICS_PORT: "8080",
+    });
+    expect(found.map((one) => one.split(/[ :]/)[0])).toEqual([
+      "SERVICE_BOOTSTRAP_ORG",
+      "SERVICE_BOOTSTRAP_EMAIL",
+      "SERVICE_BOOTSTRAP_PASSWORD",
+      "SERVICE_METRICS_PORT",
+    ]);
     expect(found.join("\n")).not.toContain("geheim");
     expect(readConfig({ PORT: "0", SERVICE_METRICS_PORT: "0" }).metricsPort).toBe(0);
   });
@@ -73,15 +140,34 @@ describe("readConfig", () => {
 
   test("values of each form", () => {
     const config = readConfig({
-      ...production, SERVICE_TRUSTED_PROXIES: "10.0.0.0/8, ::1,192.0.2.7", SERVICE_OUTGOING_ALLOW: "localhost:9000,[::1]:80",
-      SERVICE_CORS_ORIGINS: "https://a.example,https://b.example:8443", SERVICE_REFRESH_GRACE: "0s", SERVICE_TTL_PAIR: "250ms",
-      TEMPORAL_TLS: "1", SERVICE_MASTER_KEY: randomBytes(32).toString("base64"), SERVICE_OPEN_SIGNUP: "on",
-      SERVICE_BOOTSTRAP_ORG: "Acme", SERVICE_BOOTSTRAP_EMAIL: "a@b.example", SERVICE_BOOTSTRAP_PASSWORD: "correct horse", SERVICE_HOST: "",
+      ...production,
+      SERVICE_TRUSTED_PROXIES: "10.0.0.0/8, ::1,192.0.2.7",
+      SERVICE_OUTGOING_ALLOW: "localhost:9000,[::1]:80",
+      SERVICE_CORS_ORIGINS: "https://a.example,https://b.example:8443",
+      SERVICE_REFRESH_GRACE: "0s",
+      SERVICE_TTL_PAIR: "250ms",
+      TEMPORAL_TLS: "1",
+      SERVICE_MASTER_KEY: randomBytes(32).toString("base64"),
+      SERVICE_OPEN_SIGNUP: "on",
+      SERVICE_BOOTSTRAP_ORG: "Acme",
+      SERVICE_BOOTSTRAP_EMAIL: "a@b.example",
+      SERVICE_BOOTSTRAP_PASSWORD: "correct horse",
+      SERVICE_HOST: "",
     });
     expect(config).toMatchObject({
-      trustedProxies: ["10.0.0.0/8", "::1/128", "192.0.2.7/32"], outgoing: { allow: [{ host: "localhost", port: 9000 }, { host: "::1", port: 80 }] },
-      cors: { origins: ["https://a.example", "https://b.example:8443"] }, patience: { refreshGraceMs: 0 }, ttl: { pairMs: 250 },
-      temporal: { tls: true, address: "temporal:7233", namespace: "atrium" }, openSignup: true, host: "0.0.0.0",
+      trustedProxies: ["10.0.0.0/8", "::1/128", "192.0.2.7/32"],
+      outgoing: {
+        allow: [
+          { host: "localhost", port: 9000 },
+          { host: "::1", port: 80 },
+        ],
+      },
+      cors: { origins: ["https://a.example", "https://b.example:8443"] },
+      patience: { refreshGraceMs: 0 },
+      ttl: { pairMs: 250 },
+      temporal: { tls: true, address: "temporal:7233", namespace: "atrium" },
+      openSignup: true,
+      host: "0.0.0.0",
       bootstrap: { org: "Acme", email: "a@b.example", password: "correct horse" },
     });
     expect(config.masterKey).toHaveLength(32);
@@ -104,14 +190,27 @@ describe("readConfig", () => {
   test("a base URL may have a path, but no slash at its end", () => {
     const base = (url: string) => readConfig({ SERVICE_BASE_URL: url }).baseUrl;
     expect(base("https://example.com/id/atrium")).toBe("https://example.com/id/atrium");
-    for (const bad of ["https://example.com/id/", "https://example.com//id", "https://example.com/id?x", "https://example.com/#", "ftp://example.com", "https://a:b@example.com"]) {
+    for (const bad of [
+      "https://example.com/id/",
+      "https://example.com//id",
+      "https://example.com/id?x",
+      "https://example.com/#",
+      "ftp://example.com",
+      "https://a:b@example.com",
+    ]) {
       expect(problems({ SERVICE_BASE_URL: bad }), bad).toHaveLength(1);
     }
   });
 
   test("settings of features to come are known, and judged", () => {
     const key = randomBytes(32).toString("base64");
-    const config = readConfig({ SERVICE_TTL_CURSOR: "2h", SERVICE_CONSOLE: "off", SERVICE_CONSOLE_IDLE: "5m", SERVICE_INSTANCE_KEY_PREVIOUS: key, SERVICE_MASTER_KEY_PREVIOUS: key });
+    const config = readConfig({
+      SERVICE_TTL_CURSOR: "2h",
+      SERVICE_CONSOLE: "off",
+      SERVICE_CONSOLE_IDLE: "5m",
+      SERVICE_INSTANCE_KEY_PREVIOUS: key,
+      SERVICE_MASTER_KEY_PREVIOUS: key,
+    });
     expect(config).toMatchObject({ ttl: { cursorMs: 7_200_000 }, console: { on: false, idleMs: 300_000 } });
     expect(config.previousInstanceKey).toHaveLength(32);
     expect(config.previousMasterKey).toHaveLength(32);
@@ -119,7 +218,11 @@ describe("readConfig", () => {
   });
 
   test("durations", () => {
-    expect(["420s", "15m", "24h", "7d", "250ms", "0s"].map(parseDuration)).toEqual([420_000, 900_000, 86_400_000, 604_800_000, 250, 0]);
-    expect(["", "15", "m", "-1s", "1.5h", "15 m", "99999999999d", "1w"].map(parseDuration)).toEqual(Array(8).fill(undefined));
+    expect(["420s", "15m", "24h", "7d", "250ms", "0s"].map(parseDuration)).toEqual([
+      420_000, 900_000, 86_400_000, 604_800_000, 250, 0,
+    ]);
+    expect(["", "15", "m", "-1s", "1.5h", "15 m", "99999999999d", "1w"].map(parseDuration)).toEqual(
+      Array(8).fill(undefined),
+    );
   });
 });

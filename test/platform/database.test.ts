@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineEntity, p } from "@mikro-orm/core";
 import { migrations } from "../../src/migrations/index.ts";
-import { defineMigration, grantApp, grantAppendOnly, migrate, openDatabase, violatedConstraint } from "../../src/platform/db/index.ts";
+import {
+  defineMigration,
+  grantApp,
+  grantAppendOnly,
+  migrate,
+  openDatabase,
+  violatedConstraint,
+} from "../../src/platform/db/index.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { testClock } from "../support/clock.ts";
@@ -51,7 +58,7 @@ describe("transaction", () => {
     await database.transaction(async (tx) => {
       tx.em.create(Note, { id: 1, text: "one", writtenAt: new Date(clock.now()) });
       await tx.query("insert into facts (text) values ($1)", ["first"]);
-      await tx.emit({ topic: "note.written", payload: { id: 1, quoted: "it's \"so\" ?" } });
+      await tx.emit({ topic: "note.written", payload: { id: 1, quoted: 'it\'s "so" ?' } });
       tx.afterCommit(() => committed.push("one"));
       expect(nudges).toBe(0);
     });
@@ -60,14 +67,22 @@ describe("transaction", () => {
     const note = await database.read((em) => em.findOneOrFail(Note, { id: 1 }));
     expect(note.writtenAt).toEqual(new Date("2030-01-02T03:04:05.678Z"));
     const rows = await database.prepared("outbox-all", "select payload, created_at, available_at from outbox", []);
-    expect(rows).toEqual([{ payload: { id: 1, quoted: "it's \"so\" ?" }, created_at: new Date(clock.now()), available_at: new Date(clock.now()) }]);
-    await expect(database.transaction(async (tx) => {
-      tx.em.create(Note, { id: 2, text: "two", writtenAt: new Date(clock.now()) });
-      await tx.em.flush();
-      await tx.emit({ topic: "note.written", payload: { id: 2 } });
-      tx.afterCommit(() => committed.push("two"));
-      throw new Error("no");
-    })).rejects.toThrow("no");
+    expect(rows).toEqual([
+      {
+        payload: { id: 1, quoted: 'it\'s "so" ?' },
+        created_at: new Date(clock.now()),
+        available_at: new Date(clock.now()),
+      },
+    ]);
+    await expect(
+      database.transaction(async (tx) => {
+        tx.em.create(Note, { id: 2, text: "two", writtenAt: new Date(clock.now()) });
+        await tx.em.flush();
+        await tx.emit({ topic: "note.written", payload: { id: 2 } });
+        tx.afterCommit(() => committed.push("two"));
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
     expect(await database.read((em) => em.count(Note))).toBe(1);
     expect(await database.prepared("outbox-count", "select 1 from outbox", [])).toHaveLength(1);
     expect([nudges, committed]).toEqual([1, ["one"]]);
@@ -75,10 +90,11 @@ describe("transaction", () => {
   });
 
   test("a violated constraint is named, from entities and from plain SQL", async () => {
-    const write = (id: number) => database.transaction(async (tx) => {
-      tx.em.create(Note, { id, text: "same", writtenAt: new Date(clock.now()) });
-      await Promise.resolve();
-    });
+    const write = (id: number) =>
+      database.transaction(async (tx) => {
+        tx.em.create(Note, { id, text: "same", writtenAt: new Date(clock.now()) });
+        await Promise.resolve();
+      });
     await write(11);
     expect(violatedConstraint(await write(12).catch((error: unknown) => error))).toBe("notes_text");
     const plain = database.transaction((tx) => tx.query("insert into notes (id, text) values ($1, $2)", [13, "same"]));
@@ -92,13 +108,14 @@ describe("transaction", () => {
     let holding = 0;
     let bothHold: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (bothHold = resolve));
-    const both = (first: number, second: number) => database.transaction(async (tx) => {
-      runs++;
-      await tx.query("update notes set version = version + 1 where id = $1", [first]);
-      if (++holding === 2) bothHold();
-      await held;
-      await tx.query("update notes set version = version + 1 where id = $1", [second]);
-    });
+    const both = (first: number, second: number) =>
+      database.transaction(async (tx) => {
+        runs++;
+        await tx.query("update notes set version = version + 1 where id = $1", [first]);
+        if (++holding === 2) bothHold();
+        await held;
+        await tx.query("update notes set version = version + 1 where id = $1", [second]);
+      });
     await Promise.all([both(21, 22), both(22, 21)]);
     expect(runs).toBe(3);
 
@@ -119,7 +136,13 @@ describe("transaction", () => {
       await tx.query("insert into notes (id, text) values (31, 'twice')").catch(() => undefined);
     });
     await expect(hushed).rejects.toThrow("rolled back");
-    const together = database.transaction((tx) => Promise.all(["b", "a", "b"].map((text, i) => tx.query("insert into notes (id, text) values ($1, $2)", [32 + i, `together ${text}`]))));
+    const together = database.transaction((tx) =>
+      Promise.all(
+        ["b", "a", "b"].map((text, i) =>
+          tx.query("insert into notes (id, text) values ($1, $2)", [32 + i, `together ${text}`]),
+        ),
+      ),
+    );
     expect(violatedConstraint(await together.catch((error: unknown) => error))).toBe("notes_text");
     expect(await database.read((em) => em.count(Note, { id: { $gt: 30 } }))).toBe(0);
     expect(committed).toEqual([]);
@@ -140,7 +163,8 @@ describe("transaction", () => {
     await again;
     expect(runs).toBe(2);
     await database.transaction(async (tx) => {
-      if (++runs <= 3) await tx.query("do $$ begin raise exception 'again' using errcode = '40P01'; end $$").catch(() => undefined);
+      if (++runs <= 3)
+        await tx.query("do $$ begin raise exception 'again' using errcode = '40P01'; end $$").catch(() => undefined);
     });
     expect(runs).toBe(4);
   });
@@ -155,7 +179,7 @@ describe("transaction", () => {
       await Promise.all([tx.query("select pg_sleep(0.02)")]);
       await late;
     });
-    expect((await forgetful.catch((error: unknown) => error) as { code?: string }).code).toBe("22012");
+    expect(((await forgetful.catch((error: unknown) => error)) as { code?: string }).code).toBe("22012");
     await new Promise((resolve) => setTimeout(resolve, 20));
     process.off("unhandledRejection", note);
     expect(unseen).toEqual([]);
@@ -172,7 +196,7 @@ describe("transaction", () => {
       })().catch((error: unknown) => error);
       await Promise.all([branch, tx.query("select 1 / 0")]);
     });
-    expect((await broken.catch((error: unknown) => error) as { code?: string }).code).toBe("22012");
+    expect(((await broken.catch((error: unknown) => error)) as { code?: string }).code).toBe("22012");
     expect(String(await branch)).toContain("over");
     expect(await database.read((em) => em.count(Note, { id: 61 }))).toBe(0);
   });
@@ -185,7 +209,8 @@ describe("transaction", () => {
     entities.create(Note, { id: 41, text: "late", writtenAt: new Date(clock.now()) });
     await expect(entities.flush()).rejects.toThrow("over");
     await expect(entities.count(Note)).rejects.toThrow("over");
-    for (let i = 0; i < 30; i++) await expect(database.transaction((tx) => tx.query("select no_such_column"))).rejects.toThrow("no_such_column");
+    for (let i = 0; i < 30; i++)
+      await expect(database.transaction((tx) => tx.query("select no_such_column"))).rejects.toThrow("no_such_column");
     expect(await database.transaction((tx) => tx.query("select 1 as one"))).toEqual([{ one: 1 }]);
     expect(database.pools().transactions).toMatchObject({ waiting: 0, total: database.pools().transactions.idle });
   });
@@ -224,7 +249,9 @@ describe("migrations", () => {
   test("run once when several instances start together", async () => {
     const empty = await testDatabase({ empty: true });
     try {
-      const ran = await Promise.all([1, 2, 3, 4].map(() => migrate({ url: empty.url, migrations: all, log: silentLog })));
+      const ran = await Promise.all(
+        [1, 2, 3, 4].map(() => migrate({ url: empty.url, migrations: all, log: silentLog })),
+      );
       expect(ran.flat().toSorted()).toEqual(all.map((one) => one.name).toSorted());
       const opened = await openDatabase({ url: empty.url, entities: [], migrations: all, clock, log: silentLog });
       expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
@@ -246,13 +273,20 @@ describe("migrations", () => {
     const as = (user: string) => Object.assign(new URL(empty.url), { username: user, password: "p" }).href;
     const name = new URL(empty.url).pathname.slice(1);
     try {
-      await runSql(empty.url, `create role ${owner} login password 'p'; create role ${app} login password 'p'; alter database ${name} owner to ${owner}`);
-      await expect(migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog })).rejects.toThrow(/let an administrator run/);
+      await runSql(
+        empty.url,
+        `create role ${owner} login password 'p'; create role ${app} login password 'p'; alter database ${name} owner to ${owner}`,
+      );
+      await expect(migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog })).rejects.toThrow(
+        /let an administrator run/,
+      );
       await runSql(empty.url, `grant atrium_app to ${owner} with admin option`);
       await migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog });
       const opened = await openDatabase({ url: as(app), entities: [], migrations: all, clock, log: silentLog });
       expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
-      expect(await opened.prepared("who", "select current_user as who, session_user as login", [])).toEqual([{ who: "atrium_app", login: app }]);
+      expect(await opened.prepared("who", "select current_user as who, session_user as login", [])).toEqual([
+        { who: "atrium_app", login: app },
+      ]);
       await opened.close();
     } finally {
       await empty.close();

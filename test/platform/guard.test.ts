@@ -41,16 +41,21 @@ describe("during the call of somebody who is authenticated", () => {
     await expect(during(() => write({}))).rejects.toThrow("was not passed its caller");
     await during(() => write(judged));
     await during(() => write(ofRefusal));
-    expect(await database.prepared("guard_rows", "select count(*)::int as n from outbox where topic = 'guard'", [])).toEqual([{ n: 2 }]);
+    expect(
+      await database.prepared("guard_rows", "select count(*)::int as n from outbox where topic = 'guard'", []),
+    ).toEqual([{ n: 2 }]);
   });
 
   it("a transaction that only reads need not, but must not lock", async () => {
     await during(() => database.transaction((tx) => tx.query("select uuid from organizations")));
-    await expect(during(() => database.transaction((tx) => tx.query("select * from plans for update")))).rejects.toThrow("writes or locks");
+    await expect(
+      during(() => database.transaction((tx) => tx.query("select * from plans for update"))),
+    ).rejects.toThrow("writes or locks");
   });
 
   it("nothing is written by a statement outside transactions", async () => {
-    const statement = () => database.prepared("guard_write", "delete from outbox where topic = 'guard' returning 1 as one", []);
+    const statement = () =>
+      database.prepared("guard_write", "delete from outbox where topic = 'guard' returning 1 as one", []);
     await expect(during(statement)).rejects.toThrow("outside a transaction that judges its caller");
     expect(await statement()).toHaveLength(2);
   });

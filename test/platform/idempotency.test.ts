@@ -17,7 +17,13 @@ let store: IdempotencyStore;
 let scope: IdempotencyScope;
 beforeAll(async () => {
   database = await openTestDatabase({ clock });
-  store = createIdempotencyStore({ database, clock, random: systemRandom, sealer: createSealer(randomBytes(32)), log: silentLog });
+  store = createIdempotencyStore({
+    database,
+    clock,
+    random: systemRandom,
+    sealer: createSealer(randomBytes(32)),
+    log: silentLog,
+  });
 });
 afterAll(() => database.close());
 beforeEach(() => {
@@ -29,37 +35,56 @@ async function claim() {
   if (begun.replay !== undefined) throw new Error("replayed");
   return begun.claim;
 }
-const status = (work: Promise<unknown>) => work.then(() => 200, (error: unknown) => (error as { status: number }).status);
-const effects = () => database.prepared<{ n: number }>("effects", "select count(*)::int as n from outbox where topic = $1", [scope.key]).then((rows) => rows[0]!.n);
+const status = (work: Promise<unknown>) =>
+  work.then(
+    () => 200,
+    (error: unknown) => (error as { status: number }).status,
+  );
+const effects = () =>
+  database
+    .prepared<{ n: number }>("effects", "select count(*)::int as n from outbox where topic = $1", [scope.key])
+    .then((rows) => rows[0]!.n);
 const makeEffect = (effect?: Awaited<ReturnType<typeof claim>>["effect"]) =>
   database.transaction((tx) => tx.emit({ topic: scope.key, payload: {} }), { effect });
 
-/** Ends the connections that hold what this process has claimed, as its death does, and waits until the process, which lives on, has noticed. */
+/**
+ * Ends the connections that hold what this process has claimed, as its death does, and waits until the process, which
+ * lives on, has noticed.
+ */
 async function cutOff(): Promise<void> {
   const before = await database.holder();
-  await runSql(database.url, `
+  await runSql(
+    database.url,
+    `
     select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'
-      and database = (select oid from pg_database where datname = current_database())`);
+      and database = (select oid from pg_database where datname = current_database())`,
+  );
   await expect.poll(() => database.holder()).not.toBe(before);
 }
 
 test("50 parallel uses make one effect, later ones get its answer", async () => {
-  const outcomes = await Promise.all(Array.from({ length: 50 }, async () => {
-    try {
-      const mine = await claim();
-      await makeEffect(mine.effect);
-      expect(await effects()).toBe(0);
-      await mine.finish(Buffer.from("answer"));
-      return 200;
-    } catch (error) {
-      return (error as { status?: number }).status ?? "replayed";
-    }
-  }));
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      try {
+        const mine = await claim();
+        await makeEffect(mine.effect);
+        expect(await effects()).toBe(0);
+        await mine.finish(Buffer.from("answer"));
+        return 200;
+      } catch (error) {
+        return (error as { status?: number }).status ?? "replayed";
+      }
+    }),
+  );
   expect(outcomes.filter((one) => one === 200)).toHaveLength(1);
   expect(outcomes.filter((one) => one !== 200 && one !== 409 && one !== "replayed")).toEqual([]);
   expect(await effects()).toBe(1);
   expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("answer") });
-  const [row] = await database.prepared<{ answer: Buffer }>("stored", "select answer from idempotency_records where answer is not null", []);
+  const [row] = await database.prepared<{ answer: Buffer }>(
+    "stored",
+    "select answer from idempotency_records where answer is not null",
+    [],
+  );
   expect(row!.answer.includes("answer")).toBe(false);
 });
 
@@ -119,7 +144,9 @@ test("an effect and its answer are committed together or not at all", async () =
 
 test("a rolled back effect leaves the key to be used", async () => {
   const mine = await claim();
-  await expect(database.transaction(() => Promise.reject(new Error("no")), { effect: mine.effect })).rejects.toThrow("no");
+  await expect(database.transaction(() => Promise.reject(new Error("no")), { effect: mine.effect })).rejects.toThrow(
+    "no",
+  );
   await mine.abandon();
   expect(await status(claim())).toBe(200);
 });
@@ -127,8 +154,19 @@ test("a rolled back effect leaves the key to be used", async () => {
 test("a key is freed, and an answer kept, though the database is away when the call ends", async () => {
   const usual = store;
   let away = 0;
-  const flaky: Pick<OpenDatabase, "prepared" | "holder"> = { holder: () => database.holder(), prepared: (name, ...rest) => (/finish|abandon/u.test(name) && away-- > 0 ? Promise.reject(new Error("away")) : database.prepared(name, ...rest)) };
-  store = createIdempotencyStore({ database: flaky, clock, random: systemRandom, sealer: createSealer(randomBytes(32)), log: silentLog, laterMs: [10, 10] });
+  const flaky: Pick<OpenDatabase, "prepared" | "holder"> = {
+    holder: () => database.holder(),
+    prepared: (name, ...rest) =>
+      /finish|abandon/u.test(name) && away-- > 0 ? Promise.reject(new Error("away")) : database.prepared(name, ...rest),
+  };
+  store = createIdempotencyStore({
+    database: flaky,
+    clock,
+    random: systemRandom,
+    sealer: createSealer(randomBytes(32)),
+    log: silentLog,
+    laterMs: [10, 10],
+  });
   const settled = async (): Promise<number> => {
     for (let i = 0; i < 100; i++) {
       const found = await status(store.begin(scope, print));

@@ -54,54 +54,93 @@ const bodies: Readonly<Record<string, () => object | undefined>> = {
 };
 /** Makes another request of each of them. */
 const different = {
-  name: "another", url: "https://x.test/", email: "x@x.test", algorithm: "rsa4096", method: "totp", label: "x",
-  user_uuid: randomUUID(), access_token: "x", marketplace: "x",
+  name: "another",
+  url: "https://x.test/",
+  email: "x@x.test",
+  algorithm: "rsa4096",
+  method: "totp",
+  label: "x",
+  user_uuid: randomUUID(),
+  access_token: "x",
+  marketplace: "x",
 };
 /** Wants a second factor, which nobody has here. */
 const elsewhere: ReadonlySet<string> = new Set(["RegenerateRecoveryCodes"]);
 
 const routes = bindings().filter(({ method, rpc }) => method === "POST" && getOption(rpc, access).idempotent);
 
-it.each(routes.filter(({ rpc }) => rpc.name in bodies).map((binding) => [`${binding.method} ${binding.path}`, binding] as const))(
-  "%s under one key takes effect once and answers alike", async (_name, { rpc, path }) => {
-    const ids: Record<string, string> = { ...side.ids, slug: shop };
-    const filled = fill(path, (name) => ids[kindOf(path, name)] ?? "main");
-    const [key, body] = [randomUUID(), bodies[rpc.name]?.()];
-    const send = (sent: unknown = body) => app.call("POST", filled, {
-      token: side.elevated, headers: { "idempotency-key": key }, ...(sent === undefined ? {} : { body: sent }),
+it.each(
+  routes
+    .filter(({ rpc }) => rpc.name in bodies)
+    .map((binding) => [`${binding.method} ${binding.path}`, binding] as const),
+)("%s under one key takes effect once and answers alike", async (_name, { rpc, path }) => {
+  const ids: Record<string, string> = { ...side.ids, slug: shop };
+  const filled = fill(path, (name) => ids[kindOf(path, name)] ?? "main");
+  const [key, body] = [randomUUID(), bodies[rpc.name]?.()];
+  const send = (sent: unknown = body) =>
+    app.call("POST", filled, {
+      token: side.elevated,
+      headers: { "idempotency-key": key },
+      ...(sent === undefined ? {} : { body: sent }),
     });
-    const first = await send();
-    expect([first.status, first.text]).toEqual([expect.toSatisfy((status: number) => status < 300), expect.any(String)]);
-    const again = await send();
-    expect([again.status, again.body, again.headers.get("idempotent-replayed")]).toEqual([first.status, first.body, "true"]);
-    const parallel = await Promise.all(Array.from({ length: 5 }, () => send()));
-    expect(new Set(parallel.map(({ text }) => text)).size).toBe(1);
-    if (body !== undefined && Object.keys(body).length > 0) expect((await send({ ...body, ...different })).status).toBe(422);
-    const [{ running } = { running: -1 }] = await runSql<{ running: number }>(app.databaseUrl, "select count(*)::int as running from idempotency_records where state <> 'done'");
-    expect(running).toBe(0);
-  });
+  const first = await send();
+  expect([first.status, first.text]).toEqual([expect.toSatisfy((status: number) => status < 300), expect.any(String)]);
+  const again = await send();
+  expect([again.status, again.body, again.headers.get("idempotent-replayed")]).toEqual([
+    first.status,
+    first.body,
+    "true",
+  ]);
+  const parallel = await Promise.all(Array.from({ length: 5 }, () => send()));
+  expect(new Set(parallel.map(({ text }) => text)).size).toBe(1);
+  if (body !== undefined && Object.keys(body).length > 0)
+    expect((await send({ ...body, ...different })).status).toBe(422);
+  const [{ running } = { running: -1 }] = await runSql<{ running: number }>(
+    app.databaseUrl,
+    "select count(*)::int as running from idempotency_records where state <> 'done'",
+  );
+  expect(running).toBe(0);
+});
 
 it.each([
   ["Connect", (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
   ["gRPC", (baseUrl: string) => createGrpcTransport({ baseUrl })],
   ["gRPC-Web", (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
-] satisfies [string, (baseUrl: string) => Transport][])("a key used over REST is answered from what was stored over %s", async (_protocol, transport) => {
-  const [orgUuid, key] = [side.ids["org_uuid"] ?? "", randomUUID()];
-  const request = { name: uniquely(), scopes: ["read:users"] };
-  const headers = { authorization: `Bearer ${side.elevated}`, "idempotency-key": key };
-  const { status, body } = await app.call("POST", `/api/admin/organizations/${orgUuid}/api-keys`, { token: side.elevated, body: request, headers: { "idempotency-key": key } });
-  expect(status).toBe(201);
-  const client = createClient(CredentialsService, transport(app.url));
-  let replayed: string | null = null;
-  const again = await client.createApiKey({ orgUuid, ...request }, { headers, onHeader: (header) => (replayed = header.get("idempotent-replayed")) });
-  expect([again.apiKey, again.keyId, replayed]).toEqual([body.api_key, body.key_id, "true"]);
-  const another = ConnectError.from(await client.createApiKey({ orgUuid, ...request, name: "another" }, { headers }).catch((error: unknown) => error));
-  expect([another.code, another.findDetails(ErrorInfoSchema)[0]?.reason]).toEqual([Code.FailedPrecondition, "IDEMPOTENCY_MISMATCH"]);
-});
+] satisfies [string, (baseUrl: string) => Transport][])(
+  "a key used over REST is answered from what was stored over %s",
+  async (_protocol, transport) => {
+    const [orgUuid, key] = [side.ids["org_uuid"] ?? "", randomUUID()];
+    const request = { name: uniquely(), scopes: ["read:users"] };
+    const headers = { authorization: `Bearer ${side.elevated}`, "idempotency-key": key };
+    const { status, body } = await app.call("POST", `/api/admin/organizations/${orgUuid}/api-keys`, {
+      token: side.elevated,
+      body: request,
+      headers: { "idempotency-key": key },
+    });
+    expect(status).toBe(201);
+    const client = createClient(CredentialsService, transport(app.url));
+    let replayed: string | null = null;
+    const again = await client.createApiKey(
+      { orgUuid, ...request },
+      { headers, onHeader: (header) => (replayed = header.get("idempotent-replayed")) },
+    );
+    expect([again.apiKey, again.keyId, replayed]).toEqual([body.api_key, body.key_id, "true"]);
+    const another = ConnectError.from(
+      await client.createApiKey({ orgUuid, ...request, name: "another" }, { headers }).catch((error: unknown) => error),
+    );
+    expect([another.code, another.findDetails(ErrorInfoSchema)[0]?.reason]).toEqual([
+      Code.FailedPrecondition,
+      "IDEMPOTENCY_MISMATCH",
+    ]);
+  },
+);
 
 it("every rpc that takes an Idempotency-Key is tried, or not built yet", async () => {
   const { token } = await founder(app);
-  const untried = routes.filter(({ rpc }) => !(rpc.name in bodies) && !elsewhere.has(rpc.name) && rpc.parent.typeName !== "atrium.scim.v1.ScimService");
+  const untried = routes.filter(
+    ({ rpc }) =>
+      !(rpc.name in bodies) && !elsewhere.has(rpc.name) && rpc.parent.typeName !== "atrium.scim.v1.ScimService",
+  );
   for (const { rpc } of untried) {
     const { status } = await app.call("POST", `/${rpc.parent.typeName}/${rpc.name}`, { token, body: {} });
     expect([501, 400, 403, 404], rpc.name).toContain(status);

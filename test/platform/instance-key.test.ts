@@ -21,11 +21,21 @@ beforeAll(async () => {
 afterAll(() => home.close());
 
 /** Starts a service with a key; answers the status of its owner's login, or the error that the start ended with. */
-async function startWith(key: Buffer, { url = home.url, previous }: { url?: string; previous?: Buffer } = {}): Promise<number | Error> {
+async function startWith(
+  key: Buffer,
+  { url = home.url, previous }: { url?: string; previous?: Buffer } = {},
+): Promise<number | Error> {
   const env = previous === undefined ? {} : { SERVICE_INSTANCE_KEY_PREVIOUS: previous.toString("base64") };
   const app: App = await compose(readConfig({ PORT: "0", ...env }), {
-    role: "serve", databaseUrl: url, temporal: { address: "127.0.0.1:1", namespace: "none" }, instanceKey: key, masterKey: undefined,
-    bootstrap: owner, log: silentLog, clock: systemClock, random: systemRandom,
+    role: "serve",
+    databaseUrl: url,
+    temporal: { address: "127.0.0.1:1", namespace: "none" },
+    instanceKey: key,
+    masterKey: undefined,
+    bootstrap: owner,
+    log: silentLog,
+    clock: systemClock,
+    random: systemRandom,
   });
   try {
     const { address = "" } = await app.start();

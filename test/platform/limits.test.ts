@@ -13,7 +13,11 @@ const audit: Budget = { name: "audit", limit: 60, windowMs: 60_000, sliding: tru
 
 let database: OpenDatabase;
 let asked = 0;
-const counting = { prepared: ((...args: Parameters<OpenDatabase["prepared"]>) => (asked++, database.prepared(...args))) as OpenDatabase["prepared"] };
+const counting = {
+  prepared: ((...args: Parameters<OpenDatabase["prepared"]>) => (
+    asked++, database.prepared(...args)
+  )) as OpenDatabase["prepared"],
+};
 const instance = () => createLimiter({ database: counting, clock });
 beforeAll(async () => {
   database = await openTestDatabase({ clock });
@@ -27,7 +31,9 @@ beforeEach(() => {
 describe("token buckets", () => {
   test("a small one is exact, over two instances at once", async () => {
     const [one, two] = [instance(), instance()];
-    const waits = await Promise.all(Array.from({ length: 20 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(mail, "ann"))));
+    const waits = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(mail, "ann"))),
+    );
     expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
     for (const wait of waits.filter((one) => one > 0)) expect(wait).toBe(200_000);
     expect(await one.take(mail, "ben")).toBe(0);
@@ -41,7 +47,8 @@ describe("token buckets", () => {
   test("a large one needs few statements, and two instances together stay within it", async () => {
     const [one, two] = [instance(), instance()];
     let allowed = 0;
-    for (let call = 0; call < 700; call++) if ((await (call % 2 === 0 ? one : two).take(general, "ann")) === 0) allowed++;
+    for (let call = 0; call < 700; call++)
+      if ((await (call % 2 === 0 ? one : two).take(general, "ann")) === 0) allowed++;
     expect(allowed).toBeLessThanOrEqual(600);
     expect(allowed).toBeGreaterThan(580);
     expect(asked).toBeLessThan(80);
@@ -71,10 +78,14 @@ describe("token buckets", () => {
 describe("sliding windows", () => {
   test("60 in any 60 s, over two instances", async () => {
     const [one, two] = [instance(), instance()];
-    const waits = await Promise.all(Array.from({ length: 50 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(audit, "ann"))));
+    const waits = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(audit, "ann"))),
+    );
     expect(waits.every((wait) => wait === 0)).toBe(true);
     clock.advance(30_000);
-    const more = await Promise.all(Array.from({ length: 20 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(audit, "ann"))));
+    const more = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(audit, "ann"))),
+    );
     expect(more.filter((wait) => wait === 0)).toHaveLength(10);
     expect(Math.max(...more)).toBe(30_000);
     clock.advance(29_999);

@@ -35,8 +35,8 @@ const uses: Record<string, () => Promise<unknown>> = {
 };
 
 /**
- * Milliseconds as this process lived them: a pause in which a busy machine lets it do nothing counts as one tick. A wait on
- * purpose counts in full, since the process goes on meanwhile.
+ * Milliseconds as this process lived them: a pause in which a busy machine lets it do nothing counts as one tick. A
+ * wait on purpose counts in full, since the process goes on meanwhile.
  */
 const tickMs = 10;
 let ticks = 0;
@@ -46,16 +46,28 @@ const lived = (): number => ticks * tickMs;
 
 /** Every way to use the database, how each ended and how long it took. */
 function everyUse() {
-  return Promise.all(Object.entries(uses).map(async ([name, use]) => {
-    const started = lived();
-    const error = await use().then(() => undefined, (cause: unknown) => cause as { status?: number; retryAfter?: number });
-    return { name, status: error === undefined ? 200 : error.status, retryAfter: error?.retryAfter, ms: lived() - started };
-  }));
+  return Promise.all(
+    Object.entries(uses).map(async ([name, use]) => {
+      const started = lived();
+      const error = await use().then(
+        () => undefined,
+        (cause: unknown) => cause as { status?: number; retryAfter?: number },
+      );
+      return {
+        name,
+        status: error === undefined ? 200 : error.status,
+        retryAfter: error?.retryAfter,
+        ms: lived() - started,
+      };
+    }),
+  );
 }
 const statuses = async () => (await everyUse()).map((one) => one.status);
 afterEach(() => {
   const { transactions, prepared } = database.pools();
-  expect([transactions.total - transactions.idle, prepared.total - prepared.idle], "connections that leaked").toEqual([0, 0]);
+  expect([transactions.total - transactions.idle, prepared.total - prepared.idle], "connections that leaked").toEqual([
+    0, 0,
+  ]);
 });
 
 describe("a database that is away", () => {
@@ -68,7 +80,8 @@ describe("a database that is away", () => {
     }
     expect(await database.ready()).toEqual({ database: "unreachable", migrations: "unknown" });
     await link.restore();
-    // Nothing has to be waited for but the new connections, which on a busy machine may take longer than the pool waits.
+    // Nothing has to be waited for but the new connections, which on a busy machine may take longer than the pool
+    // waits.
     await expect.poll(statuses).toEqual([200, 200, 200]);
     await expect.poll(() => database.ready()).toEqual({ database: "ok", migrations: "ok" });
   });
@@ -95,7 +108,10 @@ describe("a database that is away", () => {
   test("connections ended by the server: back at once", async () => {
     await statuses();
     const started = lived();
-    await runSql(home.url, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+    await runSql(
+      home.url,
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
     await expect.poll(statuses).toEqual([200, 200, 200]);
     expect(lived() - started).toBeLessThan(20_000);
   });
@@ -121,9 +137,16 @@ describe("a database that is away", () => {
 
 test("a migration waits for a database, and its error names no password", async () => {
   const port = await freePort();
-  const failure = await migrate({ url: `postgres://me:geheim@127.0.0.1:${port}/none`, migrations, log: silentLog, waitMs: 400 }).catch((error: unknown) => error);
+  const failure = await migrate({
+    url: `postgres://me:geheim@127.0.0.1:${port}/none`,
+    migrations,
+    log: silentLog,
+    waitMs: 400,
+  }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(DatabaseStartError);
-  expect((failure as Error).message).toMatch(/^The database none at 127\.0\.0\.1:\d+ cannot be reached \(waited 0 s\): .*ECONNREFUSED/);
+  expect((failure as Error).message).toMatch(
+    /^The database none at 127\.0\.0\.1:\d+ cannot be reached \(waited 0 s\): .*ECONNREFUSED/,
+  );
   const wrong = new URL(home.url);
   wrong.password = "geheim";
   const refused = await migrate({ url: wrong.href, migrations, log: silentLog }).catch((error: unknown) => error);

@@ -18,21 +18,32 @@ beforeEach(async () => {
   topic = `topic-${count++}`;
   await database.transaction((tx) => tx.query("delete from outbox"));
 });
-const emit = (...messages: Partial<OutboxMessage>[]) => database.transaction(async (tx) => {
-  for (const message of messages) await tx.emit({ topic, payload: {}, ...message });
-});
+const emit = (...messages: Partial<OutboxMessage>[]) =>
+  database.transaction(async (tx) => {
+    for (const message of messages) await tx.emit({ topic, payload: {}, ...message });
+  });
 const later = (ms: number) => new Date(clock.now() + ms);
 
 test("rows are claimed once, by several dispatchers at once", async () => {
   await emit(...Array.from({ length: 100 }, (_, n) => ({ payload: { n } })));
   const claimed = await Promise.all(Array.from({ length: 8 }, () => outbox.claimDue(30, 60_000, topic)));
-  expect(claimed.flat().map((row) => row.payload["n"]).toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  expect(
+    claimed
+      .flat()
+      .map((row) => row.payload["n"])
+      .toSorted((a, b) => Number(a) - Number(b)),
+  ).toEqual(Array.from({ length: 100 }, (_, n) => n));
   await outbox.complete(claimed.flat().map((row) => row.id));
   expect(await outbox.counts()).toEqual([]);
 });
 
 test("only asked topics, oldest first, when due", async () => {
-  await emit({ payload: { n: 2 }, availableAt: later(-500) }, { payload: { n: 1 }, availableAt: later(-1_000) }, { availableAt: later(5_000) }, { topic: "other" });
+  await emit(
+    { payload: { n: 2 }, availableAt: later(-500) },
+    { payload: { n: 1 }, availableAt: later(-1_000) },
+    { availableAt: later(5_000) },
+    { topic: "other" },
+  );
   expect((await outbox.claimDue(1, 60_000, topic)).map((row) => row.payload)).toEqual([{ n: 1 }]);
   expect((await outbox.claimDue(9, 60_000, topic)).map((row) => row.payload)).toEqual([{ n: 2 }]);
   expect(await outbox.claimDue(9, 60_000, topic)).toEqual([]);

@@ -7,13 +7,24 @@ let database: Awaited<ReturnType<typeof openTestDatabase>>;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  await runSql(database.url, "create table things (id integer primary key, name text not null); grant select on things to atrium_app; insert into things values (1, 'one')");
+  await runSql(
+    database.url,
+    "create table things (id integer primary key, name text not null); grant select on things to atrium_app; insert into things values (1, 'one')",
+  );
 });
 afterAll(() => database.close());
 
-const thing = (id = 1) => database.transaction(async (tx) => (await tx.query("select * from things where id = $1", [id]))[0]);
+const thing = (id = 1) =>
+  database.transaction(async (tx) => (await tx.query("select * from things where id = $1", [id]))[0]);
 const prepared = (text: string) =>
-  database.transaction(async (tx) => (await tx.query<{ n: number }>("select count(*)::int as n from pg_prepared_statements where statement = $1", [text]))[0]?.n);
+  database.transaction(
+    async (tx) =>
+      (
+        await tx.query<{ n: number }>("select count(*)::int as n from pg_prepared_statements where statement = $1", [
+          text,
+        ])
+      )[0]?.n,
+  );
 
 describe("statements of transactions", () => {
   it("are prepared when they come again and again", async () => {
@@ -32,16 +43,29 @@ describe("statements of transactions", () => {
   });
 
   it("go on after a value that could not be sent, which takes the prepared statement with it", async () => {
-    const said = (value: unknown) => database.transaction(async (tx) => (await tx.query<{ said: string }>("select $1::text as said", [value]))[0]?.said);
+    const said = (value: unknown) =>
+      database.transaction(
+        async (tx) => (await tx.query<{ said: string }>("select $1::text as said", [value]))[0]?.said,
+      );
     for (let i = 0; i < 6; i++) expect(await said("x")).toBe("x");
-    await expect(said({ toPostgres: () => { throw new Error("cannot be sent"); } })).rejects.toThrow("cannot be sent");
+    await expect(
+      said({
+        toPostgres: () => {
+          throw new Error("cannot be sent");
+        },
+      }),
+    ).rejects.toThrow("cannot be sent");
     expect(await said("y")).toBe("y");
   });
 
   it("that do not wait for one another are answered in their order, and fail with the first that fails", async () => {
-    const rows = await database.transaction((tx) => Promise.all([1, 2, 3].map((n) => tx.query<{ n: number }>("select $1::int as n", [n]))));
+    const rows = await database.transaction((tx) =>
+      Promise.all([1, 2, 3].map((n) => tx.query<{ n: number }>("select $1::int as n", [n]))),
+    );
     expect(rows.flat().map(({ n }) => n)).toEqual([1, 2, 3]);
-    const failing = database.transaction((tx) => Promise.all([tx.query("select 1 / $1::int", [0]), tx.query("select $1::int", [1])]));
+    const failing = database.transaction((tx) =>
+      Promise.all([tx.query("select 1 / $1::int", [0]), tx.query("select $1::int", [1])]),
+    );
     await expect(failing).rejects.toMatchObject({ code: "22012" });
     expect(await thing()).toBeDefined();
   });

@@ -25,7 +25,8 @@ afterAll(async () => {
   await home.close();
 });
 
-const open = (): Promise<OpenDatabase> => openDatabase({ url: through, entities: [], migrations, clock: testClock(), log: silentLog });
+const open = (): Promise<OpenDatabase> =>
+  openDatabase({ url: through, entities: [], migrations, clock: testClock(), log: silentLog });
 
 it("a service whose connections do not get the restricted role does not start, and says why at once", async () => {
   link.dropping = true;
@@ -43,7 +44,10 @@ it("no connection works as another role, in either pool", async () => {
     database.read((em) => em.getConnection().execute("select 1")),
   ]);
   for (const refusal of refusals) {
-    expect(refusal).toMatchObject({ status: "rejected", reason: { status: 503, cause: expect.any(DatabaseStartError) as Error } });
+    expect(refusal).toMatchObject({
+      status: "rejected",
+      reason: { status: 503, cause: expect.any(DatabaseStartError) as Error },
+    });
     expect((refusal as PromiseRejectedResult).reason).toBeInstanceOf(ServiceError);
   }
   expect(await database.ready()).toMatchObject({ database: "not in the restricted role" });

@@ -12,12 +12,16 @@ afterAll(() => app.close());
 
 it("an organization whose requests wait for a lock holds half of the connections, and the others go on", async () => {
   const [slow, quick] = [await founder(app), await founder(app)];
-  const change = ({ org, token }: typeof slow, domain: string) => app.call("PATCH", `/api/organizations/${org}`, { token, body: { jit_domains: [domain] } });
+  const change = ({ org, token }: typeof slow, domain: string) =>
+    app.call("PATCH", `/api/organizations/${org}`, { token, body: { jit_domains: [domain] } });
   const held = await holding(app.databaseUrl);
   await held.run("select 1 from organizations where uuid = $1 for update", [slow.org]);
   const waiting = Array.from({ length: 30 }, (_, at) => change(slow, `slow${at}.test`));
   await held.waitedFor(5);
-  const others = await Promise.all([...Array.from({ length: 10 }, (_, at) => change(quick, `quick${at}.test`)), app.call("PUT", "/api/profile", { token: quick.token, body: { first_name: "Quin" } })]);
+  const others = await Promise.all([
+    ...Array.from({ length: 10 }, (_, at) => change(quick, `quick${at}.test`)),
+    app.call("PUT", "/api/profile", { token: quick.token, body: { first_name: "Quin" } }),
+  ]);
   expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
   await held.commit();
   const statuses = (await Promise.all(waiting)).map(({ status }) => status);
@@ -31,19 +35,30 @@ const requests: { table: string; held: number; path: (org: string) => string; me
   { table: "mfa_factors", held: 5, path: () => "/api/v1/me/mfa/recovery-codes/regenerate", method: "POST" },
 ];
 
-it.each(requests)("one organization's requests that wait for $table hold half of the connections, and the others go on", async ({ table, held: most, path, method = "GET" }) => {
-  const [slow, quick] = [await founder(app), await founder(app)];
-  const held = await holding(app.databaseUrl);
-  await held.run(`lock table ${table} in access exclusive mode`);
-  const waiting = Array.from({ length: 40 }, () => app.call(method, path(slow.org), { token: slow.token }));
-  await held.waitedFor(most);
-  const asked = ["/api/auth/me", "/api/roles", "/api/marketplace", "/api/organizations", `/api/admin/organizations/${quick.org}/scim-tokens`];
-  const others = await Promise.all(asked.flatMap((each) => Array.from({ length: 4 }, () => app.call("GET", each, { token: quick.token }))));
-  expect(others.filter(({ status }) => status !== 200)).toEqual([]);
-  await held.commit();
-  const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-  // Without a factor there are no codes to make again.
-  const answered = method === "GET" ? 200 : 409;
-  expect(statuses.filter((status) => status !== answered && status !== 503)).toEqual([]);
-  expect(statuses).toContain(answered);
-});
+it.each(requests)(
+  "one organization's requests that wait for $table hold half of the connections, and the others go on",
+  async ({ table, held: most, path, method = "GET" }) => {
+    const [slow, quick] = [await founder(app), await founder(app)];
+    const held = await holding(app.databaseUrl);
+    await held.run(`lock table ${table} in access exclusive mode`);
+    const waiting = Array.from({ length: 40 }, () => app.call(method, path(slow.org), { token: slow.token }));
+    await held.waitedFor(most);
+    const asked = [
+      "/api/auth/me",
+      "/api/roles",
+      "/api/marketplace",
+      "/api/organizations",
+      `/api/admin/organizations/${quick.org}/scim-tokens`,
+    ];
+    const others = await Promise.all(
+      asked.flatMap((each) => Array.from({ length: 4 }, () => app.call("GET", each, { token: quick.token }))),
+    );
+    expect(others.filter(({ status }) => status !== 200)).toEqual([]);
+    await held.commit();
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    // Without a factor there are no codes to make again.
+    const answered = method === "GET" ? 200 : 409;
+    expect(statuses.filter((status) => status !== answered && status !== 503)).toEqual([]);
+    expect(statuses).toContain(answered);
+  },
+);

@@ -15,19 +15,24 @@ afterAll(() => app.close());
 
 /** An API key of somebody's making. */
 async function key(by: Somebody, ...scopes: string[]): Promise<Somebody> {
-  const { status, body, text } = await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, { token: by.token, body: { name: "test", scopes } });
+  const { status, body, text } = await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, {
+    token: by.token,
+    body: { name: "test", scopes },
+  });
   expect(status, text).toBe(201);
   return { ...by, token: body.api_key as string };
 }
 
-const setRole = (by: Somebody, of: Somebody, role: string) => app.call("PUT", `/api/users/${of.userUuid}/role`, { token: by.token, body: { role } });
+const setRole = (by: Somebody, of: Somebody, role: string) =>
+  app.call("PUT", `/api/users/${of.userUuid}/role`, { token: by.token, body: { role } });
 const status = async (by: Somebody) => (await app.call("GET", "/api/auth/me", { token: by.token })).status;
 
 describe("an API key", () => {
   it("grants no role beyond its own scopes", async () => {
     const someone = await member(app, owner);
     const narrow = await key(owner, "read:users", "write:users", "read:apps");
-    for (const role of ["admin", "manager", "employee"]) expect(outcome(await setRole(narrow, someone, role)), role).toBe("403 forbidden");
+    for (const role of ["admin", "manager", "employee"])
+      expect(outcome(await setRole(narrow, someone, role)), role).toBe("403 forbidden");
     expect((await setRole(narrow, someone, "limited_access")).status).toBe(200);
     expect(outcome((await invite(app, narrow, "by-key@people.test", 1)).answer)).toBe("403 forbidden");
     const { answer } = await invite(app, narrow, "by-key@people.test", 5);
@@ -40,9 +45,15 @@ describe("an API key", () => {
 
   it("makes roles of its own power alone", async () => {
     const { body } = await app.call("GET", "/api/roles/permissions", { token: owner.token });
-    const id = (name: string) => ({ id: (body.data as { id: number; name: string }[]).find((permission) => permission.name === name)?.id ?? 0 });
+    const id = (name: string) => ({
+      id: (body.data as { id: number; name: string }[]).find((permission) => permission.name === name)?.id ?? 0,
+    });
     const roles = await key(owner, "read:roles", "write:roles");
-    const add = (name: string, ...permissions: string[]) => app.call("POST", "/api/v2/products/x/roles", { token: roles.token, body: { name, permissions: permissions.map(id) } });
+    const add = (name: string, ...permissions: string[]) =>
+      app.call("POST", "/api/v2/products/x/roles", {
+        token: roles.token,
+        body: { name, permissions: permissions.map(id) },
+      });
     expect(outcome(await add("Too much", "role:read", "user:read"))).toBe("403 forbidden");
     expect((await add("Enough", "role:read", "role:assign")).status).toBe(200);
     expect(outcome(await app.call("GET", "/api/users", { token: roles.token }))).toBe("403 forbidden");
@@ -51,10 +62,16 @@ describe("an API key", () => {
   it("neither changes owners nor makes them, and knows its own organization alone", async () => {
     const admin = await key(owner, "admin");
     for (const body of [{ status: "inactive" }, { is_owner: false }]) {
-      expect(outcome(await app.call("PATCH", `/api/users/${owner.userUuid}`, { token: admin.token, body }))).toBe("403 forbidden");
+      expect(outcome(await app.call("PATCH", `/api/users/${owner.userUuid}`, { token: admin.token, body }))).toBe(
+        "403 forbidden",
+      );
     }
-    expect(outcome(await app.call("DELETE", `/api/users/${owner.userUuid}`, { token: admin.token }))).toBe("403 forbidden");
-    expect(outcome(await app.call("DELETE", `/api/organizations/${owner.org}`, { token: admin.token }))).toBe("403 forbidden");
+    expect(outcome(await app.call("DELETE", `/api/users/${owner.userUuid}`, { token: admin.token }))).toBe(
+      "403 forbidden",
+    );
+    expect(outcome(await app.call("DELETE", `/api/organizations/${owner.org}`, { token: admin.token }))).toBe(
+      "403 forbidden",
+    );
     const { body } = await app.call("GET", "/api/organizations", { token: admin.token });
     expect(body).toMatchObject({ total: 1, data: [{ org_uuid: owner.org, is_owner: false, status: "active" }] });
     for (const path of ["/api/profile", "/api/profile/picture"]) {
@@ -69,7 +86,9 @@ describe("an API key", () => {
     expect([await status(theirs), await status(own)]).toEqual([200, 200]);
     await app.call("PATCH", `/api/users/${maker.userUuid}`, { token: by.token, body: { status: "inactive" } });
     expect([await status(theirs), await status(own)]).toEqual([401, 200]);
-    expect((await app.call("DELETE", `/api/organizations/${by.org}`, { token: await elevated(app, by.token) })).status).toBe(204);
+    expect(
+      (await app.call("DELETE", `/api/organizations/${by.org}`, { token: await elevated(app, by.token) })).status,
+    ).toBe(204);
     expect(await status(own)).toBe(401);
   });
 });
@@ -77,7 +96,8 @@ describe("an API key", () => {
 describe("power", () => {
   it("of every permission in the catalogue counts under a scope", async () => {
     const { body } = await app.call("GET", "/api/roles/permissions", { token: owner.token });
-    for (const { name } of body.data as { name: string }[]) expect(scopeOf(name), name).toMatch(/^(?:read|write):[a-z]+$/u);
+    for (const { name } of body.data as { name: string }[])
+      expect(scopeOf(name), name).toMatch(/^(?:read|write):[a-z]+$/u);
   });
 
   it.each([

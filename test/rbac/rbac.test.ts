@@ -13,14 +13,18 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const get = (path: string, by = owner) => app.call("GET", path, { token: by.token });
-const add = (body: unknown, by = owner, product = "atrium") => app.call("POST", `/api/v2/products/${product}/roles`, { token: by.token, body });
-const replace = (id: number, permissions: unknown, by = owner) => app.call("PUT", `/api/roles/${id}/permissions`, { token: by.token, body: { permissions } });
+const add = (body: unknown, by = owner, product = "atrium") =>
+  app.call("POST", `/api/v2/products/${product}/roles`, { token: by.token, body });
+const replace = (id: number, permissions: unknown, by = owner) =>
+  app.call("PUT", `/api/roles/${id}/permissions`, { token: by.token, body: { permissions } });
 const names = (answer: { body: { data: { name: string }[] } }) => answer.body.data.map(({ name }) => name);
 
 /** Ids of permissions by name. */
 async function ids(...wanted: string[]): Promise<number[]> {
   const { body } = await get("/api/roles/permissions");
-  return wanted.map((name) => (body.data as { id: number; name: string }[]).find((permission) => permission.name === name)?.id ?? 0);
+  return wanted.map(
+    (name) => (body.data as { id: number; name: string }[]).find((permission) => permission.name === name)?.id ?? 0,
+  );
 }
 
 describe("roles", () => {
@@ -30,7 +34,14 @@ describe("roles", () => {
     const made = await add({ name: " Auditor ", permissions: [{ id: read }, { id: create }, { id: read }] }, by);
     expect(made.status).toBe(200);
     expect(made.body).toEqual({ data: { id: made.body.data.id, name: "Auditor" } });
-    const expected = [{ id: 1, name: "admin" }, { id: 2, name: "manager" }, { id: 3, name: "employee" }, { id: 4, name: "observer" }, { id: 5, name: "limited_access" }, made.body.data];
+    const expected = [
+      { id: 1, name: "admin" },
+      { id: 2, name: "manager" },
+      { id: 3, name: "employee" },
+      { id: 4, name: "observer" },
+      { id: 5, name: "limited_access" },
+      made.body.data,
+    ];
     expect((await get("/api/roles", by)).body).toEqual({ data: expected, total: 6, limit: 50, offset: 0 });
     expect((await get(`/api/v2/organizations/${by.org}/products/other-product/roles`, by)).body.data).toEqual(expected);
     expect((await get("/api/roles?limit=1&offset=5", by)).body.data).toEqual([made.body.data]);
@@ -38,15 +49,20 @@ describe("roles", () => {
     expect(names(await get("/api/roles"))).toHaveLength(5);
     expect(outcome(await get(`/api/roles/${made.body.data.id}/permissions`))).toBe("404 role_not_found");
     expect(outcome(await replace(made.body.data.id, []))).toBe("404 role_not_found");
-    expect((await auditOf(app, by, "role.created"))[0]).toMatchObject({ resource_id: String(made.body.data.id), metadata: { name: "Auditor", permissions: ["user:read", "user:create"] } });
+    expect((await auditOf(app, by, "role.created"))[0]).toMatchObject({
+      resource_id: String(made.body.data.id),
+      metadata: { name: "Auditor", permissions: ["user:read", "user:create"] },
+    });
   });
 
   it("have names of their own, whatever the case", async () => {
     const by = await founder(app);
     expect((await add({ name: "Reader" }, by)).status).toBe(200);
-    for (const name of ["reader", "READER", "Admin", "limited_access"]) expect(outcome(await add({ name }, by)), name).toBe("409 role_name_taken");
+    for (const name of ["reader", "READER", "Admin", "limited_access"])
+      expect(outcome(await add({ name }, by)), name).toBe("409 role_name_taken");
     expect((await add({ name: "Reader" })).status).toBe(200);
-    for (const body of [{}, { name: "" }, { name: "  " }, { name: "x".repeat(101) }, { name: "a\u0000b" }, { name: 7 }]) expect((await add(body, by)).status, JSON.stringify(body)).toBe(400);
+    for (const body of [{}, { name: "" }, { name: "  " }, { name: "x".repeat(101) }, { name: "a\u0000b" }, { name: 7 }])
+      expect((await add(body, by)).status, JSON.stringify(body)).toBe(400);
     const many = await Promise.all(Array.from({ length: 8 }, () => add({ name: "Wanted" }, by)));
     expect(many.map(outcome).sort()).toEqual(["200", ...Array<string>(7).fill("409 role_name_taken")]);
   });
@@ -63,7 +79,10 @@ describe("roles", () => {
 
   it("have their permissions replaced as a whole", async () => {
     const by = await founder(app);
-    const { body } = await add({ name: "Changing", permissions: (await ids("user:read", "role:read")).map((id) => ({ id })) }, by);
+    const { body } = await add(
+      { name: "Changing", permissions: (await ids("user:read", "role:read")).map((id) => ({ id })) },
+      by,
+    );
     const { id } = body.data as { id: number };
     const replaced = await replace(id, await ids("event:read", "user:read", "event:read"), by);
     expect(names(replaced)).toEqual(["user:read", "event:read"]);
@@ -71,7 +90,9 @@ describe("roles", () => {
     expect(outcome(await replace(id, [9999], by))).toBe("400 permission_not_found");
     expect((await get(`/api/roles/${id}/permissions`, by)).body).toEqual(replaced.body);
     expect((await replace(id, [], by)).body).toEqual({ data: [] });
-    expect((await auditOf(app, by, "role.updated"))[0]).toMatchObject({ metadata: { before: ["user:read", "event:read"], after: [] } });
+    expect((await auditOf(app, by, "role.updated"))[0]).toMatchObject({
+      metadata: { before: ["user:read", "event:read"], after: [] },
+    });
   });
 
   it.each([1, 2, 3, 4, 5])("built in, as %i, never change", async (id) => {
@@ -80,7 +101,13 @@ describe("roles", () => {
     expect((await get(`/api/roles/${id}/permissions`)).body).toEqual(before);
   });
 
-  it.each([["99", "404 role_not_found"], ["0", "404 role_not_found"], ["4294967295", "404 role_not_found"], ["x", "400 validation_error"], ["-1", "400 validation_error"]])("of the id %s are refused", async (id, expected) => {
+  it.each([
+    ["99", "404 role_not_found"],
+    ["0", "404 role_not_found"],
+    ["4294967295", "404 role_not_found"],
+    ["x", "400 validation_error"],
+    ["-1", "400 validation_error"],
+  ])("of the id %s are refused", async (id, expected) => {
     expect(outcome(await get(`/api/roles/${id}/permissions`))).toBe(expected);
   });
 });
@@ -91,7 +118,14 @@ describe("who may", () => {
     expect((await get("/api/roles", manager)).status).toBe(200);
     expect(outcome(await add({ name: "Mine" }, manager))).toBe("403 forbidden");
     expect(outcome(await replace(3, [], manager))).toBe("403 forbidden");
-    expect(outcome(await app.call("PUT", `/api/v2/organizations/${owner.org}/users/${manager.userUuid}/role`, { token: manager.token, body: { roleId: 1 } }))).toBe("403 forbidden");
+    expect(
+      outcome(
+        await app.call("PUT", `/api/v2/organizations/${owner.org}/users/${manager.userUuid}/role`, {
+          token: manager.token,
+          body: { roleId: 1 },
+        }),
+      ),
+    ).toBe("403 forbidden");
     expect(outcome(await app.call("GET", "/api/roles"))).toBe("401 unauthorized");
     const stranger = await founder(app);
     expect(outcome(await get(`/api/v2/organizations/${owner.org}/products/x/roles`, stranger))).toBe("404 not_found");
@@ -105,12 +139,20 @@ describe("who may", () => {
     const guest = { ...host, token: body.data.access_token as string };
     expect((await app.call("GET", "/api/users", { token: guest.token })).status).toBe(200);
     const other = await member(app, host);
-    const assign = (roleId: number) => app.call("PUT", `/api/v2/organizations/${host.org}/users/${other.userUuid}/role`, { token: guest.token, body: { roleId } });
+    const assign = (roleId: number) =>
+      app.call("PUT", `/api/v2/organizations/${host.org}/users/${other.userUuid}/role`, {
+        token: guest.token,
+        body: { roleId },
+      });
     expect(outcome(await assign(1))).toBe("403 forbidden");
     expect((await assign(2)).body).toEqual({ message: expect.any(String) });
-    expect(outcome(await add({ name: "Vault", permissions: (await ids("vault:write")).map((id) => ({ id })) }, guest))).toBe("403 forbidden");
+    expect(
+      outcome(await add({ name: "Vault", permissions: (await ids("vault:write")).map((id) => ({ id })) }, guest)),
+    ).toBe("403 forbidden");
     expect(outcome((await invite(app, guest, "high@people.test", 1)).answer)).toBe("403 forbidden");
-    expect((await add({ name: "Vault", permissions: (await ids("vault:write")).map((id) => ({ id })) }, host)).status).toBe(200);
+    expect(
+      (await add({ name: "Vault", permissions: (await ids("vault:write")).map((id) => ({ id })) }, host)).status,
+    ).toBe(200);
   });
 });
 
@@ -119,18 +161,48 @@ describe("a role of an organization's own", () => {
     const by = await founder(app);
     const { id } = (await add({ name: "Curator", permissions: [] }, by)).body.data as { id: number };
     const [someone, other] = [await member(app, by), await founder(app)];
-    const assigned = await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, { token: by.token, body: { roleId: id } });
+    const assigned = await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, {
+      token: by.token,
+      body: { roleId: id },
+    });
     expect(assigned.status).toBe(200);
     expect((await app.call("GET", "/api/auth/me", { token: someone.token })).status).toBe(401);
-    expect((await app.call("GET", `/api/users?email=${someone.email}`, { token: by.token })).body.data).toMatchObject([{ role: "Curator", role_id: id }]);
+    expect((await app.call("GET", `/api/users?email=${someone.email}`, { token: by.token })).body.data).toMatchObject([
+      { role: "Curator", role_id: id },
+    ]);
     const { token } = await invite(app, by, "curator@people.test", id);
     const { body } = await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } });
     expect(body.data.role).toBe("Curator");
     expect((await app.call("GET", "/api/auth/me", { token: body.data.access_token })).body.roles).toEqual(["Curator"]);
     expect(outcome((await invite(app, other, "x@people.test", id)).answer)).toBe("404 role_not_found");
-    expect(outcome(await app.call("PUT", `/api/users/${other.userUuid}/role`, { token: other.token, body: { role: "Curator" } }))).toBe("404 role_not_found");
-    expect(outcome(await app.call("PUT", `/api/v2/organizations/${by.org}/users/${other.userUuid}/role`, { token: by.token, body: { roleId: 3 } }))).toBe("404 user_not_found");
-    expect(outcome(await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, { token: by.token, body: { roleId: 99 } }))).toBe("404 role_not_found");
-    expect(outcome(await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, { token: by.token, body: {} }))).toBe("400 validation_error");
+    expect(
+      outcome(
+        await app.call("PUT", `/api/users/${other.userUuid}/role`, { token: other.token, body: { role: "Curator" } }),
+      ),
+    ).toBe("404 role_not_found");
+    expect(
+      outcome(
+        await app.call("PUT", `/api/v2/organizations/${by.org}/users/${other.userUuid}/role`, {
+          token: by.token,
+          body: { roleId: 3 },
+        }),
+      ),
+    ).toBe("404 user_not_found");
+    expect(
+      outcome(
+        await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, {
+          token: by.token,
+          body: { roleId: 99 },
+        }),
+      ),
+    ).toBe("404 role_not_found");
+    expect(
+      outcome(
+        await app.call("PUT", `/api/v2/organizations/${by.org}/users/${someone.userUuid}/role`, {
+          token: by.token,
+          body: {},
+        }),
+      ),
+    ).toBe("400 validation_error");
   });
 });

@@ -28,7 +28,9 @@ function get(session: ClientHttp2Session, path: string): ClientHttp2Stream {
 }
 
 const answered = (stream: ClientHttp2Stream): Promise<unknown> =>
-  new Promise((resolve) => stream.once("response", (answer) => resolve(answer[":status"])).once("close", () => resolve(stream.rstCode)));
+  new Promise((resolve) =>
+    stream.once("response", (answer) => resolve(answer[":status"])).once("close", () => resolve(stream.rstCode)),
+  );
 
 async function statusFrom(localAddress: string, to = server): Promise<unknown> {
   const session = openH2(localAddress, {}, to);
@@ -38,10 +40,17 @@ async function statusFrom(localAddress: string, to = server): Promise<unknown> {
 }
 
 /** Sends so much of a request with a body over HTTP/1.1, and waits for the first line of an answer or the end. */
-function half(localAddress: string, head: string, sent: number, to = server): { socket: Socket; answer: Promise<string> } {
+function half(
+  localAddress: string,
+  head: string,
+  sent: number,
+  to = server,
+): { socket: Socket; answer: Promise<string> } {
   const socket = open(localAddress, to);
   const answer = new Promise<string>((resolve) => {
-    socket.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n\r\n")[0] ?? "")).once("close", () => resolve("closed"));
+    socket
+      .once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n\r\n")[0] ?? ""))
+      .once("close", () => resolve("closed"));
   });
   const lines = `POST /api/things HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\n${head}\r\n\r\n`;
   socket.write(lines + (head.startsWith("Transfer") ? `${MIB.toString(16)}\r\n` : "") + "x".repeat(sent));
@@ -80,27 +89,44 @@ describe("bytes held for one address", () => {
     let closed = 0;
     for (let nth = 0; nth < 8; nth++) floods.push(flood().on("close", () => closed++));
     // A paused socket learns of its end by writing.
-    await expect.poll(() => {
-      for (const socket of floods) if (!socket.destroyed) socket.write("\r\n");
-      return closed;
-    }, { timeout: 20_000 }).toBeGreaterThan(0);
-    expect([quiet.destroyed, neighbour.destroyed, await statusFrom("127.0.0.3"), await statusFrom("127.0.0.2")]).toEqual([false, false, 200, 200]);
+    await expect
+      .poll(
+        () => {
+          for (const socket of floods) if (!socket.destroyed) socket.write("\r\n");
+          return closed;
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(0);
+    expect([
+      quiet.destroyed,
+      neighbour.destroyed,
+      await statusFrom("127.0.0.3"),
+      await statusFrom("127.0.0.2"),
+    ]).toEqual([false, false, 200, 200]);
     for (const socket of [...floods, quiet, neighbour]) socket.destroy();
   });
 
   test("in request bodies: what does not fit is refused by its length, and reset without one", async () => {
     const length = `Content-Length: ${MIB}`;
     const held = Array.from({ length: 4 }, () => half("127.0.0.2", length, 900_000));
-    await expect.poll(async () => {
-      const more = half("127.0.0.2", length, 0);
-      const answer = await Promise.race([more.answer, new Promise((resolve) => setTimeout(resolve, 100))]);
-      more.socket.destroy();
-      return answer;
-    }).toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1/iu);
+    await expect
+      .poll(async () => {
+        const more = half("127.0.0.2", length, 0);
+        const answer = await Promise.race([more.answer, new Promise((resolve) => setTimeout(resolve, 100))]);
+        more.socket.destroy();
+        return answer;
+      })
+      .toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1/iu);
     const unannounced = half("127.0.0.2", "Transfer-Encoding: chunked", 1_000_000);
     expect(await unannounced.answer).toBe("closed");
     const session = openH2("127.0.0.2");
-    const stream = session.request({ ":path": "/api/things", ":method": "POST", "content-type": "application/json", authorization });
+    const stream = session.request({
+      ":path": "/api/things",
+      ":method": "POST",
+      "content-type": "application/json",
+      authorization,
+    });
     stream.on("error", () => undefined).write("x".repeat(1_000_000));
     expect(await answered(stream)).toBe(11);
     session.destroy();
@@ -110,12 +136,14 @@ describe("bytes held for one address", () => {
     expect(await statusFrom("127.0.0.2")).toBe(200);
     expect([...held, other].map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
     for (const { socket } of [...held, other]) socket.destroy();
-    await expect.poll(async () => {
-      const again = half("127.0.0.2", "Content-Length: 3", 3);
-      const answer = await again.answer;
-      again.socket.destroy();
-      return answer;
-    }).toMatch(/^HTTP\/1\.1 400 /u);
+    await expect
+      .poll(async () => {
+        const again = half("127.0.0.2", "Content-Length: 3", 3);
+        const answer = await again.answer;
+        again.socket.destroy();
+        return answer;
+      })
+      .toMatch(/^HTTP\/1\.1 400 /u);
   });
 
   test("are not counted for a trusted proxy", async () => {

@@ -9,11 +9,17 @@ import { describe, expect, test } from "vitest";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
 
-/** Connects from an address of the loopback network: the socket and whether it is answered, or undefined when it was refused. */
+/**
+ * Connects from an address of the loopback network: the socket and whether it is answered, or undefined when it was
+ * refused.
+ */
 async function asked({ port }: Running, localAddress: string): Promise<Socket | undefined> {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
   const answered = await new Promise<boolean>((resolve) => {
-    socket.once("data", () => resolve(true)).once("close", () => resolve(false)).on("error", () => undefined);
+    socket
+      .once("data", () => resolve(true))
+      .once("close", () => resolve(false))
+      .on("error", () => undefined);
     socket.write("GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n");
   });
   return answered ? socket : undefined;
@@ -27,10 +33,11 @@ describe("connections of one address", () => {
     expect(open.filter((socket) => socket === undefined)).toEqual([]);
     const more = await Promise.all(Array.from({ length: 50 }, () => asked(server, "127.0.0.2")));
     expect(more.filter((socket) => socket !== undefined)).toEqual([]);
-    const again = (socket: Socket | undefined) => new Promise<string>((resolve) => {
-      socket?.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n")[0] ?? ""));
-      socket?.write("GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n");
-    });
+    const again = (socket: Socket | undefined) =>
+      new Promise<string>((resolve) => {
+        socket?.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n")[0] ?? ""));
+        socket?.write("GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n");
+      });
     expect(await again(others)).toBe("HTTP/1.1 200 OK");
     expect(await again(open[500])).toBe("HTTP/1.1 200 OK");
     expect(await asked(server, "127.0.0.4")).toBeDefined();
@@ -51,14 +58,37 @@ describe("connections of one address", () => {
 
   test("are counted before a TLS handshake", async () => {
     const folder = mkdtempSync(join(tmpdir(), "tls-"));
-    execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", join(folder, "key"), "-out", join(folder, "cert")], { stdio: "ignore" });
+    execFileSync(
+      "openssl",
+      [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-days",
+        "2",
+        "-keyout",
+        join(folder, "key"),
+        "-out",
+        join(folder, "cert"),
+      ],
+      { stdio: "ignore" },
+    );
     const [key, cert] = [readFileSync(join(folder, "key")), readFileSync(join(folder, "cert"))];
     rmSync(folder, { recursive: true });
     const server = await start({ tls: { key, cert }, limits: { connections: 2 } });
-    const secure = () => new Promise<boolean>((resolve) => {
-      const socket = connectTls({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false }, () => resolve(true));
-      socket.on("error", () => resolve(false)).on("close", () => resolve(false));
-    });
+    const secure = () =>
+      new Promise<boolean>((resolve) => {
+        const socket = connectTls({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false }, () =>
+          resolve(true),
+        );
+        socket.on("error", () => resolve(false)).on("close", () => resolve(false));
+      });
     expect([await secure(), await secure(), await secure(), await secure()]).toEqual([true, true, false, false]);
     await server.close();
   });

@@ -8,16 +8,26 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const modules = [
   { path: "proto" },
   { path: "test/server/proto" },
-  { path: "node_modules/google-proto-files", includes: ["node_modules/google-proto-files/google/api"], excludes: ["apikeys", "cloudquotas", "servicecontrol", "servicemanagement", "serviceusage"].map((name) => `node_modules/google-proto-files/google/api/${name}`) },
+  {
+    path: "node_modules/google-proto-files",
+    includes: ["node_modules/google-proto-files/google/api"],
+    excludes: ["apikeys", "cloudquotas", "servicecontrol", "servicemanagement", "serviceusage"].map(
+      (name) => `node_modules/google-proto-files/google/api/${name}`,
+    ),
+  },
 ];
 
 const registry = createFileRegistry(
   fromBinary(
     FileDescriptorSetSchema,
-    execFileSync(`${root}/node_modules/.bin/buf`, ["build", "test/server/proto", "--config", JSON.stringify({ version: "v2", modules }), "-o", "-"], {
-      cwd: root,
-      maxBuffer: 64 * 1024 * 1024,
-    }),
+    execFileSync(
+      `${root}/node_modules/.bin/buf`,
+      ["build", "test/server/proto", "--config", JSON.stringify({ version: "v2", modules }), "-o", "-"],
+      {
+        cwd: root,
+        maxBuffer: 64 * 1024 * 1024,
+      },
+    ),
   ),
 );
 

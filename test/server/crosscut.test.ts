@@ -13,10 +13,21 @@ let ready = true;
 beforeAll(async () => void (server = await start({ rateLimits: true, ready: () => ready })));
 afterAll(() => server.close());
 
-const code = (call: Promise<unknown>): Promise<Code | "ok"> => call.then(() => "ok", (error: unknown) => (error as ConnectError).code);
+const code = (call: Promise<unknown>): Promise<Code | "ok"> =>
+  call.then(
+    () => "ok",
+    (error: unknown) => (error as ConnectError).code,
+  );
 
 describe("CORS", () => {
-  const preflight = { method: "OPTIONS", headers: { origin: "https://app.test", "access-control-request-method": "POST", "access-control-request-headers": "authorization" } };
+  const preflight = {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://app.test",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization",
+    },
+  };
 
   test.each(["/api/things", "/atrium.echo.v1.EchoService/Create"])("preflight of %s", async (path) => {
     const answer = await server.fetch(path, preflight);
@@ -53,9 +64,16 @@ describe("CORS", () => {
 
   test("any loopback origin in development", async () => {
     const development = await start({ corsOrigins: "loopback" });
-    const allowed = async (origin: string): Promise<boolean> => (await development.fetch("/api/hello", { headers: { origin } })).headers.has("access-control-allow-origin");
-    expect(await Promise.all(["http://localhost:5173", "http://127.0.0.1:1", "http://[::1]:3000"].map(allowed))).toEqual([true, true, true]);
-    expect(await Promise.all(["http://localhost.evil.test", "http://10.0.0.1", "null"].map(allowed))).toEqual([false, false, false]);
+    const allowed = async (origin: string): Promise<boolean> =>
+      (await development.fetch("/api/hello", { headers: { origin } })).headers.has("access-control-allow-origin");
+    expect(
+      await Promise.all(["http://localhost:5173", "http://127.0.0.1:1", "http://[::1]:3000"].map(allowed)),
+    ).toEqual([true, true, true]);
+    expect(await Promise.all(["http://localhost.evil.test", "http://10.0.0.1", "null"].map(allowed))).toEqual([
+      false,
+      false,
+      false,
+    ]);
     await development.close();
   });
 });
@@ -66,16 +84,23 @@ describe("Idempotency-Key", () => {
     const first = await server.fetch("/api/things", { token: "admin", json: { name: "abc" }, headers });
     const again = await server.fetch("/api/things", { token: "admin", json: { name: "abc" }, headers });
     expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([201, null]);
-    expect([again.status, again.headers.get("idempotent-replayed"), again.headers.get("cache-control")]).toEqual([201, "true", "no-store"]);
+    expect([again.status, again.headers.get("idempotent-replayed"), again.headers.get("cache-control")]).toEqual([
+      201,
+      "true",
+      "no-store",
+    ]);
     const answer = (await first.json()) as { number: number };
     expect(await again.json()).toEqual(answer);
     for (const protocol of ["connect", "connect-json", "grpc", "grpc-web"] as const) {
-      expect((await server.client(protocol).create!({ name: "abc" }, as("admin", headers)))["number"]).toBe(answer.number);
+      expect((await server.client(protocol).create!({ name: "abc" }, as("admin", headers)))["number"]).toBe(
+        answer.number,
+      );
     }
   });
 
   test("another body, another principal, refusals", async () => {
-    const post = (token: string, name: string): Promise<Response> => server.fetch("/api/things", { token, json: { name }, headers: { "idempotency-key": "k-2" } });
+    const post = (token: string, name: string): Promise<Response> =>
+      server.fetch("/api/things", { token, json: { name }, headers: { "idempotency-key": "k-2" } });
     expect((await post("admin", "x")).status).toBe(400);
     expect((await post("admin", "abc")).status).toBe(201);
     expect(await (await post("admin", "def")).json()).toMatchObject({ code: "idempotency_mismatch", status: 422 });
@@ -99,7 +124,8 @@ describe("rate limits", () => {
     const statuses: number[] = [];
     for (let at = 0; at < 61; at++) statuses.push((await lenient.fetch("/api/audit", { token: "admin" })).status);
     expect([statuses[59], statuses[60]]).toEqual([200, 429]);
-    for (let at = 0; at < 12; at++) expect((await lenient.fetch("/api/login", { json: { email: "a@x.test" } })).status).toBe(204);
+    for (let at = 0; at < 12; at++)
+      expect((await lenient.fetch("/api/login", { json: { email: "a@x.test" } })).status).toBe(204);
     await lenient.close();
   });
 });
@@ -123,13 +149,24 @@ describe("health and reflection", () => {
   test("buf curl needs no files", async () => {
     const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
     const url = `${server.url}/atrium.echo.v1.EchoService/Hello`;
-    const { stdout } = await promisify(execFile)(buf, ["curl", "--http2-prior-knowledge", "--protocol", "grpc", "-d", '{"name":"buf"}', url]);
+    const { stdout } = await promisify(execFile)(buf, [
+      "curl",
+      "--http2-prior-knowledge",
+      "--protocol",
+      "grpc",
+      "-d",
+      '{"name":"buf"}',
+      url,
+    ]);
     expect(JSON.parse(stdout)).toEqual({ greetingText: "hello buf" });
   });
 
   test("no reflection where it is off", async () => {
     const closed = await start({ reflection: false });
-    const answer = await closed.fetch("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", { method: "POST", headers: { "content-type": "application/grpc" } });
+    const answer = await closed.fetch("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {
+      method: "POST",
+      headers: { "content-type": "application/grpc" },
+    });
     expect(answer.headers.get("grpc-status")).toBe("12");
     await closed.close();
   });
@@ -138,7 +175,10 @@ describe("health and reflection", () => {
 describe("the rest", () => {
   test("Connect GET for rpcs whose bindings are all GET, and no others", async () => {
     const query = `?connect=v1&encoding=json&message=${encodeURIComponent('{"name":"get"}')}`;
-    expect(await (await server.fetch(`/atrium.echo.v1.EchoService/Hello${query}`)).json()).toEqual({ greeting_text: "hello get", flag: false });
+    expect(await (await server.fetch(`/atrium.echo.v1.EchoService/Hello${query}`)).json()).toEqual({
+      greeting_text: "hello get",
+      flag: false,
+    });
     expect((await server.fetch(`/atrium.echo.v1.EchoService/Create${query}`, { token: "admin" })).status).toBe(405);
   });
 
@@ -151,13 +191,19 @@ describe("the rest", () => {
     await server.fetch("/api/me");
     const text = await server.metrics.text();
     expect(text).toMatch(/atrium_rpc_requests_total\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest"\} \d/);
-    expect(text).toMatch(/atrium_rpc_errors_total\{rpc="atrium\.echo\.v1\.EchoService\/Me",protocol="rest",code="unauthorized"\} \d/);
-    expect(text).toMatch(/atrium_rpc_duration_seconds_bucket\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest",le="\+Inf"\} \d/);
+    expect(text).toMatch(
+      /atrium_rpc_errors_total\{rpc="atrium\.echo\.v1\.EchoService\/Me",protocol="rest",code="unauthorized"\} \d/,
+    );
+    expect(text).toMatch(
+      /atrium_rpc_duration_seconds_bucket\{rpc="atrium\.echo\.v1\.EchoService\/Hello",protocol="rest",le="\+Inf"\} \d/,
+    );
   });
 
   test("a service given twice stops the start", async () => {
     const { registration } = await import("../../src/platform/rpc.ts");
     const { EchoService } = await import("./contract.ts");
-    await expect(start({ services: [registration(EchoService, {}), registration(EchoService, {})] })).rejects.toThrow(/EchoService: is registered twice/);
+    await expect(start({ services: [registration(EchoService, {}), registration(EchoService, {})] })).rejects.toThrow(
+      /EchoService: is registered twice/,
+    );
   });
 });

@@ -8,13 +8,18 @@ import { startApp } from "../support/app.ts";
 import { as, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
-/** A call that is under way because its body is not all there yet; `finish` sends it and resolves to what the server said. */
+/**
+ * A call that is under way because its body is not all there yet; `finish` sends it and resolves to what the server
+ * said.
+ */
 async function underWay(url: string, path: string, body: string): Promise<{ finish: () => Promise<string> }> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+  );
   await expect.poll(() => text).toContain("100 Continue");
   return {
     async finish() {
@@ -27,7 +32,11 @@ async function underWay(url: string, path: string, body: string): Promise<{ fini
 }
 
 async function asked(url: string, path: string, init: RequestInit = {}) {
-  const { status, headers, ...answer } = await fetch(`${url}${path}`, init).then(async (got) => ({ status: got.status, headers: got.headers, text: await got.text() }));
+  const { status, headers, ...answer } = await fetch(`${url}${path}`, init).then(async (got) => ({
+    status: got.status,
+    headers: got.headers,
+    text: await got.text(),
+  }));
   return { status, connection: headers.get("connection"), retryAfter: headers.get("retry-after"), body: answer.text };
 }
 
@@ -56,7 +65,12 @@ describe("while something is in flight, a server that is being closed", () => {
 
   test("answers 503 unavailable on new connections, closes them, and finishes what runs", async () => {
     await draining(async ({ url }) => {
-      for (const [path, init] of [["/api/hello", {}], ["/api/me", {}], ["/api/nope", {}], ["/api/login", { method: "POST", body: "{}", headers: { "content-type": "application/json" } }]] as const) {
+      for (const [path, init] of [
+        ["/api/hello", {}],
+        ["/api/me", {}],
+        ["/api/nope", {}],
+        ["/api/login", { method: "POST", body: "{}", headers: { "content-type": "application/json" } }],
+      ] as const) {
         const { body, ...rest } = await asked(url, path, init);
         expect({ path, ...rest }).toEqual({ path, status: 503, connection: "close", retryAfter: "1" });
         expect(JSON.parse(body)).toMatchObject({ code: "unavailable", status: 503 });
@@ -67,8 +81,16 @@ describe("while something is in flight, a server that is being closed", () => {
   test("answers UNAVAILABLE over Connect, gRPC and gRPC-Web", async () => {
     await draining(async (server) => {
       for (const protocol of ["connect", "connect-json", "grpc", "grpc-web"] as const) {
-        expect([protocol, ...(await refusal(server.client(protocol)["hello"]!({})))]).toEqual([protocol, Code.Unavailable, "1"]);
-        expect([protocol, ...(await refusal(server.client(protocol)["me"]!({}, as("admin"))))]).toEqual([protocol, Code.Unavailable, "1"]);
+        expect([protocol, ...(await refusal(server.client(protocol)["hello"]!({})))]).toEqual([
+          protocol,
+          Code.Unavailable,
+          "1",
+        ]);
+        expect([protocol, ...(await refusal(server.client(protocol)["me"]!({}, as("admin"))))]).toEqual([
+          protocol,
+          Code.Unavailable,
+          "1",
+        ]);
       }
     });
   });
@@ -95,7 +117,9 @@ describe("while something is in flight, a server that is being closed", () => {
     expect((await watch.next()).value).toMatchObject({ status: Status.SERVING });
     const closed = server.close(60_000);
     expect((await watch.next()).value).toMatchObject({ status: Status.NOT_SERVING });
-    expect(await server.client("grpc", Health)["check"]!({ service: "" })).toMatchObject({ status: Status.NOT_SERVING });
+    expect(await server.client("grpc", Health)["check"]!({ service: "" })).toMatchObject({
+      status: Status.NOT_SERVING,
+    });
     await call.finish();
     await closed;
   });
@@ -115,7 +139,11 @@ test("with nothing in flight a server closes at once, whoever is connected or wa
 
 test("GET /readyz of a draining service is 503 with the report, and /healthz stays 200", async () => {
   const app = await startApp();
-  const call = await underWay(app.url, "/api/auth/login", '{"email":"a@b.co","password":"wrong password","org_name":"Acme"}');
+  const call = await underWay(
+    app.url,
+    "/api/auth/login",
+    '{"email":"a@b.co","password":"wrong password","org_name":"Acme"}',
+  );
   const closed = app.close();
   const ready = await asked(app.url, "/readyz");
   expect([ready.status, ready.connection, ready.retryAfter]).toEqual([503, "close", "1"]);

@@ -10,7 +10,10 @@ let server: Running;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
   const { createLog } = await import("../../src/platform/log.ts");
-  const log = createLog({ level: "info", destination: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) } });
+  const log = createLog({
+    level: "info",
+    destination: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+  });
   server = await start({ log });
 });
 afterAll(() => server.close());
@@ -57,8 +60,13 @@ describe("REST", () => {
 
   test("challenges and Retry-After", async () => {
     expect((await server.fetch("/api/me")).headers.get("www-authenticate")).toBe("Bearer");
-    const stepUp = await server.fetch("/api/orgs/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01/things/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01", { token: "admin", json: {} });
-    expect(stepUp.headers.get("www-authenticate")).toMatch(/^Bearer error="insufficient_user_authentication".*max_age=900$/);
+    const stepUp = await server.fetch(
+      "/api/orgs/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01/things/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01",
+      { token: "admin", json: {} },
+    );
+    expect(stepUp.headers.get("www-authenticate")).toMatch(
+      /^Bearer error="insufficient_user_authentication".*max_age=900$/,
+    );
     expect((await server.fetch("/api/fail/limited")).headers.get("retry-after")).toBe("3");
     expect((await server.fetch("/api/fail/away")).headers.get("retry-after")).toBe("1");
     expect((await server.fetch("/api/me", { method: "PUT" })).headers.get("allow")).toBe("GET, HEAD, OPTIONS");
@@ -73,12 +81,22 @@ describe("REST", () => {
     const answer = await server.fetch("/api/fail/secret", { headers: { "x-request-id": "leak" } });
     expect(answer.status).toBe(500);
     expect(await answer.text()).not.toContain("hunter2");
-    expect(logged.find((line) => line["request_id"] === "leak" && line["level"] === "error")).toMatchObject({ err: { message: expect.stringContaining("hunter2") } });
-    expect(logged.find((line) => line["request_id"] === "leak" && line["level"] === "info")).toMatchObject({ rpc: "atrium.echo.v1.EchoService/Fail", status: 500, error: "internal", protocol: "rest" });
+    expect(logged.find((line) => line["request_id"] === "leak" && line["level"] === "error")).toMatchObject({
+      err: { message: expect.stringContaining("hunter2") },
+    });
+    expect(logged.find((line) => line["request_id"] === "leak" && line["level"] === "info")).toMatchObject({
+      rpc: "atrium.echo.v1.EchoService/Fail",
+      status: 500,
+      error: "internal",
+      protocol: "rest",
+    });
   });
 
   test("a code of the area for the body", async () => {
-    expect(await (await server.fetch("/api/login", { json: { email: "x" } })).json()).toMatchObject({ code: "bad_request", errors: [{ field: "email", code: "format" }] });
+    expect(await (await server.fetch("/api/login", { json: { email: "x" } })).json()).toMatchObject({
+      code: "bad_request",
+      errors: [{ field: "email", code: "format" }],
+    });
   });
 
   test("a deadline ends the call", async () => {
@@ -91,10 +109,19 @@ describe("REST", () => {
 describe.each(protocols)("%s", (protocol) => {
   test("code, reason, status and fields", async () => {
     const client = server.client(protocol);
-    const invalid = await failure(client.create!({ name: "x", emails: [{ value: "a@b.c" }, { value: "nope" }] }, as("admin")));
+    const invalid = await failure(
+      client.create!({ name: "x", emails: [{ value: "a@b.c" }, { value: "nope" }] }, as("admin")),
+    );
     expect(invalid.code).toBe(Code.InvalidArgument);
-    expect(info(invalid)).toMatchObject({ reason: "VALIDATION_ERROR", domain: "atrium", metadata: { http_status: "400" } });
-    expect(invalid.findDetails(BadRequestSchema)[0]?.fieldViolations.map((violation) => violation.field)).toEqual(["name", "emails[1].value"]);
+    expect(info(invalid)).toMatchObject({
+      reason: "VALIDATION_ERROR",
+      domain: "atrium",
+      metadata: { http_status: "400" },
+    });
+    expect(invalid.findDetails(BadRequestSchema)[0]?.fieldViolations.map((violation) => violation.field)).toEqual([
+      "name",
+      "emails[1].value",
+    ]);
     expect((await failure(client.fail!({ how: "conflict" }))).code).toBe(Code.FailedPrecondition);
     const duplicate = await failure(client.fail!({ how: "duplicate" }));
     expect([duplicate.code, info(duplicate)?.reason]).toEqual([Code.AlreadyExists, "CONFLICT"]);
@@ -102,7 +129,11 @@ describe.each(protocols)("%s", (protocol) => {
     expect([limited.code, limited.metadata.get("retry-after")]).toEqual([Code.ResourceExhausted, "3"]);
     expect((await failure(client.fail!({ how: "away" }))).code).toBe(Code.Unavailable);
     const secret = await failure(client.fail!({ how: "secret" }));
-    expect([secret.code, info(secret)?.reason, secret.rawMessage.includes("hunter2")]).toEqual([Code.Internal, "INTERNAL", false]);
+    expect([secret.code, info(secret)?.reason, secret.rawMessage.includes("hunter2")]).toEqual([
+      Code.Internal,
+      "INTERNAL",
+      false,
+    ]);
   });
 
   test("a deadline, though the handler does not listen", async () => {
@@ -116,7 +147,8 @@ describe.each(protocols)("%s", (protocol) => {
     const seen: unknown[] = [];
     const error = await failure(
       (async () => {
-        for await (const message of server.client(protocol).count!({ to: 2, fail: "conflict" })) seen.push(message["number"]);
+        for await (const message of server.client(protocol).count!({ to: 2, fail: "conflict" }))
+          seen.push(message["number"]);
       })(),
     );
     expect(seen).toEqual([1, 2]);
@@ -126,7 +158,11 @@ describe.each(protocols)("%s", (protocol) => {
 
 describe("messages that cannot be read carry ErrorInfo", () => {
   const path = "/atrium.echo.v1.EchoService/Create";
-  const post = (body: string | Uint8Array<ArrayBuffer>, type: string, headers: Record<string, string> = {}): Promise<Response> =>
+  const post = (
+    body: string | Uint8Array<ArrayBuffer>,
+    type: string,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
     server.fetch(path, { method: "POST", token: "admin", body, headers: { "content-type": type, ...headers } });
   const reasons = async (answer: Response): Promise<unknown> => {
     const body = (await answer.json()) as { code: string; details: { debug: { reason?: string } }[] };
@@ -147,24 +183,47 @@ describe("messages that cannot be read carry ErrorInfo", () => {
   });
 
   test("binary, compression and inflation", async () => {
-    expect(await reasons(await post(new Uint8Array([255, 255, 255]), "application/proto"))).toEqual([400, "invalid_argument", "BAD_REQUEST"]);
-    expect(await reasons(await post("{}", "application/json", { "content-encoding": "br" }))).toEqual([501, "unimplemented", "UNSUPPORTED_MEDIA_TYPE"]);
+    expect(await reasons(await post(new Uint8Array([255, 255, 255]), "application/proto"))).toEqual([
+      400,
+      "invalid_argument",
+      "BAD_REQUEST",
+    ]);
+    expect(await reasons(await post("{}", "application/json", { "content-encoding": "br" }))).toEqual([
+      501,
+      "unimplemented",
+      "UNSUPPORTED_MEDIA_TYPE",
+    ]);
     const bomb = gzipSync(`{"name":"${"x".repeat(2_000_000)}"}`);
-    expect(await reasons(await post(bomb, "application/json", { "content-encoding": "gzip" }))).toEqual([429, "resource_exhausted", "PAYLOAD_TOO_LARGE"]);
-    expect((await post(gzipSync('{"name":"abc"}'), "application/json", { "content-encoding": "gzip" })).status).toBe(200);
-    expect(await reasons(await post("{}", "application/json", { "connect-timeout-ms": "soon" }))).toEqual([400, "invalid_argument", "BAD_REQUEST"]);
+    expect(await reasons(await post(bomb, "application/json", { "content-encoding": "gzip" }))).toEqual([
+      429,
+      "resource_exhausted",
+      "PAYLOAD_TOO_LARGE",
+    ]);
+    expect((await post(gzipSync('{"name":"abc"}'), "application/json", { "content-encoding": "gzip" })).status).toBe(
+      200,
+    );
+    expect(await reasons(await post("{}", "application/json", { "connect-timeout-ms": "soon" }))).toEqual([
+      400,
+      "invalid_argument",
+      "BAD_REQUEST",
+    ]);
   });
 
   test("JSON in envelopes of gRPC-Web", async () => {
     const body = Buffer.from('{"name":"abc","name":"def"}');
     const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]);
     const answer = await post(envelope, "application/grpc-web+json");
-    expect(Buffer.from(await answer.arrayBuffer()).toString("latin1")).toMatch(/grpc-status: 3[\s\S]*grpc-status-details-bin: /);
+    expect(Buffer.from(await answer.arrayBuffer()).toString("latin1")).toMatch(
+      /grpc-status: 3[\s\S]*grpc-status-details-bin: /,
+    );
   });
 });
 
 test("unknown procedures", async () => {
   expect((await server.fetch("/atrium.none.v1.None/None", { json: {} })).status).toBe(404);
-  const grpc = await server.fetch("/atrium.none.v1.None/None", { method: "POST", headers: { "content-type": "application/grpc" } });
+  const grpc = await server.fetch("/atrium.none.v1.None/None", {
+    method: "POST",
+    headers: { "content-type": "application/grpc" },
+  });
   expect([grpc.status, grpc.headers.get("grpc-status")]).toEqual([200, "12"]);
 });

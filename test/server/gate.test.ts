@@ -30,7 +30,12 @@ describe("the order of refusals over REST", () => {
     ["another scheme", "/api/me", { headers: { authorization: "Basic YTpi" } }, "401 unauthorized"],
     ["two tokens", "/api/me", { headers: { authorization: "Bearer admin admin" } }, "401 unauthorized"],
     ["bad id before the tenant", orgPath("nonsense"), { token: "plain", ...broken }, "400 invalid_uuid"],
-    ["bad device with the ids", "/api/me", { token: "admin", headers: { "x-device-uuid": "7" } }, "400 validation_error"],
+    [
+      "bad device with the ids",
+      "/api/me",
+      { token: "admin", headers: { "x-device-uuid": "7" } },
+      "400 validation_error",
+    ],
     ["foreign tenant before powers", orgPath(otherOrg), { token: "plain", ...broken }, "404 org_not_found"],
     ["tenant of a token without organization", orgPath(org), { token: "orgless", ...broken }, "404 org_not_found"],
     ["powers before elevation", orgPath(org), { token: "plain", ...broken }, "403 forbidden"],
@@ -43,8 +48,18 @@ describe("the order of refusals over REST", () => {
     ["read scope on a POST", "/api/things", { token: "reader", json: {} }, "403 forbidden"],
     ["write scope", "/api/things", { token: "writer", json: { name: "abc" } }, "201"],
     ["admin scope", "/api/things", { token: "scoped", json: { name: "abc" } }, "201"],
-    ["scope before the idempotency key", "/api/things", { token: "reader", json: {}, headers: { "idempotency-key": "a b" } }, "403 forbidden"],
-    ["idempotency key before the body", "/api/things", { token: "admin", ...broken, headers: { ...broken.headers, "idempotency-key": "a b" } }, "400 bad_request"],
+    [
+      "scope before the idempotency key",
+      "/api/things",
+      { token: "reader", json: {}, headers: { "idempotency-key": "a b" } },
+      "403 forbidden",
+    ],
+    [
+      "idempotency key before the body",
+      "/api/things",
+      { token: "admin", ...broken, headers: { ...broken.headers, "idempotency-key": "a b" } },
+      "400 bad_request",
+    ],
     ["without_org", "/api/me", { token: "orgless" }, "200"],
     ["app administrators", `/api/apps/${app}`, { token: "admin" }, "200"],
     ["an app of one's own organization", `/api/apps/${app}`, { token: "plain" }, "403 forbidden"],
@@ -57,9 +72,12 @@ describe("the order of refusals over REST", () => {
   test("the general rate limit after the credential and before the path, on every protocol", async () => {
     const limited = await start({ rateLimits: true });
     const path = "/atrium.echo.v1.EchoService/Org";
-    const asked = async (token: string, where: string) => (await limited.fetch(orgPath(where), { token, ...broken })).status;
+    const asked = async (token: string, where: string) =>
+      (await limited.fetch(orgPath(where), { token, ...broken })).status;
     for (let at = 0; at < 600; at++) await limited.fetch("/api/me", { token: "admin" });
-    expect([await asked("admin", "nonsense"), await asked("admin", otherOrg), await asked("admin", org)]).toEqual([429, 429, 429]);
+    expect([await asked("admin", "nonsense"), await asked("admin", otherOrg), await asked("admin", org)]).toEqual([
+      429, 429, 429,
+    ]);
     expect((await limited.fetch(path, { token: "admin", ...broken })).status).toBe(429);
     expect((await limited.fetch("/api/none", { token: "admin" })).status).toBe(404);
     expect((await limited.fetch("/api/me", { method: "DELETE", token: "admin" })).status).toBe(405);
@@ -71,14 +89,21 @@ describe("the order of refusals over REST", () => {
     expect((await server.fetch(`/scim/v2/${org}/Users/1`, { token: "scim" })).status).toBe(200);
     const foreign = await server.fetch(`/scim/v2/${otherOrg}/Users/1`, { token: "scim" });
     expect(foreign.headers.get("content-type")).toBe("application/scim+json");
-    expect(await foreign.json()).toMatchObject({ schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"], status: "404", code: "not_found" });
+    expect(await foreign.json()).toMatchObject({
+      schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
+      status: "404",
+      code: "not_found",
+    });
     expect((await server.fetch(`/scim/v2/${org}/Users/1`)).status).toBe(401);
   });
 });
 
 describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("over %s", (protocol) => {
   async function reason(call: Promise<unknown>): Promise<string> {
-    const error = await call.then(() => undefined, (thrown: unknown) => thrown as ConnectError);
+    const error = await call.then(
+      () => undefined,
+      (thrown: unknown) => thrown as ConnectError,
+    );
     if (error === undefined) return "ok";
     return error.findDetails(ErrorInfoSchema)[0]?.reason ?? `no reason: ${error.message}`;
   }
@@ -103,7 +128,12 @@ describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("over %s
 
 test("a message that cannot be read does not hide that the caller may not call", async () => {
   const send = (token: string): Promise<Response> =>
-    server.fetch("/atrium.echo.v1.EchoService/Create", { method: "POST", token, body: "{", headers: { "content-type": "application/json" } });
+    server.fetch("/atrium.echo.v1.EchoService/Create", {
+      method: "POST",
+      token,
+      body: "{",
+      headers: { "content-type": "application/json" },
+    });
   expect((await send("plain")).status).toBe(403);
   expect((await send("admin")).status).toBe(400);
 });
@@ -121,9 +151,14 @@ test("a procedure is refused in the same order: method, caller, content type", a
   expect(await send("Create", { ...text, token: "admin" })).toBe("415 invalid_argument UNSUPPORTED_MEDIA_TYPE");
   expect(await send("Me", { token: "admin" })).toBe("415 invalid_argument UNSUPPORTED_MEDIA_TYPE");
   const refused = await server.fetch("/atrium.echo.v1.EchoService/Create", { method: "PUT" });
-  expect([refused.headers.get("allow"), refused.headers.get("content-type")]).toEqual(["POST, OPTIONS", "application/json"]);
+  expect([refused.headers.get("allow"), refused.headers.get("content-type")]).toEqual([
+    "POST, OPTIONS",
+    "application/json",
+  ]);
 });
 
 test("an rpc without access stops the start, by name", async () => {
-  await expect(start({ services: [registration(Health, {})] })).rejects.toThrow(/grpc\.health\.v1\.Health\/Check: declares no access[\s\S]*Health\/Watch/);
+  await expect(start({ services: [registration(Health, {})] })).rejects.toThrow(
+    /grpc\.health\.v1\.Health\/Check: declares no access[\s\S]*Health\/Watch/,
+  );
 });

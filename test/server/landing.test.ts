@@ -8,7 +8,11 @@ let app: TestApp;
 let closed: TestApp;
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
-  closed = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock, env: { SERVICE_CORS_ORIGINS: "https://app.example.com", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
+  closed = await startApp({
+    databaseUrl: app.databaseUrl,
+    clock: app.clock,
+    env: { SERVICE_CORS_ORIGINS: "https://app.example.com", SERVICE_MAGIC_LINK_DEV_ECHO: "1" },
+  });
 });
 afterAll(async () => {
   await closed.close();
@@ -43,26 +47,44 @@ class Element {
 /** Opens the page of a mailed link the way a browser does; `press` presses its button. */
 async function open(at: TestApp, path: string) {
   const { text: html } = await at.call("GET", path);
-  const element: Record<string, Element> = { main: new Element(), form: new Element(), h1: new Element(), p: new Element(), button: new Element(), output: new Element() };
+  const element: Record<string, Element> = {
+    main: new Element(),
+    form: new Element(),
+    h1: new Element(),
+    p: new Element(),
+    button: new Element(),
+    output: new Element(),
+  };
   for (const [, name = "", value = ""] of html.matchAll(/ data-([a-z-]+)="([^"]*)"/gu)) {
     const key = name.replaceAll(/-([a-z])/gu, (_all, letter: string) => letter.toUpperCase());
     element["form"]!.dataset[key] = value.replaceAll("&quot;", '"');
   }
   const url = new URL(path, "http://atrium.test");
   const page = createContext({
-    URL, URLSearchParams,
+    URL,
+    URLSearchParams,
     location: url,
     history: { replaceState: () => undefined },
-    document: { querySelector: (name: string) => element[name], querySelectorAll: () => [], createElement: () => new Element() },
+    document: {
+      querySelector: (name: string) => element[name],
+      querySelectorAll: () => [],
+      createElement: () => new Element(),
+    },
     fetch: (to: string, init: RequestInit) => fetch(new URL(to, at.url), init),
   });
   runInContext(/<script>([\s\S]*)<\/script>/u.exec(html)?.[1] ?? "", page);
   const { main, form, p, output } = element as Record<"main" | "form" | "p" | "output", Element>;
-  return { press: () => form.listener({ preventDefault: () => undefined }), said: () => `${p.textContent} ${output.textContent}`, leads: () => main.children.map(({ href, rel, textContent }) => ({ href, rel, textContent })) };
+  return {
+    press: () => form.listener({ preventDefault: () => undefined }),
+    said: () => `${p.textContent} ${output.textContent}`,
+    leads: () => main.children.map(({ href, rel, textContent }) => ({ href, rel, textContent })),
+  };
 }
 
 async function link(at: TestApp, redirectTo: string): Promise<string> {
-  const { body } = await at.call("POST", "/api/auth/magic-link/send", { body: { email: "lands@mail.test", redirect_to: redirectTo } });
+  const { body } = await at.call("POST", "/api/auth/magic-link/send", {
+    body: { email: "lands@mail.test", redirect_to: redirectTo },
+  });
   return `/magic-link?token=${body.dev_token}`;
 }
 
@@ -81,7 +103,10 @@ describe("the pages that mailed links lead to", () => {
 
   it("change nothing by being opened, only by the press of the button", async () => {
     const who = await founder(app);
-    const path = /http:\/\/atrium\.test(\/disown-email\?token=[\w-]+)/u.exec((await mailsTo(app, who.email)).at(-1)?.text ?? "")?.[1] ?? "";
+    const path =
+      /http:\/\/atrium\.test(\/disown-email\?token=[\w-]+)/u.exec(
+        (await mailsTo(app, who.email)).at(-1)?.text ?? "",
+      )?.[1] ?? "";
     for (const method of ["GET", "HEAD"]) expect((await app.call(method, path)).status).toBe(200);
     expect(outcome(await app.call("POST", path, { body: {} }))).toBe("404 not_found");
     const page = await open(app, path);
@@ -101,7 +126,11 @@ describe("the pages that mailed links lead to", () => {
   });
 
   it.each([
-    "https://evil.example/x", "https://app.example.com.evil.example/", "http://app.example.com/", "https://app.example.com:8443/", "http://127.0.0.1:3000/",
+    "https://evil.example/x",
+    "https://app.example.com.evil.example/",
+    "http://app.example.com/",
+    "https://app.example.com:8443/",
+    "http://127.0.0.1:3000/",
   ])("do not lead on to %s, whose host they show", async (goal) => {
     const page = await open(closed, await link(closed, goal));
     await page.press();
@@ -110,7 +139,13 @@ describe("the pages that mailed links lead to", () => {
   });
 
   it("lead on to this machine in development, and to nothing that only looks like it", async () => {
-    for (const [goal, links] of [["http://localhost:3000/x", 1], ["http://127.0.0.1:9/", 1], ["http://[::1]:9/", 1], ["http://127.0.0.1.evil.example/", 0], ["http://localhost.evil.example/", 0]] as const) {
+    for (const [goal, links] of [
+      ["http://localhost:3000/x", 1],
+      ["http://127.0.0.1:9/", 1],
+      ["http://[::1]:9/", 1],
+      ["http://127.0.0.1.evil.example/", 0],
+      ["http://localhost.evil.example/", 0],
+    ] as const) {
       const page = await open(app, await link(app, goal));
       await page.press();
       expect(page.leads(), goal).toHaveLength(links);
@@ -119,11 +154,26 @@ describe("the pages that mailed links lead to", () => {
   });
 
   it("leave the address a link names in the answer of verify, wherever it leads", async () => {
-    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: "echo@mail.test", redirect_to: "https://evil.example/x" } });
-    expect((await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body.redirect_to).toBe("https://evil.example/x");
+    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
+      body: { email: "echo@mail.test", redirect_to: "https://evil.example/x" },
+    });
+    expect(
+      (await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body.redirect_to,
+    ).toBe("https://evil.example/x");
   });
 
-  it.each(["javascript:alert(1)", "data:text/html,x", "//evil.example", "ftp://x.example", "https://user:pw@x.example/", "x"])("are never told to lead to %s", async (goal) => {
-    expect(outcome(await app.call("POST", "/api/auth/magic-link/send", { body: { email: "a@mail.test", redirect_to: goal } }))).toBe("400 bad_request");
+  it.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "//evil.example",
+    "ftp://x.example",
+    "https://user:pw@x.example/",
+    "x",
+  ])("are never told to lead to %s", async (goal) => {
+    expect(
+      outcome(
+        await app.call("POST", "/api/auth/magic-link/send", { body: { email: "a@mail.test", redirect_to: goal } }),
+      ),
+    ).toBe("400 bad_request");
   });
 });

@@ -23,19 +23,22 @@ describe("a client that takes nothing of what waits for it", () => {
     clearInterval(more);
   });
 
-  test.each(["/api/count?to=100000", endless, "/api/large?to=900000"])("loses its stream of %s over HTTP/2, and no other", async (path) => {
-    const session = connectH2(server.url, { settings: { initialWindowSize: 0 } });
-    const watch = session.request({ ":path": "/api/watch", authorization: "Bearer admin" });
-    watch.on("error", () => undefined);
-    const stream = session.request({ ":path": path });
-    stream.on("error", () => undefined);
-    await new Promise((resolve) => stream.once("close", resolve));
-    expect(stream.rstCode).toBe(8);
-    const hello = session.request({ ":path": "/api/hello", ":method": "HEAD" });
-    hello.resume();
-    expect(await new Promise((resolve) => hello.once("response", (answer) => resolve(answer[":status"])))).toBe(200);
-    session.destroy();
-  });
+  test.each(["/api/count?to=100000", endless, "/api/large?to=900000"])(
+    "loses its stream of %s over HTTP/2, and no other",
+    async (path) => {
+      const session = connectH2(server.url, { settings: { initialWindowSize: 0 } });
+      const watch = session.request({ ":path": "/api/watch", authorization: "Bearer admin" });
+      watch.on("error", () => undefined);
+      const stream = session.request({ ":path": path });
+      stream.on("error", () => undefined);
+      await new Promise((resolve) => stream.once("close", resolve));
+      expect(stream.rstCode).toBe(8);
+      const hello = session.request({ ":path": "/api/hello", ":method": "HEAD" });
+      hello.resume();
+      expect(await new Promise((resolve) => hello.once("response", (answer) => resolve(answer[":status"])))).toBe(200);
+      session.destroy();
+    },
+  );
 
   test("loses its HTTP/2 connection when it does not read that either", async () => {
     const socket = connect(server.port, "127.0.0.1").pause();
@@ -47,33 +50,38 @@ describe("a client that takes nothing of what waits for it", () => {
     };
     const path = Buffer.from(endless);
     // SETTINGS with the largest window for streams, WINDOW_UPDATE for the connection, and a GET by literals of HPACK.
-    socket.write(Buffer.concat([
-      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-      frame(4, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])),
-      frame(8, 0, 0, Buffer.from([0x7f, 0xff, 0, 0])),
-      frame(1, 5, 1, Buffer.concat([Buffer.from([0x82, 0x86, 0x04, path.length]), path])),
-    ]));
+    socket.write(
+      Buffer.concat([
+        Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        frame(4, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])),
+        frame(8, 0, 0, Buffer.from([0x7f, 0xff, 0, 0])),
+        frame(1, 5, 1, Buffer.concat([Buffer.from([0x82, 0x86, 0x04, path.length]), path])),
+      ]),
+    );
     // Its own PINGs are no sign that it reads.
     const more = setInterval(() => socket.write(frame(6, 0, 0, Buffer.alloc(8))), 100);
     await closed;
     clearInterval(more);
   });
 
-  test.each(["a stream of many messages", "one large answer"])("keeps its stream while it reads slowly: %s", async (what) => {
-    const session = connectH2(server.url, { settings: { initialWindowSize: 16_000 } });
-    const stream = session.request({ ":path": what === "one large answer" ? "/api/large?to=4000000" : endless });
-    let bytes = 0;
-    let lost = false;
-    stream.on("error", () => (lost = true)).on("close", () => (lost = true));
-    stream.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      stream.pause();
-      setTimeout(() => stream.resume(), 20);
-    });
-    const began = performance.now();
-    // Several times as long as silence is borne.
-    await expect.poll(() => lost || performance.now() - began > 3_000, { timeout: 20_000 }).toBe(true);
-    expect([lost, bytes > 10_000]).toEqual([false, true]);
-    session.destroy();
-  });
+  test.each(["a stream of many messages", "one large answer"])(
+    "keeps its stream while it reads slowly: %s",
+    async (what) => {
+      const session = connectH2(server.url, { settings: { initialWindowSize: 16_000 } });
+      const stream = session.request({ ":path": what === "one large answer" ? "/api/large?to=4000000" : endless });
+      let bytes = 0;
+      let lost = false;
+      stream.on("error", () => (lost = true)).on("close", () => (lost = true));
+      stream.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        stream.pause();
+        setTimeout(() => stream.resume(), 20);
+      });
+      const began = performance.now();
+      // Several times as long as silence is borne.
+      await expect.poll(() => lost || performance.now() - began > 3_000, { timeout: 20_000 }).toBe(true);
+      expect([lost, bytes > 10_000]).toEqual([false, true]);
+      session.destroy();
+    },
+  );
 });

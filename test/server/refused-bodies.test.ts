@@ -34,29 +34,60 @@ interface Wire {
 
 const procedure = (rpc: string): string => `/atrium.echo.v1.EchoService/${rpc}`;
 const rest: Record<string, string> = { Login: "/api/login", Create: "/api/things", Nope: "/api/nope" };
-const grpcSays = { large: "8", coding: "12", type: "415", anonymous: "16", forbidden: "7", unknown: "12", limited: "8" };
+const grpcSays = {
+  large: "8",
+  coding: "12",
+  type: "415",
+  anonymous: "16",
+  forbidden: "7",
+  unknown: "12",
+  limited: "8",
+};
 const wires: Record<string, Wire> = {
   REST: {
-    type: "application/json", path: (rpc) => rest[rpc] ?? procedure(rpc), encoding: "content-encoding", framed: false,
+    type: "application/json",
+    path: (rpc) => rest[rpc] ?? procedure(rpc),
+    encoding: "content-encoding",
+    framed: false,
     says: { large: "413", coding: "415", type: "415", anonymous: "401", unknown: "404" },
   },
   Connect: {
-    type: "application/json", path: procedure, encoding: "content-encoding", framed: false,
+    type: "application/json",
+    path: procedure,
+    encoding: "content-encoding",
+    framed: false,
     says: { large: "429", coding: "501", type: "415", anonymous: "401", unknown: "404", limited: "429" },
   },
   "Connect streams": {
-    type: "application/connect+proto", path: () => procedure("Watch"), encoding: "connect-content-encoding", framed: true,
+    type: "application/connect+proto",
+    path: () => procedure("Watch"),
+    encoding: "connect-content-encoding",
+    framed: true,
     says: { large: "200", coding: "200", anonymous: "200" },
   },
   gRPC: { type: "application/grpc", path: procedure, encoding: "grpc-encoding", framed: true, says: grpcSays },
-  "gRPC-Web": { type: "application/grpc-web+proto", path: procedure, encoding: "grpc-encoding", framed: true, says: grpcSays },
+  "gRPC-Web": {
+    type: "application/grpc-web+proto",
+    path: procedure,
+    encoding: "grpc-encoding",
+    framed: true,
+    says: grpcSays,
+  },
 };
 
 /** Kinds of refusal: the rpc, what is sent of its body, and under which headers. */
 const kinds: Record<string, (wire: Wire) => { rpc: string; body: Buffer; headers: Headers }> = {
-  large: (wire) => ({ rpc: "Login", body: wire.framed ? frame(tooMuch) : tooMuch, headers: { authorization: "Bearer admin" } }),
+  large: (wire) => ({
+    rpc: "Login",
+    body: wire.framed ? frame(tooMuch) : tooMuch,
+    headers: { authorization: "Bearer admin" },
+  }),
   coding: (wire) => ({ rpc: "Login", body: some, headers: { [wire.encoding]: "br", authorization: "Bearer admin" } }),
-  type: (wire) => ({ rpc: "Login", body: some, headers: { "content-type": wire.framed ? `${wire.type.split("+")[0]}+nonsense` : "text/nonsense" } }),
+  type: (wire) => ({
+    rpc: "Login",
+    body: some,
+    headers: { "content-type": wire.framed ? `${wire.type.split("+")[0]}+nonsense` : "text/nonsense" },
+  }),
   anonymous: () => ({ rpc: "Create", body: some, headers: {} }),
   forbidden: () => ({ rpc: "Org", body: some, headers: { authorization: "Bearer plain" } }),
   unknown: () => ({ rpc: "Nope", body: some, headers: {} }),
@@ -76,14 +107,23 @@ const manners: Record<string, (stream: ReturnType<ClientHttp2Session["request"]>
 function refused(session: ClientHttp2Session, wire: Wire, kind: string, manner: string): Promise<string> {
   const { rpc, body, headers } = (kinds[kind] as (typeof kinds)[string])(wire);
   return new Promise((resolve) => {
-    const stream = session.request({ ":method": "POST", ":path": wire.path(rpc), "content-type": wire.type, te: "trailers", ...headers });
+    const stream = session.request({
+      ":method": "POST",
+      ":path": wire.path(rpc),
+      "content-type": wire.type,
+      te: "trailers",
+      ...headers,
+    });
     let status = "none";
     const note = (block: IncomingHttpHeaders & { ":status"?: number }): void => {
       if (block[":status"] !== undefined && status === "none") status = String(block[":status"]);
       if (block["grpc-status"] !== undefined) status = String(block["grpc-status"]);
     };
     let text = "";
-    stream.on("response", note).on("trailers", note).on("error", () => undefined);
+    stream
+      .on("response", note)
+      .on("trailers", note)
+      .on("error", () => undefined);
     stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
     stream.on("end", () => (manners[manner] as (typeof manners)[string])(stream));
     stream.on("close", () => resolve(/grpc-status: ?(\d+)/u.exec(text)?.[1] ?? status));
@@ -95,19 +135,34 @@ function refused(session: ClientHttp2Session, wire: Wire, kind: string, manner: 
 async function watchers(session: ClientHttp2Session): Promise<number> {
   const tokens = Array.from({ length: STREAMS }, (_, at) => (at % 2 === 0 ? "admin" : "reader"));
   const streams = tokens.map((token) => session.request({ ":path": "/api/watch", authorization: `Bearer ${token}` }));
-  const first = await Promise.all(streams.map((stream) => new Promise<boolean>((resolve) => {
-    stream.once("data", () => resolve(true)).once("close", () => resolve(false)).on("error", () => resolve(false));
-  })));
-  await Promise.all(streams.map((stream) => new Promise((resolve) => {
-    if (stream.destroyed) return resolve(undefined);
-    stream.once("close", resolve);
-    stream.close();
-  })));
+  const first = await Promise.all(
+    streams.map(
+      (stream) =>
+        new Promise<boolean>((resolve) => {
+          stream
+            .once("data", () => resolve(true))
+            .once("close", () => resolve(false))
+            .on("error", () => resolve(false));
+        }),
+    ),
+  );
+  await Promise.all(
+    streams.map(
+      (stream) =>
+        new Promise((resolve) => {
+          if (stream.destroyed) return resolve(undefined);
+          stream.once("close", resolve);
+          stream.close();
+        }),
+    ),
+  );
   return first.filter(Boolean).length;
 }
 
 const rows = Object.entries(wires).flatMap(([protocol, wire]) =>
-  Object.entries(wire.says).flatMap(([kind, says]) => Object.keys(manners).map((manner) => ({ protocol, kind, manner, says }))),
+  Object.entries(wire.says).flatMap(([kind, says]) =>
+    Object.keys(manners).map((manner) => ({ protocol, kind, manner, says })),
+  ),
 );
 
 describe("an HTTP/2 connection is as good as new after refusals whose body was under way", () => {
@@ -131,11 +186,16 @@ describe("an HTTP/2 connection is as good as new after refusals whose body was u
 });
 
 test("grpc-js keeps its connection through messages over the limit, many at a time", async () => {
-  const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), { "grpc.max_send_message_length": -1 });
-  const pass = (bytes: Buffer): Buffer => bytes;
-  const call = (body: Buffer) => new Promise<number>((resolve) => {
-    client.makeUnaryRequest(procedure("Hello"), pass, pass, body, new Metadata(), (error) => resolve(error?.code ?? GrpcStatus.OK));
+  const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), {
+    "grpc.max_send_message_length": -1,
   });
+  const pass = (bytes: Buffer): Buffer => bytes;
+  const call = (body: Buffer) =>
+    new Promise<number>((resolve) => {
+      client.makeUnaryRequest(procedure("Hello"), pass, pass, body, new Metadata(), (error) =>
+        resolve(error?.code ?? GrpcStatus.OK),
+      );
+    });
   const codes = await Promise.all(Array.from({ length: 300 }, () => call(tooMuch)));
   expect(new Set(codes)).toEqual(new Set([GrpcStatus.RESOURCE_EXHAUSTED]));
   expect(await call(Buffer.alloc(0))).toBe(GrpcStatus.OK);
@@ -143,7 +203,8 @@ test("grpc-js keeps its connection through messages over the limit, many at a ti
 });
 
 describe("an HTTP/1.1 client", () => {
-  const head = (path: string, headers: string[]): string => [`POST ${path} HTTP/1.1`, "host: a", ...headers, "", ""].join("\r\n");
+  const head = (path: string, headers: string[]): string =>
+    [`POST ${path} HTTP/1.1`, "host: a", ...headers, "", ""].join("\r\n");
   const json = "content-type: application/json";
 
   test.each([
@@ -153,32 +214,35 @@ describe("an HTTP/1.1 client", () => {
     ["Connect", procedure("Create"), json, 401],
     ["Connect", procedure("Login"), "content-type: application/nonsense", 415],
     ["gRPC-Web", procedure("Create"), "content-type: application/grpc-web+proto", 200],
-  ])("has its answer over %s, %s with %s, before the connection closes under a large body", async (_protocol, path, type, status) => {
-    const socket = connectTcp(server.port, "127.0.0.1");
-    let text = "";
-    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).on("error", () => undefined);
-    const closed = new Promise((resolve) => socket.once("close", resolve));
-    socket.write(head(path, [type, "content-length: 99999999"]));
-    const more = setInterval(() => socket.write(some), 10);
-    await closed;
-    clearInterval(more);
-    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*connection: close`, "i"));
-  });
-
-  test.each([["REST", "/api/things", json], ["Connect", procedure("Create"), json]])(
-    "keeps its connection over %s when the rest of the body is small",
-    async (_protocol, path, type) => {
+  ])(
+    "has its answer over %s, %s with %s, before the connection closes under a large body",
+    async (_protocol, path, type, status) => {
       const socket = connectTcp(server.port, "127.0.0.1");
       let text = "";
-      socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-      for (let at = 1; at <= 3; at++) {
-        socket.write(head(path, [type, "content-length: 20000"]) + "x".repeat(100));
-        await expect.poll(() => text.split("HTTP/1.1 401").length).toBe(at + 1);
-        socket.write("x".repeat(19_900));
-      }
-      socket.write("GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n");
-      await expect.poll(() => text).toContain("HTTP/1.1 200 OK");
-      socket.destroy();
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).on("error", () => undefined);
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      socket.write(head(path, [type, "content-length: 99999999"]));
+      const more = setInterval(() => socket.write(some), 10);
+      await closed;
+      clearInterval(more);
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*connection: close`, "i"));
     },
   );
+
+  test.each([
+    ["REST", "/api/things", json],
+    ["Connect", procedure("Create"), json],
+  ])("keeps its connection over %s when the rest of the body is small", async (_protocol, path, type) => {
+    const socket = connectTcp(server.port, "127.0.0.1");
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    for (let at = 1; at <= 3; at++) {
+      socket.write(head(path, [type, "content-length: 20000"]) + "x".repeat(100));
+      await expect.poll(() => text.split("HTTP/1.1 401").length).toBe(at + 1);
+      socket.write("x".repeat(19_900));
+    }
+    socket.write("GET /api/hello HTTP/1.1\r\nhost: a\r\n\r\n");
+    await expect.poll(() => text).toContain("HTTP/1.1 200 OK");
+    socket.destroy();
+  });
 });

@@ -64,18 +64,22 @@ describe.each<[string, () => Open, string]>([
     expect(others.refused).toBeUndefined();
     others.close();
     mine[7]?.close();
-    await expect.poll(async () => {
-      const again = await open("admin");
-      if (again.refused === undefined) mine.push(again);
-      return again.refused;
-    }).toBeUndefined();
+    await expect
+      .poll(async () => {
+        const again = await open("admin");
+        if (again.refused === undefined) mine.push(again);
+        return again.refused;
+      })
+      .toBeUndefined();
     expect((await open("admin")).refused).toBe(refusal);
     for (const stream of mine) stream.close();
-    await expect.poll(async () => {
-      const again = await open("admin");
-      again.close();
-      return again.refused;
-    }).toBeUndefined();
+    await expect
+      .poll(async () => {
+        const again = await open("admin");
+        again.close();
+        return again.refused;
+      })
+      .toBeUndefined();
   });
 });
 

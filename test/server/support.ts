@@ -19,9 +19,26 @@ export const thing = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a03";
 export const app = "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a04";
 
 const base: Caller = {
-  principal: { type: "user", id: "u1" }, userUuid: "u1", email: "u@x.test", orgUuid: org, orgName: "Acme", sessionId: "s1", roles: [],
-  isOwner: false, isAdmin: true, isPlatformAdmin: false, isSuperuser: false, isOperator: false, canWriteVault: false, entitlements: [],
-  appAdmin: [], sandbox: false, scopes: null, elevated: false, claims: null, expiresAt: null,
+  principal: { type: "user", id: "u1" },
+  userUuid: "u1",
+  email: "u@x.test",
+  orgUuid: org,
+  orgName: "Acme",
+  sessionId: "s1",
+  roles: [],
+  isOwner: false,
+  isAdmin: true,
+  isPlatformAdmin: false,
+  isSuperuser: false,
+  isOperator: false,
+  canWriteVault: false,
+  entitlements: [],
+  appAdmin: [],
+  sandbox: false,
+  scopes: null,
+  elevated: false,
+  claims: null,
+  expiresAt: null,
   judge: () => Promise.resolve(),
 };
 
@@ -52,7 +69,10 @@ interface Names {
 
 let created = 0;
 
-const me = (_request: Names, context: HandlerContext) => ({ userUuid: caller(context).principal.id, requestId: requestInfo(context).requestId });
+const me = (_request: Names, context: HandlerContext) => ({
+  userUuid: caller(context).principal.id,
+  requestId: requestInfo(context).requestId,
+});
 
 const failures: Record<string, () => Error> = {
   secret: () => new Error("the password is hunter2"),
@@ -102,7 +122,10 @@ export function memoryStore(): Pick<IdempotencyStore, "begin"> {
       if (found !== undefined && found.print !== fingerprint.toString("hex")) throw errors.idempotencyMismatch();
       if (found?.answer !== undefined) return { replay: found.answer };
       if (found !== undefined) throw errors.conflict();
-      const record: { print: string; answer: Buffer | undefined } = { print: fingerprint.toString("hex"), answer: undefined };
+      const record: { print: string; answer: Buffer | undefined } = {
+        print: fingerprint.toString("hex"),
+        answer: undefined,
+      };
       kept.set(key, record);
       const claim = {
         effect: { hold: () => false },
@@ -141,7 +164,10 @@ export interface Running {
 }
 
 /** A client whose messages are not typed, since the contract is built at run time. */
-export type AnyClient = Record<string, (request: object, options?: object) => Promise<Record<string, unknown>> & AsyncIterable<Record<string, unknown>>>;
+export type AnyClient = Record<
+  string,
+  (request: object, options?: object) => Promise<Record<string, unknown>> & AsyncIterable<Record<string, unknown>>
+>;
 
 /** Starts a server of the tests' contract on a free port. */
 export async function start(options: Partial<ServerOptions> = {}): Promise<Running> {
@@ -154,7 +180,8 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
       bearer: async (token) => callerOf(token),
       holds: async (token) => void callerOf(token),
       scim: async (token) => callerOf(token),
-      appAdmin: async (caller, id) => (id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own"),
+      appAdmin: async (caller, id) =>
+        id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own",
       anyAppAdmin: () => false,
     },
     idempotency: memoryStore(),
@@ -198,7 +225,12 @@ function transport(protocol: string, baseUrl: string): Transport {
     case "grpc-web":
       return createGrpcWebTransport({ baseUrl, httpVersion: "1.1" });
     default:
-      return createConnectTransport({ baseUrl, httpVersion: protocol === "connect" ? "2" : "1.1", useBinaryFormat: protocol === "connect", useHttpGet: protocol === "connect-json" });
+      return createConnectTransport({
+        baseUrl,
+        httpVersion: protocol === "connect" ? "2" : "1.1",
+        useBinaryFormat: protocol === "connect",
+        useHttpGet: protocol === "connect-json",
+      });
   }
 }
 

@@ -53,12 +53,20 @@ describe("HTTP/1.1", () => {
   test.each([
     ["two Host headers", "GET /api/hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400],
     ["no Host header", "GET /api/hello HTTP/1.1\r\n\r\n", 400],
-    ["Transfer-Encoding with Content-Length", "POST /api/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", 400],
+    [
+      "Transfer-Encoding with Content-Length",
+      "POST /api/login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n",
+      400,
+    ],
     ["header block over 16 KiB", `GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Big: ${"x".repeat(64 * 1024)}\r\n\r\n`, 431],
     ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400],
     ["a method there is not", "BREW /api/hello HTTP/1.1\r\nHost: a\r\n\r\n", 400],
     ["slow headers", "GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Slow", 408],
-    ["slow body", 'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em', 408],
+    [
+      "slow body",
+      'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em',
+      408,
+    ],
   ])("%s", async (_name, text, status) => {
     const answer = await raw(text);
     expect(answer.split("\r\n")[0]).toContain(`HTTP/1.1 ${status} `);
@@ -66,16 +74,16 @@ describe("HTTP/1.1", () => {
     await alive();
   });
 
-  test.each(["Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__", "Upgrade\r\nUpgrade: websocket"])(
-    "an offer to speak another protocol is not taken: Connection: %s",
-    async (offer) => {
-      const socket = open();
-      socket.write(`GET /api/hello HTTP/1.1\r\nHost: a\r\nConnection: ${offer}\r\n\r\n`);
-      const text = await new Promise((resolve) => socket.once("data", (chunk: Buffer) => resolve(chunk.toString())));
-      expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
-      socket.destroy();
-    },
-  );
+  test.each([
+    "Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
+    "Upgrade\r\nUpgrade: websocket",
+  ])("an offer to speak another protocol is not taken: Connection: %s", async (offer) => {
+    const socket = open();
+    socket.write(`GET /api/hello HTTP/1.1\r\nHost: a\r\nConnection: ${offer}\r\n\r\n`);
+    const text = await new Promise((resolve) => socket.once("data", (chunk: Buffer) => resolve(chunk.toString())));
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
+    socket.destroy();
+  });
 
   test("a request without Host is told so", async () => {
     expect(await raw("GET /api/hello HTTP/1.1\r\n\r\n")).toContain('"message":"There is no Host header."');
@@ -86,7 +94,9 @@ describe("HTTP/1.1", () => {
     const other = await start({ limits: { headersMs: 600_000, bodyMs: 200 } });
     const socket = open(other.port);
     const began = Date.now();
-    socket.write('POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em');
+    socket.write(
+      'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em',
+    );
     expect(await untilClosed(socket)).toContain("HTTP/1.1 408 ");
     expect(Date.now() - began).toBeLessThan(60_000);
     await other.close();
@@ -99,7 +109,13 @@ describe("HTTP/1.1", () => {
   test("a P that is no preface", async () => {
     const socket = open();
     socket.write("P");
-    setTimeout(() => socket.write("OST /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{\"email\":\"a@b.co\"}"), 50);
+    setTimeout(
+      () =>
+        socket.write(
+          'OST /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{"email":"a@b.co"}',
+        ),
+      50,
+    );
     expect(await untilClosed(socket)).toContain("HTTP/1.1 204 ");
   });
 
@@ -115,22 +131,32 @@ describe("HTTP/1.1", () => {
     const path = "/atrium.echo.v1.EchoService/Me?connect=v1&encoding=json&message=%7B%7D";
     const headers = { authorization: "Bearer admin" };
     const [head, get] = await Promise.all(["HEAD", "GET"].map((method) => server.fetch(path, { method, headers })));
-    expect([head?.status, await head?.text(), head?.headers.get("content-type")]).toEqual([200, "", "application/json"]);
+    expect([head?.status, await head?.text(), head?.headers.get("content-type")]).toEqual([
+      200,
+      "",
+      "application/json",
+    ]);
     expect(get?.status).toBe(200);
   });
 
   test("absolute form of the request target", async () => {
-    expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain('"hello x"');
+    expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain(
+      '"hello x"',
+    );
     // Slashes of a query are no path: what a proxy in front takes for the root must not be another route here.
     for (const target of ["http://a?name=/api/hello", "http://a", "http://a?/api/hello?name=x"]) {
-      expect(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), target).toContain("no such route");
+      expect(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), target).toContain(
+        "no such route",
+      );
     }
   });
 
   test("clients that vanish hurt nobody", async () => {
     for (let at = 0; at < 20; at++) {
       const socket = open();
-      socket.write("GET /api/fail/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n");
+      socket.write(
+        "GET /api/fail/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n",
+      );
       setTimeout(() => socket.resetAndDestroy(), 10 + at);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -172,14 +198,19 @@ describe("HTTP/2", () => {
     const patient = await start({ limits: { bodyMs: 400, idleMs: 600_000 } });
     const h2 = connectH2(patient.url).on("error", () => undefined);
     const watch = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).on("error", () => undefined);
-    const codes = await Promise.all([false, true].map((trickles) => new Promise((resolve) => {
-      const stream = h2.request({ ":path": path, ":method": "POST", "content-type": type, te: "trailers" });
-      stream.on("error", () => undefined).on("close", () => resolve(stream.rstCode));
-      stream.write(begun);
-      if (!trickles) return;
-      const more = setInterval(() => stream.write("\0"), 50);
-      stream.on("close", () => clearInterval(more));
-    })));
+    const codes = await Promise.all(
+      [false, true].map(
+        (trickles) =>
+          new Promise((resolve) => {
+            const stream = h2.request({ ":path": path, ":method": "POST", "content-type": type, te: "trailers" });
+            stream.on("error", () => undefined).on("close", () => resolve(stream.rstCode));
+            stream.write(begun);
+            if (!trickles) return;
+            const more = setInterval(() => stream.write("\0"), 50);
+            stream.on("close", () => clearInterval(more));
+          }),
+      ),
+    );
     expect(codes).toEqual([8, 8]);
     expect([watch.closed, await h2Status(h2, {})]).toEqual([false, 200]);
     h2.destroy();
@@ -196,7 +227,10 @@ describe("HTTP/2", () => {
     const frames: Buffer[] = [preface, settings];
     for (let id = 1; id < 4_000; id += 2) {
       // HEADERS with :method GET, :scheme http, :path /, end of headers and stream; then RST_STREAM.
-      frames.push(Buffer.from([0, 0, 3, 1, 5, 0, 0, id >> 8, id & 255, 0x82, 0x86, 0x84]), Buffer.from([0, 0, 4, 3, 0, 0, 0, id >> 8, id & 255, 0, 0, 0, 8]));
+      frames.push(
+        Buffer.from([0, 0, 3, 1, 5, 0, 0, id >> 8, id & 255, 0x82, 0x86, 0x84]),
+        Buffer.from([0, 0, 4, 3, 0, 0, 0, id >> 8, id & 255, 0, 0, 0, 8]),
+      );
     }
     flood.write(Buffer.concat(frames));
     await untilClosed(flood);
@@ -210,7 +244,13 @@ describe("HTTP/2", () => {
     const slow = open(patient.port);
     const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     // HEADERS without the end of the block, then a byte of CONTINUATION now and again.
-    slow.write(Buffer.concat([preface, Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]), Buffer.from([0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82])]));
+    slow.write(
+      Buffer.concat([
+        preface,
+        Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+        Buffer.from([0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82]),
+      ]),
+    );
     const trickle = setInterval(() => slow.write(Buffer.from([0, 0, 1, 9, 0, 0, 0, 0, 1, 0x86])), 50);
     await untilClosed(slow);
     clearInterval(trickle);
@@ -232,7 +272,10 @@ describe("shutdown", () => {
     const other = await start();
     const h2 = connectH2(other.url);
     h2.on("error", () => undefined);
-    const slow = [other.fetch("/api/fail/slow").then((answer) => answer.status), h2Status(h2, { ":path": "/api/fail/slow" })];
+    const slow = [
+      other.fetch("/api/fail/slow").then((answer) => answer.status),
+      h2Status(h2, { ":path": "/api/fail/slow" }),
+    ];
     await new Promise((resolve) => setTimeout(resolve, 200));
     const idle = open(other.port);
     const began = Date.now();
@@ -260,7 +303,27 @@ describe("shutdown", () => {
 
 test("TLS with ALPN", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost", "-days", "2", "-keyout", join(folder, "key"), "-out", join(folder, "cert")], { stdio: "ignore" });
+  execFileSync(
+    "openssl",
+    [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-subj",
+      "/CN=localhost",
+      "-days",
+      "2",
+      "-keyout",
+      join(folder, "key"),
+      "-out",
+      join(folder, "cert"),
+    ],
+    { stdio: "ignore" },
+  );
   const [key, cert] = [readFileSync(join(folder, "key")), readFileSync(join(folder, "cert"))];
   rmSync(folder, { recursive: true });
   const secure = await start({ tls: { key, cert } });
@@ -268,7 +331,9 @@ test("TLS with ALPN", async () => {
   expect(await h2Status(h2, {})).toBe(200);
   h2.destroy();
   const status = await new Promise((resolve, reject) => {
-    getTls(`${secure.url}/api/hello`, { rejectUnauthorized: false, agent: false }, (answer) => resolve(answer.resume().statusCode)).on("error", reject);
+    getTls(`${secure.url}/api/hello`, { rejectUnauthorized: false, agent: false }, (answer) =>
+      resolve(answer.resume().statusCode),
+    ).on("error", reject);
   });
   expect(status).toBe(200);
   open(secure.port).end("GET / HTTP/1.1\r\n\r\n");

@@ -37,7 +37,12 @@ it("a program gets JSON", async () => {
   for (const accept of [undefined, "*/*", "application/json", "text/html;q=0.5, application/json"]) {
     const { status, body } = await app.call("GET", "/", accept === undefined ? {} : { headers: { accept } });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ name: "atrium", profile: "development", first_login: { email: "owner@acme.test" }, links: { mailbox: "/dev/mailbox" } });
+    expect(body).toMatchObject({
+      name: "atrium",
+      profile: "development",
+      first_login: { email: "owner@acme.test" },
+      links: { mailbox: "/dev/mailbox" },
+    });
   }
 });
 
@@ -47,12 +52,18 @@ it("other methods find no route", async () => {
 
 it("GET / in production is an unknown route", async () => {
   const env = {
-    SERVICE_PROFILE: "production", DATABASE_URL: app.databaseUrl, TEMPORAL_ADDRESS: "127.0.0.1:1", SERVICE_MAIL: "off",
+    SERVICE_PROFILE: "production",
+    DATABASE_URL: app.databaseUrl,
+    TEMPORAL_ADDRESS: "127.0.0.1:1",
+    SERVICE_MAIL: "off",
     SERVICE_INSTANCE_KEY: Buffer.alloc(32, 7).toString("base64"),
   };
   const other = await startApp({ databaseUrl: app.databaseUrl, env });
   try {
-    expect(await other.call("GET", "/", { headers: { accept: BROWSER } })).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await other.call("GET", "/", { headers: { accept: BROWSER } })).toMatchObject({
+      status: 404,
+      body: { code: "not_found" },
+    });
   } finally {
     await other.close();
   }

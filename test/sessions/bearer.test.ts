@@ -41,7 +41,11 @@ describe("an access token", () => {
     ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
   ])("is refused when %s", async (what, change) => {
     const name = `Stop ${what}`;
-    const made = await identity.signin.signUp.signUp(undefined, { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one", firstName: "Ann" }, info);
+    const made = await identity.signin.signUp.signUp(
+      undefined,
+      { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one", firstName: "Ann" },
+      info,
+    );
     await expect(identity.me(made.accessToken)).resolves.toBeDefined();
     const column = change.includes("organizations") ? "uuid" : "org_uuid";
     await identity.sql(`${change} where ${column} = $1`, [made.org.uuid]);
@@ -54,13 +58,28 @@ describe("an access token", () => {
     const [head, body, signature] = accessToken.split(".") as [string, string, string];
     const { privateKey } = generateKeyPairSync("ed25519");
     const kid = (JSON.parse(Buffer.from(head, "base64url").toString()) as { kid: string }).kid;
-    const forged = (header: object, key = privateKey): Promise<string> => new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
-    const stranger = await identity.signin.signUp.signUp(undefined, { name: "Strangers", email: "s@strangers.test", password: "a long enough one", firstName: "Ann" }, info);
+    const forged = (header: object, key = privateKey): Promise<string> =>
+      new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
+    const stranger = await identity.signin.signUp.signUp(
+      undefined,
+      { name: "Strangers", email: "s@strangers.test", password: "a long enough one", firstName: "Ann" },
+      info,
+    );
     const bad = [
-      "", "x", "a.b.c", `${head}.${body}.`, `${head}.${body}.${signature.slice(2)}AA`, `${accessToken}.`,
+      "",
+      "x",
+      "a.b.c",
+      `${head}.${body}.`,
+      `${head}.${body}.${signature.slice(2)}AA`,
+      `${accessToken}.`,
       new UnsecuredJWT(claims).encode(),
-      await forged({}), await forged({ typ: "JWT" }), await forged({ kid: "other" }), await forged({ jku: "https://evil.test/jwks" }),
-      await new SignJWT(claims).setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid }).sign(Buffer.from("public key as secret")),
+      await forged({}),
+      await forged({ typ: "JWT" }),
+      await forged({ kid: "other" }),
+      await forged({ jku: "https://evil.test/jwks" }),
+      await new SignJWT(claims)
+        .setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid })
+        .sign(Buffer.from("public key as secret")),
       `${head}.${stranger.accessToken.split(".")[1]}.${signature}`,
     ];
     for (const token of bad) await expect(identity.me(token), token).rejects.toMatchObject(unauthorized);
@@ -92,21 +111,38 @@ describe("an access token", () => {
 
 describe("a person's sessions", () => {
   it("are listed with the present one marked, and without those that ended", async () => {
-    const made = await identity.signin.signUp.signUp(undefined, { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" }, info);
-    const login = async () => opened(await identity.signin.password.login({ email: "l@lists.test", password: "a long enough one", orgName: "Lists" }, info));
+    const made = await identity.signin.signUp.signUp(
+      undefined,
+      { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" },
+      info,
+    );
+    const login = async () =>
+      opened(
+        await identity.signin.password.login(
+          { email: "l@lists.test", password: "a long enough one", orgName: "Lists" },
+          info,
+        ),
+      );
     const [second, third] = [await login(), await login()];
     await identity.sessions.own.logout(await identity.me(third.accessToken), info);
     const caller = await identity.me(second.accessToken);
     const { data, total } = await identity.sessions.own.list(caller, { limit: 50, offset: 0 });
     expect(total).toBe(2);
-    expect(data.map(({ uuid, current }) => [uuid, current]).sort()).toEqual([[made.sessionId, false], [second.sessionId, true]].sort());
+    expect(data.map(({ uuid, current }) => [uuid, current]).sort()).toEqual(
+      [
+        [made.sessionId, false],
+        [second.sessionId, true],
+      ].sort(),
+    );
   });
 
   it("note when they were last used, at most once a minute", async () => {
     const { accessToken, sessionId } = await identity.loginOwner();
     const seen = async (): Promise<number> => {
       await identity.sessions.lastSeen.flush();
-      const [row] = await identity.sql<{ last_seen_at: Date }>("select last_seen_at from sessions where uuid = $1", [sessionId]);
+      const [row] = await identity.sql<{ last_seen_at: Date }>("select last_seen_at from sessions where uuid = $1", [
+        sessionId,
+      ]);
       return row?.last_seen_at.getTime() ?? 0;
     };
     await identity.me(accessToken);

@@ -35,12 +35,17 @@ beforeEach(async () => {
 
 /** Ann adds the account behind a token. */
 async function added(proof: string): Promise<string> {
-  const answer = await app.call("POST", `/api/devices/${device}/accounts`, { token: anns.token, body: { access_token: proof } });
+  const answer = await app.call("POST", `/api/devices/${device}/accounts`, {
+    token: anns.token,
+    body: { access_token: proof },
+  });
   return answer.body.id as string;
 }
 
-const switchTo = (id: string, token = anns.token) => app.call("POST", `/api/devices/${device}/active-account`, { token, body: { account_id: id } });
-const refresh = (refreshToken: string) => app.call("POST", "/api/auth/refresh", { body: { refresh_token: refreshToken } });
+const switchTo = (id: string, token = anns.token) =>
+  app.call("POST", `/api/devices/${device}/active-account`, { token, body: { account_id: id } });
+const refresh = (refreshToken: string) =>
+  app.call("POST", "/api/auth/refresh", { body: { refresh_token: refreshToken } });
 const logout = (token: string) => app.call("POST", "/api/auth/logout", { token });
 
 /** Ann switches to the account behind a token. */
@@ -65,18 +70,33 @@ describe("a session opened by switching accounts", () => {
   });
 
   it.each([
-    ["its revocation by an administrator", () => app.call("DELETE", `/api/organizations/${bob.org}/session-inventory/${bobs.sid}`, { token: bob.token })],
-    ["the reuse of its refresh token", async () => {
-      await refresh(bobs.refreshToken);
-      app.clock.advance(60_000);
-      return refresh(bobs.refreshToken);
-    }],
-    ["a change of the password elsewhere", async () => {
-      const other = await signIn(app, bob);
-      const answer = await app.call("PUT", "/api/profile/password", { token: other.token, body: { current_password: password, new_password: `${password}!` } });
-      await app.call("PUT", "/api/profile/password", { token: other.token, body: { current_password: `${password}!`, new_password: password } });
-      return answer;
-    }],
+    [
+      "its revocation by an administrator",
+      () => app.call("DELETE", `/api/organizations/${bob.org}/session-inventory/${bobs.sid}`, { token: bob.token }),
+    ],
+    [
+      "the reuse of its refresh token",
+      async () => {
+        await refresh(bobs.refreshToken);
+        app.clock.advance(60_000);
+        return refresh(bobs.refreshToken);
+      },
+    ],
+    [
+      "a change of the password elsewhere",
+      async () => {
+        const other = await signIn(app, bob);
+        const answer = await app.call("PUT", "/api/profile/password", {
+          token: other.token,
+          body: { current_password: password, new_password: `${password}!` },
+        });
+        await app.call("PUT", "/api/profile/password", {
+          token: other.token,
+          body: { current_password: `${password}!`, new_password: password },
+        });
+        return answer;
+      },
+    ],
   ])("ends with its account's session by %s", async (_what, end) => {
     const session = await derived();
     await end();
@@ -87,9 +107,18 @@ describe("a session opened by switching accounts", () => {
   it("ends when the organization of its account ends all sessions but another", async () => {
     const session = await derived();
     const spared = await signIn(app, bob);
-    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", { token: spared.token, body: { method: "password" } });
-    const { body } = await app.call("POST", "/api/auth/step-up/verify", { token: spared.token, body: { challenge_id: challenge.challenge_id, password } });
-    const all = await app.call("POST", `/api/organizations/${bob.org}/revoke-all-sessions`, { token: body.elevated_token, body: { exclude_current: true } });
+    const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
+      token: spared.token,
+      body: { method: "password" },
+    });
+    const { body } = await app.call("POST", "/api/auth/step-up/verify", {
+      token: spared.token,
+      body: { challenge_id: challenge.challenge_id, password },
+    });
+    const all = await app.call("POST", `/api/organizations/${bob.org}/revoke-all-sessions`, {
+      token: body.elevated_token,
+      body: { exclude_current: true },
+    });
     expect(all.status).toBe(200);
     expect([await works(app, session.token), await works(app, spared.token)]).toEqual([false, true]);
     bob = { ...bob, token: spared.token };
@@ -115,7 +144,9 @@ describe("a session opened by switching accounts", () => {
   });
 
   it("ends with the token of a magic-link session, and is not prolonged beyond it", async () => {
-    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: `${randomUUID()}@links.test` } });
+    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
+      body: { email: `${randomUUID()}@links.test` },
+    });
     const { body: link } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
     app.clock.advance(day - 600_000);
     anns = held((await refresh(anns.refreshToken)).body, device);
@@ -161,18 +192,37 @@ describe("a session opened by switching accounts", () => {
     await logout(bobs.token);
     bobs = await signIn(app, bob);
     const [event] = await auditOf(app, { token: bobs.token, org: bob.org }, "session.revoked");
-    expect(event).toMatchObject({ ...cause, actor: { id: bob.userUuid }, resource_id: one.sid, metadata: { session_id: one.sid } });
+    expect(event).toMatchObject({
+      ...cause,
+      actor: { id: bob.userUuid },
+      resource_id: one.sid,
+      metadata: { session_id: one.sid },
+    });
     const own = held((await switchTo(await ownAccount())).body, device);
     const further = held((await switchTo(await ownAccount(own.token), own.token)).body, device);
     ann = { ...ann, token: (await signIn(app, ann)).token };
-    expect((await app.call("DELETE", `/api/organizations/${ann.org}/session-inventory/${anns.sid}`, { token: ann.token })).status).toBe(204);
-    const told = (await auditOf(app, ann, "session.revoked")).slice(0, 3).map(({ resource_id, metadata }) => [resource_id, metadata["reason"]]);
-    expect(told.toSorted()).toEqual([[anns.sid, "revoked"], [own.sid, "source_ended"], [further.sid, "source_ended"]].toSorted());
+    expect(
+      (await app.call("DELETE", `/api/organizations/${ann.org}/session-inventory/${anns.sid}`, { token: ann.token }))
+        .status,
+    ).toBe(204);
+    const told = (await auditOf(app, ann, "session.revoked"))
+      .slice(0, 3)
+      .map(({ resource_id, metadata }) => [resource_id, metadata["reason"]]);
+    expect(told.toSorted()).toEqual(
+      [
+        [anns.sid, "revoked"],
+        [own.sid, "source_ended"],
+        [further.sid, "source_ended"],
+      ].toSorted(),
+    );
   });
 
   it("stays when everything but it is ended with it", async () => {
     const own = held((await switchTo(await ownAccount())).body, device);
-    const answer = await app.call("POST", `/api/devices/${device}/revoke-all`, { token: own.token, body: { exclude_current: true } });
+    const answer = await app.call("POST", `/api/devices/${device}/revoke-all`, {
+      token: own.token,
+      body: { exclude_current: true },
+    });
     expect(answer.body).toEqual({ revoked: 1 });
     expect([await works(app, anns.token), await works(app, own.token)]).toEqual([false, true]);
   });
@@ -190,7 +240,11 @@ describe("a session opened by switching accounts", () => {
   it("is found by the end of its account's session that waited for it to open", async () => {
     const account = await added(bobs.token);
     const [switched] = await Promise.all([switchTo(account), switchTo(account), logout(bobs.token)]);
-    const [row] = await runSql<{ n: number }>(app.databaseUrl, "select count(*)::int as n from sessions where source_uuid = $1 and revoked_at is null", [bobs.sid]);
+    const [row] = await runSql<{ n: number }>(
+      app.databaseUrl,
+      "select count(*)::int as n from sessions where source_uuid = $1 and revoked_at is null",
+      [bobs.sid],
+    );
     expect(row?.n).toBe(0);
     if (switched.status === 200) expect(await works(app, switched.body.access_token as string)).toBe(false);
   });
@@ -198,12 +252,18 @@ describe("a session opened by switching accounts", () => {
 
 describe("a session opened with the token of another", () => {
   it.each([
-    ["a further organization", (token: string) => app.call("POST", "/api/organizations", { token, body: { name: `Further ${randomUUID()}` } })],
-    ["an accepted invitation", async (token: string, email: string) => {
-      const { token: invitation } = await invite(app, ann, email);
-      const answer = await app.call("POST", "/api/auth/invite/accept", { token, body: { token: invitation } });
-      return { ...answer, status: answer.status + 1, body: answer.body.data };
-    }],
+    [
+      "a further organization",
+      (token: string) => app.call("POST", "/api/organizations", { token, body: { name: `Further ${randomUUID()}` } }),
+    ],
+    [
+      "an accepted invitation",
+      async (token: string, email: string) => {
+        const { token: invitation } = await invite(app, ann, email);
+        const answer = await app.call("POST", "/api/auth/invite/accept", { token, body: { token: invitation } });
+        return { ...answer, status: answer.status + 1, body: answer.body.data };
+      },
+    ],
   ])("by %s does not outlast it, and lives on without it", async (_what, open) => {
     const email = `${randomUUID()}@links.test`;
     ann = { ...ann, token: anns.token };

@@ -28,31 +28,51 @@ beforeEach(async () => {
 
 const url = (rest: string, on = device): string => `/api/devices/${on}/${rest}`;
 const get = (rest: string, token: string) => app.call("GET", url(rest), { token });
-const add = (proof: string, token = anns.token) => app.call("POST", url("accounts"), { token, body: { access_token: proof } });
-const switchTo = (id: string, token = anns.token) => app.call("POST", url("active-account"), { token, body: { account_id: id } });
-const accounts = async (token = anns.token): Promise<Record<string, unknown>[]> => (await get("accounts", token)).body.data as never;
+const add = (proof: string, token = anns.token) =>
+  app.call("POST", url("accounts"), { token, body: { access_token: proof } });
+const switchTo = (id: string, token = anns.token) =>
+  app.call("POST", url("active-account"), { token, body: { account_id: id } });
+const accounts = async (token = anns.token): Promise<Record<string, unknown>[]> =>
+  (await get("accounts", token)).body.data as never;
 
 describe("sessions on a device", () => {
   it("are shown to whom they belong, and to the admins of their organization", async () => {
     const bobs = await signIn(app, bob, device);
-    const sids = async (token: string) => ((await get("session-inventory", token)).body.data as { session_id: string }[]).map((one) => one.session_id);
+    const sids = async (token: string) =>
+      ((await get("session-inventory", token)).body.data as { session_id: string }[]).map((one) => one.session_id);
     expect(await sids(anns.token)).toEqual([anns.sid]);
     expect(await sids(bobs.token)).toEqual([bobs.sid]);
     expect(await sids(boss.token)).toEqual([anns.sid]);
-    expect((await get("session-inventory", anns.token)).body).toMatchObject({ total: 1, limit: 50, offset: 0, data: [{ device_uuid: device, user_uuid: ann.userUuid }] });
+    expect((await get("session-inventory", anns.token)).body).toMatchObject({
+      total: 1,
+      limit: 50,
+      offset: 0,
+      data: [{ device_uuid: device, user_uuid: ann.userUuid }],
+    });
   });
 
   it("are ended by them alone", async () => {
     const bobs = await signIn(app, bob, device);
-    expect(outcome(await app.call("DELETE", url(`session-inventory/${bobs.sid}`), { token: anns.token }))).toBe("404 not_found");
-    expect(outcome(await app.call("DELETE", url(`session-inventory/${anns.sid}`, randomUUID()), { token: anns.token }))).toBe("404 not_found");
+    expect(outcome(await app.call("DELETE", url(`session-inventory/${bobs.sid}`), { token: anns.token }))).toBe(
+      "404 not_found",
+    );
+    expect(
+      outcome(await app.call("DELETE", url(`session-inventory/${anns.sid}`, randomUUID()), { token: anns.token })),
+    ).toBe("404 not_found");
     const second = await signIn(app, ann, device);
     expect((await app.call("DELETE", url(`session-inventory/${second.sid}`), { token: anns.token })).status).toBe(204);
-    expect(outcome(await app.call("DELETE", url(`session-inventory/${second.sid}`), { token: anns.token }))).toBe("409 already_revoked");
+    expect(outcome(await app.call("DELETE", url(`session-inventory/${second.sid}`), { token: anns.token }))).toBe(
+      "409 already_revoked",
+    );
     expect((await app.call("DELETE", url(`session-inventory/${anns.sid}`), { token: boss.token })).status).toBe(204);
-    expect([await works(app, anns.token), await works(app, second.token), await works(app, bobs.token)]).toEqual([false, false, true]);
+    expect([await works(app, anns.token), await works(app, second.token), await works(app, bobs.token)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
     expect((await auditOf(app, boss, "session.revoked&outcome=success")).slice(0, 2)).toMatchObject([
-      { metadata: { session_id: anns.sid, device_uuid: device } }, { metadata: { session_id: second.sid, device_uuid: device } },
+      { metadata: { session_id: anns.sid, device_uuid: device } },
+      { metadata: { session_id: second.sid, device_uuid: device } },
     ]);
   });
 
@@ -62,20 +82,32 @@ describe("sessions on a device", () => {
     expect(await revoke(anns.token, { exclude_current: true })).toMatchObject({ status: 200, body: { revoked: 1 } });
     expect([await works(app, anns.token), await works(app, second.token)]).toEqual([true, false]);
     expect((await revoke(anns.token)).body).toEqual({ revoked: 1 });
-    expect([await works(app, anns.token), await works(app, bobs.token), await works(app, ann.token)]).toEqual([false, true, true]);
+    expect([await works(app, anns.token), await works(app, bobs.token), await works(app, ann.token)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     expect(outcome(await revoke(ann.token))).toBe("404 not_found");
     expect((await auditOf(app, boss, "session.bulk_revoked")).slice(0, 2)).toMatchObject([
-      { metadata: { revoked: 1, exclude_current: false, device_uuid: device } }, { metadata: { revoked: 1, exclude_current: true } },
+      { metadata: { revoked: 1, exclude_current: false, device_uuid: device } },
+      { metadata: { revoked: 1, exclude_current: true } },
     ]);
   });
 
   it("are nothing to whoever has nothing there: every route answers 404", async () => {
     for (const [method, rest, body] of [
-      ["GET", "session-inventory"], ["DELETE", `session-inventory/${anns.sid}`], ["POST", "revoke-all"], ["GET", "accounts"],
-      ["POST", "accounts", { access_token: bob.token }], ["DELETE", `accounts/${randomUUID()}`], ["POST", "active-account", { account_id: randomUUID() }],
+      ["GET", "session-inventory"],
+      ["DELETE", `session-inventory/${anns.sid}`],
+      ["POST", "revoke-all"],
+      ["GET", "accounts"],
+      ["POST", "accounts", { access_token: bob.token }],
+      ["DELETE", `accounts/${randomUUID()}`],
+      ["POST", "active-account", { account_id: randomUUID() }],
     ] as const) {
       expect(outcome(await app.call(method, url(rest), { token: bob.token, body })), rest).toBe("404 not_found");
-      expect(outcome(await app.call(method, url(rest, "x"), { token: bob.token, body })), rest).toBe("400 invalid_uuid");
+      expect(outcome(await app.call(method, url(rest, "x"), { token: bob.token, body })), rest).toBe(
+        "400 invalid_uuid",
+      );
     }
     expect(await works(app, anns.token)).toBe(true);
   });
@@ -85,18 +117,37 @@ describe("accounts of a device", () => {
   it("begin with the login's own", async () => {
     const [own, ...rest] = await accounts();
     expect(rest).toEqual([]);
-    expect(Object.keys(own ?? {}).sort()).toEqual(["added_at", "email", "id", "is_active", "last_used_at", "org_uuid", "user_uuid"]);
-    expect(own).toMatchObject({ id: expect.any(String), user_uuid: ann.userUuid, email: ann.email, org_uuid: boss.org, is_active: true });
+    expect(Object.keys(own ?? {}).sort()).toEqual([
+      "added_at",
+      "email",
+      "id",
+      "is_active",
+      "last_used_at",
+      "org_uuid",
+      "user_uuid",
+    ]);
+    expect(own).toMatchObject({
+      id: expect.any(String),
+      user_uuid: ann.userUuid,
+      email: ann.email,
+      org_uuid: boss.org,
+      is_active: true,
+    });
     expect((await accounts())[0]?.["id"]).toBe(own?.["id"]);
   });
 
   it("are added by the proof of their access token", async () => {
     const added = await add(bob.token);
-    expect(added).toMatchObject({ status: 201, body: { user_uuid: bob.userUuid, email: bob.email, org_uuid: bob.org, is_active: false } });
+    expect(added).toMatchObject({
+      status: 201,
+      body: { user_uuid: bob.userUuid, email: bob.email, org_uuid: bob.org, is_active: false },
+    });
     expect(await accounts()).toMatchObject([{ user_uuid: ann.userUuid, is_active: true }, added.body]);
     expect(outcome(await add("no token"))).toBe("401 unauthorized");
     expect(outcome(await add(""))).toBe("400 validation_error");
-    expect((await auditOf(app, bob, "device.account_added")).slice(0, 1)).toMatchObject([{ actor: { id: ann.userUuid }, resource_id: added.body.id }]);
+    expect((await auditOf(app, bob, "device.account_added")).slice(0, 1)).toMatchObject([
+      { actor: { id: ann.userUuid }, resource_id: added.body.id },
+    ]);
   });
 
   it("are there once", async () => {
@@ -107,16 +158,23 @@ describe("accounts of a device", () => {
   });
 
   it("are ten at most, the own one among them, however many come at once", async () => {
-    const tokens = await Promise.all(Array.from({ length: 10 }, async () => {
-      const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: `${randomUUID()}@crowd.test` } });
-      return (await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body.access_token as string;
-    }));
+    const tokens = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
+          body: { email: `${randomUUID()}@crowd.test` },
+        });
+        return (await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } })).body
+          .access_token as string;
+      }),
+    );
     const answers = (await Promise.all(tokens.map((token) => add(token)))).map(outcome);
     expect(answers.toSorted()).toEqual([...Array<string>(9).fill("201"), "422 unprocessable"]);
     const list = await accounts();
     expect(list).toHaveLength(10);
     expect(list[1]).toMatchObject({ org_uuid: null });
-    expect((await app.call("DELETE", url(`accounts/${String(list[1]?.["id"])}`), { token: anns.token })).status).toBe(204);
+    expect((await app.call("DELETE", url(`accounts/${String(list[1]?.["id"])}`), { token: anns.token })).status).toBe(
+      204,
+    );
     expect((await add(bob.token)).status).toBe(201);
   });
 
@@ -135,12 +193,21 @@ describe("accounts of a device", () => {
   });
 
   it("are not for keys, nor for tokens without an organization", async () => {
-    const { body } = await app.call("POST", `/api/admin/organizations/${boss.org}/api-keys`, { token: boss.token, body: { name: "robot", scopes: ["admin"] } });
+    const { body } = await app.call("POST", `/api/admin/organizations/${boss.org}/api-keys`, {
+      token: boss.token,
+      body: { name: "robot", scopes: ["admin"] },
+    });
     const key = JSON.stringify(body).match(/"(?:key|secret|api_key|token)":"([^"]+)"/u)?.[1] ?? "";
     expect(outcome(await get("accounts", key))).toBe("403 forbidden");
-    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: "free@nowhere.test" } });
+    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
+      body: { email: "free@nowhere.test" },
+    });
     const { body: free } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
-    expect(outcome(await app.call("GET", url("accounts", free.device_uuid as string), { token: free.access_token as string }))).toBe("403 forbidden");
+    expect(
+      outcome(
+        await app.call("GET", url("accounts", free.device_uuid as string), { token: free.access_token as string }),
+      ),
+    ).toBe("403 forbidden");
   });
 });
 
@@ -149,17 +216,36 @@ describe("switching", () => {
     const { body: added } = await add(await elevated(app, bob.token));
     app.clock.advance(5_000);
     const switched = await switchTo(added.id as string);
-    expect(switched).toMatchObject({ status: 200, body: { id: added.id, user_uuid: bob.userUuid, org_uuid: bob.org, is_active: true, token_type: "Bearer", expires_in: 420 } });
+    expect(switched).toMatchObject({
+      status: 200,
+      body: {
+        id: added.id,
+        user_uuid: bob.userUuid,
+        org_uuid: bob.org,
+        is_active: true,
+        token_type: "Bearer",
+        expires_in: 420,
+      },
+    });
     expect(switched.headers.get("cache-control")).toBe("no-store");
     expect(Date.parse(switched.body.last_used_at) - Date.parse(switched.body.added_at)).toBe(5_000);
     const session = held(switched.body, device);
     expect(decodeJwt(session.token)["acr"]).toBeUndefined();
     expect((await app.call("GET", "/api/auth/step-up/status", { token: session.token })).body.elevated).toBe(false);
-    expect((await app.call("GET", "/api/auth/me", { token: session.token })).body).toMatchObject({ user_uuid: bob.userUuid, org_uuid: bob.org });
-    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: session.refreshToken } })).status).toBe(200);
-    expect((await get("session-inventory", session.token)).body.data).toMatchObject([{ session_id: session.sid, device_uuid: device }]);
+    expect((await app.call("GET", "/api/auth/me", { token: session.token })).body).toMatchObject({
+      user_uuid: bob.userUuid,
+      org_uuid: bob.org,
+    });
+    expect(
+      (await app.call("POST", "/api/auth/refresh", { body: { refresh_token: session.refreshToken } })).status,
+    ).toBe(200);
+    expect((await get("session-inventory", session.token)).body.data).toMatchObject([
+      { session_id: session.sid, device_uuid: device },
+    ]);
     expect(await accounts()).toMatchObject([{ is_active: false }, { id: added.id, is_active: true }]);
-    expect((await auditOf(app, bob, "device.account_switched")).slice(0, 1)).toMatchObject([{ actor: { id: ann.userUuid }, metadata: { session_id: session.sid } }]);
+    expect((await auditOf(app, bob, "device.account_switched")).slice(0, 1)).toMatchObject([
+      { actor: { id: ann.userUuid }, metadata: { session_id: session.sid } },
+    ]);
   });
 
   it("goes back to the own one", async () => {
@@ -203,7 +289,11 @@ describe("removing an account", () => {
     const { body: switched } = await switchTo(added.id as string);
     const remove = () => app.call("DELETE", url(`accounts/${added.id}`), { token: anns.token });
     expect((await remove()).status).toBe(204);
-    expect([await works(app, switched.access_token), await works(app, bob.token), await works(app, anns.token)]).toEqual([false, true, true]);
+    expect([
+      await works(app, switched.access_token),
+      await works(app, bob.token),
+      await works(app, anns.token),
+    ]).toEqual([false, true, true]);
     expect(outcome(await remove())).toBe("404 not_found");
     expect(await accounts()).toMatchObject([{ user_uuid: ann.userUuid, is_active: true }]);
   });

@@ -16,7 +16,12 @@ export const lifetimes = { idle: 7 * 86_400_000, absolute: 30 * 86_400_000, grac
 
 /** A family whose session was opened at `now`. */
 export function opened(now: number): Family {
-  return { tokens: [{ used: undefined, expires: now + lifetimes.idle }], revoked: false, end: now + lifetimes.idle, refreshUntil: now + lifetimes.absolute };
+  return {
+    tokens: [{ used: undefined, expires: now + lifetimes.idle }],
+    revoked: false,
+    end: now + lifetimes.idle,
+    refreshUntil: now + lifetimes.absolute,
+  };
 }
 
 /** Whether access tokens of the session are taken. */
@@ -43,7 +48,12 @@ function prolonged(family: Family, now: number): Family {
 }
 
 /** The families that refreshes at one moment may lead to, if some order of them gives exactly these outcomes. */
-export function explain(family: Family, tried: readonly number[], outcomes: readonly Outcome[], now: number): Family | undefined {
+export function explain(
+  family: Family,
+  tried: readonly number[],
+  outcomes: readonly Outcome[],
+  now: number,
+): Family | undefined {
   if (tried.length === 0) return family;
   for (const [at, n] of tried.entries()) {
     const [next, outcome] = refresh(family, n, now);

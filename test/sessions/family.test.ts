@@ -31,11 +31,16 @@ const pick = <T>(chance: (below: number) => number, items: readonly T[]): T => i
 /** Refreshes at one moment, spread over the instances; the answers must be those of some order of them. */
 async function burst(run: Run, tried: readonly number[], chance: (below: number) => number): Promise<void> {
   const now = identity.clock.now();
-  const answers = await Promise.all(tried.map((n) =>
-    pick(chance, instances).sessions.refresh(run.names[n] ?? "", info).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.status === 401) return undefined;
-      throw error;
-    })));
+  const answers = await Promise.all(
+    tried.map((n) =>
+      pick(chance, instances)
+        .sessions.refresh(run.names[n] ?? "", info)
+        .catch((error: unknown) => {
+          if (error instanceof ServiceError && error.status === 401) return undefined;
+          throw error;
+        }),
+    ),
+  );
   const outcomes = answers.map((answer, at): Outcome => {
     if (answer === undefined) return "refused";
     const successor = (tried[at] ?? 0) + 1;
@@ -60,10 +65,17 @@ async function step(run: Run, chance: (below: number) => number): Promise<void> 
   } else if (kind < 13) await burst(run, [newest], chance);
   else if (kind < 15) await burst(run, [chance(newest + 1)], chance);
   else if (kind < 17) await burst(run, Array<number>(2 + chance(5)).fill(Math.max(0, newest - chance(2))), chance);
-  else if (kind < 19 || chance(4) > 0) await burst(run, Array.from({ length: 2 + chance(3) }, () => Math.max(0, newest - chance(3))), chance);
+  else if (kind < 19 || chance(4) > 0)
+    await burst(
+      run,
+      Array.from({ length: 2 + chance(3) }, () => Math.max(0, newest - chance(3))),
+      chance,
+    );
   else {
     run.said.push("logout");
-    const caller = await pick(chance, instances).me(run.access.token).catch(() => undefined);
+    const caller = await pick(chance, instances)
+      .me(run.access.token)
+      .catch(() => undefined);
     if (caller !== undefined) await pick(chance, instances).sessions.own.logout(caller, info);
     if (caller !== undefined) run.model = { ...run.model, revoked: true };
   }
@@ -76,11 +88,21 @@ it(`${families} refresh families under random interleavings on two instances beh
     const chance = chanceOf(seed);
     const now = identity.clock.now();
     const pair = await identity.loginOwner();
-    const run: Run = { model: opened(now), names: [pair.refreshToken], access: { token: pair.accessToken, expires: Math.floor(now / 1000) * 1000 + 900_000 }, said: [`seed ${seed}:`] };
+    const run: Run = {
+      model: opened(now),
+      names: [pair.refreshToken],
+      access: { token: pair.accessToken, expires: Math.floor(now / 1000) * 1000 + 900_000 },
+      said: [`seed ${seed}:`],
+    };
     for (let at = 0; at < steps; at++) {
       await step(run, chance);
       const present = identity.clock.now();
-      const taken = await pick(chance, instances).me(run.access.token).then(() => true, () => false);
+      const taken = await pick(chance, instances)
+        .me(run.access.token)
+        .then(
+          () => true,
+          () => false,
+        );
       expect(taken, run.said.join(" ")).toBe(isLive(run.model, present) && present < run.access.expires);
       if (!isLive(run.model, present) && chance(3) === 0) break;
     }

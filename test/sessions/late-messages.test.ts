@@ -27,7 +27,10 @@ afterAll(async () => {
 
 /** A call whose head goes first and whose message follows when `meanwhile` is over; status and code. */
 async function late(path: string, token: string, message: unknown, meanwhile: () => Promise<unknown>): Promise<string> {
-  const call = request(app.url + path, { method: "POST", headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
+  const call = request(app.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+  });
   const answered = once(call, "response") as Promise<[IncomingMessage]>;
   call.flushHeaders();
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -41,7 +44,11 @@ const logout = (session: Held) => second.call("POST", "/api/auth/logout", { toke
 
 describe("a message that comes after the end of its session", () => {
   it.each([
-    ["a key that would outlive it", () => `/api/admin/organizations/${ann.org}/api-keys`, { name: "late", scopes: ["admin"] }],
+    [
+      "a key that would outlive it",
+      () => `/api/admin/organizations/${ann.org}/api-keys`,
+      { name: "late", scopes: ["admin"] },
+    ],
     ["a factor", () => "/api/v1/me/mfa/factors", { factor_type: "totp" }],
     ["a step-up", () => "/api/auth/step-up/challenge", { method: "password" }],
     ["a Connect call", () => "/atrium.access.v1.AccessService/GetMe", {}],
@@ -52,7 +59,9 @@ describe("a message that comes after the end of its session", () => {
 
   it("is nobody's where one need not be signed in", async () => {
     const session = await signIn(app, ann);
-    expect(await late("/api/organizations", session.token, { name: "Late" }, () => logout(session))).toBe("400 validation_error");
+    expect(await late("/api/organizations", session.token, { name: "Late" }, () => logout(session))).toBe(
+      "400 validation_error",
+    );
     const next = await signIn(app, ann);
     expect(await late("/api/organizations", next.token, { name: "In time" }, () => Promise.resolve())).toBe("201");
   });
@@ -60,17 +69,27 @@ describe("a message that comes after the end of its session", () => {
   it("switches to no account when all sessions were ended meanwhile", async () => {
     const device = randomUUID();
     const session = await signIn(app, ann, device);
-    const { body } = await app.call("POST", `/api/devices/${device}/accounts`, { token: session.token, body: { access_token: (await founder(app)).token } });
+    const { body } = await app.call("POST", `/api/devices/${device}/accounts`, {
+      token: session.token,
+      body: { access_token: (await founder(app)).token },
+    });
     const everywhere = await elevated(app, (await signIn(app, ann)).token);
-    const revokeAll = () => second.call("POST", `/api/organizations/${ann.org}/revoke-all-sessions`, { token: everywhere });
-    expect(await late(`/api/devices/${device}/active-account`, session.token, { account_id: body.id }, revokeAll)).toBe("401 unauthorized");
+    const revokeAll = () =>
+      second.call("POST", `/api/organizations/${ann.org}/revoke-all-sessions`, { token: everywhere });
+    expect(await late(`/api/devices/${device}/active-account`, session.token, { account_id: body.id }, revokeAll)).toBe(
+      "401 unauthorized",
+    );
   });
 
   it("opens nothing over gRPC", async () => {
     const session = await signIn(app, ann);
     const client = connect(app.url);
     const stream = client.request({
-      ":method": "POST", ":path": "/atrium.access.v1.AccessService/GetMe", "content-type": "application/grpc", te: "trailers", authorization: `Bearer ${session.token}`,
+      ":method": "POST",
+      ":path": "/atrium.access.v1.AccessService/GetMe",
+      "content-type": "application/grpc",
+      te: "trailers",
+      authorization: `Bearer ${session.token}`,
     });
     const ended = once(stream, "trailers") as Promise<[Record<string, string>]>;
     stream.resume();
@@ -84,6 +103,8 @@ describe("a message that comes after the end of its session", () => {
 
   it("goes on where the session does", async () => {
     const session = await signIn(app, ann);
-    expect(await late("/api/v1/me/mfa/factors", session.token, { factor_type: "totp" }, () => Promise.resolve())).toBe("201");
+    expect(await late("/api/v1/me/mfa/factors", session.token, { factor_type: "totp" }, () => Promise.resolve())).toBe(
+      "201",
+    );
   });
 });

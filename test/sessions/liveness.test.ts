@@ -18,7 +18,8 @@ afterAll(() => app.close());
 async function kept(): Promise<{ who: Somebody; session: Held }> {
   const who = await founder(app);
   const session = await signIn(app, who);
-  for (let time = 0; time < 3; time++) expect(await me(session)).toMatchObject({ email: who.email, org_name: who.orgName });
+  for (let time = 0; time < 3; time++)
+    expect(await me(session)).toMatchObject({ email: who.email, org_name: who.orgName });
   return { who, session };
 }
 
@@ -45,38 +46,67 @@ async function transactions(count: number, work: (clients: pg.Client[]) => Promi
 const changes: [name: string, sql: string, subject: (who: Somebody, session: Held) => string, then: unknown][] = [
   ["a revoked session", "update sessions set revoked_at = now() where uuid = $1", (_, { sid }) => sid, 401],
   ["a session cut short", "update sessions set expires_at = created_at where uuid = $1", (_, { sid }) => sid, 401],
-  ["another role", "update memberships set version = version + 1 where user_uuid = $1", ({ userUuid }) => userUuid, 401],
-  ["a suspended membership", "update memberships set status = 'inactive' where user_uuid = $1", ({ userUuid }) => userUuid, 401],
+  [
+    "another role",
+    "update memberships set version = version + 1 where user_uuid = $1",
+    ({ userUuid }) => userUuid,
+    401,
+  ],
+  [
+    "a suspended membership",
+    "update memberships set status = 'inactive' where user_uuid = $1",
+    ({ userUuid }) => userUuid,
+    401,
+  ],
   ["a membership that is gone", "delete from memberships where user_uuid = $1", ({ userUuid }) => userUuid, 401],
   ["a deleted organization", "update organizations set deleted_at = now() where uuid = $1", ({ org }) => org, 401],
   ["a deleted signing key", "delete from signing_keys where org_uuid = $1", ({ org }) => org, 401],
-  ["a signing key that is over", "update signing_keys set active = false, valid_until = created_at where org_uuid = $1", ({ org }) => org, 401],
-  ["another name of the organization", "update organizations set name = 'Renamed ' || uuid where uuid = $1", ({ org }) => org, { org_name: expect.stringMatching(/^Renamed/) }],
-  ["another address", "update people set email = 'new-' || email, email_key = 'new-' || email_key where uuid = $1", ({ userUuid }) => userUuid, { email: expect.stringMatching(/^new-/) }],
+  [
+    "a signing key that is over",
+    "update signing_keys set active = false, valid_until = created_at where org_uuid = $1",
+    ({ org }) => org,
+    401,
+  ],
+  [
+    "another name of the organization",
+    "update organizations set name = 'Renamed ' || uuid where uuid = $1",
+    ({ org }) => org,
+    { org_name: expect.stringMatching(/^Renamed/) },
+  ],
+  [
+    "another address",
+    "update people set email = 'new-' || email, email_key = 'new-' || email_key where uuid = $1",
+    ({ userUuid }) => userUuid,
+    { email: expect.stringMatching(/^new-/) },
+  ],
 ];
 
 describe("what an instance has read and keeps", () => {
-  it.each(changes)("%s counts from its commit on, and not before or after a rollback", async (_name, sql, subject, then) => {
-    const { who, session } = await kept();
-    const before = await me(session);
-    await transactions(2, async ([first, second]) => {
-      await first?.query(sql, [subject(who, session)]);
-      expect(await me(session)).toEqual(before);
-      await first?.query("rollback");
-      expect(await me(session)).toEqual(before);
-      await second?.query(sql, [subject(who, session)]);
-      expect(await me(session)).toEqual(before);
-      await second?.query("commit");
-      const after = await me(session);
-      if (typeof then === "number") expect(after).toBe(then);
-      else expect(after).toMatchObject(then as object);
-    });
-  });
+  it.each(changes)(
+    "%s counts from its commit on, and not before or after a rollback",
+    async (_name, sql, subject, then) => {
+      const { who, session } = await kept();
+      const before = await me(session);
+      await transactions(2, async ([first, second]) => {
+        await first?.query(sql, [subject(who, session)]);
+        expect(await me(session)).toEqual(before);
+        await first?.query("rollback");
+        expect(await me(session)).toEqual(before);
+        await second?.query(sql, [subject(who, session)]);
+        expect(await me(session)).toEqual(before);
+        await second?.query("commit");
+        const after = await me(session);
+        if (typeof then === "number") expect(after).toBe(then);
+        else expect(after).toMatchObject(then as object);
+      });
+    },
+  );
 
   it("does not outlive changes that are committed in another order than they were made in", async () => {
     const held = await Promise.all(Array.from({ length: 4 }, kept));
     await transactions(held.length, async (clients) => {
-      for (const [at, client] of clients.entries()) await client.query("update sessions set revoked_at = now() where uuid = $1", [held[at]?.session.sid]);
+      for (const [at, client] of clients.entries())
+        await client.query("update sessions set revoked_at = now() where uuid = $1", [held[at]?.session.sid]);
       for (const at of [2, 0, 3, 1]) {
         await clients[at]?.query("commit");
         expect(await me(held[at]?.session as Held)).toBe(401);
@@ -86,20 +116,33 @@ describe("what an instance has read and keeps", () => {
 
   it("ends by the clock with the session", async () => {
     const { session } = await kept();
-    const [row] = await runSql<{ ms: string }>(app.databaseUrl, "select (extract(epoch from expires_at) * 1000)::bigint as ms from sessions where uuid = $1", [session.sid]);
-    await runSql(app.databaseUrl, "update sessions set expires_at = $2 where uuid = $1", [session.sid, new Date(app.clock.now() + 60_000)]);
+    const [row] = await runSql<{ ms: string }>(
+      app.databaseUrl,
+      "select (extract(epoch from expires_at) * 1000)::bigint as ms from sessions where uuid = $1",
+      [session.sid],
+    );
+    await runSql(app.databaseUrl, "update sessions set expires_at = $2 where uuid = $1", [
+      session.sid,
+      new Date(app.clock.now() + 60_000),
+    ]);
     expect(await me(session)).toMatchObject({});
     app.clock.advance(59_999);
     expect(await me(session)).not.toBe(401);
     app.clock.advance(1);
     expect(await me(session)).toBe(401);
-    await runSql(app.databaseUrl, "update sessions set expires_at = $2 where uuid = $1", [session.sid, new Date(Number(row?.ms))]);
+    await runSql(app.databaseUrl, "update sessions set expires_at = $2 where uuid = $1", [
+      session.sid,
+      new Date(Number(row?.ms)),
+    ]);
     expect(await me(session)).not.toBe(401);
   });
 
   it("is not believed when more has changed than is told one by one", async () => {
     const { session } = await kept();
-    await runSql(app.databaseUrl, "insert into liveness_changes (subject) select gen_random_uuid() from generate_series(1, 6000)");
+    await runSql(
+      app.databaseUrl,
+      "insert into liveness_changes (subject) select gen_random_uuid() from generate_series(1, 6000)",
+    );
     await runSql(app.databaseUrl, "update sessions set revoked_at = now() where uuid = $1", [session.sid]);
     expect(await me(session)).toBe(401);
   });
@@ -107,20 +150,22 @@ describe("what an instance has read and keeps", () => {
   it("is right under a storm of changes and roll-backs", async () => {
     const held = await Promise.all(Array.from({ length: 16 }, kept));
     let wrong = 0;
-    await Promise.all(held.map(async ({ who, session }, at) => {
-      for (let round = 1; round <= 6; round++) {
-        const name = `Storm ${at} ${round}`;
-        await transactions(1, async ([client]) => {
-          await client?.query("update organizations set name = $2 where uuid = $1", [who.org, `${name} undone`]);
-          await me(session);
-          await client?.query("rollback; begin");
-          await client?.query("update organizations set name = $2 where uuid = $1", [who.org, name]);
-          await me(session);
-          await client?.query("commit");
-          if ((await me(session) as { org_name: string }).org_name !== name) wrong++;
-        });
-      }
-    }));
+    await Promise.all(
+      held.map(async ({ who, session }, at) => {
+        for (let round = 1; round <= 6; round++) {
+          const name = `Storm ${at} ${round}`;
+          await transactions(1, async ([client]) => {
+            await client?.query("update organizations set name = $2 where uuid = $1", [who.org, `${name} undone`]);
+            await me(session);
+            await client?.query("rollback; begin");
+            await client?.query("update organizations set name = $2 where uuid = $1", [who.org, name]);
+            await me(session);
+            await client?.query("commit");
+            if (((await me(session)) as { org_name: string }).org_name !== name) wrong++;
+          });
+        }
+      }),
+    );
     expect(wrong).toBe(0);
   });
 });

@@ -18,15 +18,24 @@ afterAll(async () => {
 
 const rounds = 4;
 
-/** Starts a call every few milliseconds, ends the sessions in the midst of them, and answers how many of the tokens given still work. */
-async function leaks(everyMs: number, open: (on: TestApp, at: number) => Promise<Answer>, end: () => Promise<Answer>): Promise<number> {
+/**
+ * Starts a call every few milliseconds, ends the sessions in the midst of them, and answers how many of the tokens
+ * given still work.
+ */
+async function leaks(
+  everyMs: number,
+  open: (on: TestApp, at: number) => Promise<Answer>,
+  end: () => Promise<Answer>,
+): Promise<number> {
   const calls = Array.from({ length: 30 }, async (_, at) => {
     await new Promise((resolve) => setTimeout(resolve, at * everyMs));
     return open(at % 2 === 0 ? app : second, at);
   });
   await new Promise((resolve) => setTimeout(resolve, 12));
   expect((await end()).status).toBeLessThan(300);
-  const given = (await Promise.all(calls)).flatMap(({ status, body }) => (status < 300 ? [body.access_token as string] : []));
+  const given = (await Promise.all(calls)).flatMap(({ status, body }) =>
+    status < 300 ? [body.access_token as string] : [],
+  );
   return (await Promise.all(given.map((token) => works(app, token)))).filter(Boolean).length;
 }
 
@@ -38,11 +47,13 @@ describe("a session that is being opened by another", () => {
       const { body } = await app.call("GET", `/api/devices/${device}/accounts`, { token });
       const account_id = body.data[0].id as string;
       const admin = await elevated(app, (await signIn(app, ann)).token);
-      expect(await leaks(
-        1,
-        (on) => on.call("POST", `/api/devices/${device}/active-account`, { token, body: { account_id } }),
-        () => app.call("POST", `/api/organizations/${ann.org}/revoke-all-sessions`, { token: admin }),
-      )).toBe(0);
+      expect(
+        await leaks(
+          1,
+          (on) => on.call("POST", `/api/devices/${device}/active-account`, { token, body: { account_id } }),
+          () => app.call("POST", `/api/organizations/${ann.org}/revoke-all-sessions`, { token: admin }),
+        ),
+      ).toBe(0);
     }
   });
 });

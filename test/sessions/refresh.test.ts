@@ -48,18 +48,27 @@ describe("refresh", () => {
     await expect(refresh(refreshToken)).rejects.toMatchObject(unauthorized);
     await expect(identity.me(successor.accessToken)).rejects.toMatchObject(unauthorized);
     await expect(refresh(successor.refreshToken)).rejects.toMatchObject(unauthorized);
-    const events = await identity.sql("select metadata from auth_events where type = 'session.revoked' and metadata->>'session_id' = $1", [sessionId]);
+    const events = await identity.sql(
+      "select metadata from auth_events where type = 'session.revoked' and metadata->>'session_id' = $1",
+      [sessionId],
+    );
     expect(events).toEqual([{ metadata: { session_id: sessionId, reason: "refresh_reuse" } }]);
-    const failures = await identity.sql("select distinct user_uuid is null or org_uuid is null as nobodys from auth_events where type = 'token.refreshed' and outcome = 'failure'");
+    const failures = await identity.sql(
+      "select distinct user_uuid is null or org_uuid is null as nobodys from auth_events where type = 'token.refreshed' and outcome = 'failure'",
+    );
     expect(failures).toEqual([{ nobodys: false }]);
   });
 
   it("has one successor however many use it at once, over two instances", async () => {
     const { refreshToken, sessionId } = await identity.loginOwner();
     const other = identity.another();
-    const pairs = await Promise.all(Array.from({ length: 30 }, (_, at) => refresh(refreshToken, at % 2 === 0 ? identity : other)));
+    const pairs = await Promise.all(
+      Array.from({ length: 30 }, (_, at) => refresh(refreshToken, at % 2 === 0 ? identity : other)),
+    );
     expect(new Set(pairs.map((pair) => pair.refreshToken)).size).toBe(1);
-    expect(await identity.sql("select 1 from refresh_tokens where session_uuid = $1 and used_at is null", [sessionId])).toHaveLength(1);
+    expect(
+      await identity.sql("select 1 from refresh_tokens where session_uuid = $1 and used_at is null", [sessionId]),
+    ).toHaveLength(1);
   });
 
   it("refuses a token after seven idle days, and every one after thirty", async () => {
@@ -95,7 +104,11 @@ describe("refresh", () => {
   });
 
   it("refuses when the membership has ended", async () => {
-    const made = await identity.signin.signUp.signUp(undefined, { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" }, info);
+    const made = await identity.signin.signUp.signUp(
+      undefined,
+      { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" },
+      info,
+    );
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [made.userUuid]);
     await expect(refresh(made.refreshToken)).rejects.toMatchObject(unauthorized);
   });

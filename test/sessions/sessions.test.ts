@@ -33,36 +33,65 @@ describe("the inventory of an organization", () => {
     const { body, status } = await app.call("GET", inventory(owner.org), { token: owner.token });
     expect(status).toBe(200);
     expect(body).toMatchObject({ total: 3, limit: 50, offset: 0 });
-    expect(Object.keys(body.data[0]).sort()).toEqual(["created_at", "device_uuid", "ip_address", "last_seen_at", "session_id", "user_agent", "user_uuid"]);
-    expect(body.data[0]).toMatchObject({ session_id: held.sid, user_uuid: worker.userUuid, device_uuid: held.device, ip_address: "127.0.0.1" });
+    expect(Object.keys(body.data[0]).sort()).toEqual([
+      "created_at",
+      "device_uuid",
+      "ip_address",
+      "last_seen_at",
+      "session_id",
+      "user_agent",
+      "user_uuid",
+    ]);
+    expect(body.data[0]).toMatchObject({
+      session_id: held.sid,
+      user_uuid: worker.userUuid,
+      device_uuid: held.device,
+      ip_address: "127.0.0.1",
+    });
   });
 
   it("narrows by person and device, and pages", async () => {
     const first = await signIn(app, worker);
     app.clock.advance(10);
     const last = await signIn(app, worker);
-    const list = async (query: string) => (await app.call("GET", inventory(owner.org, query), { token: owner.token })).body;
+    const list = async (query: string) =>
+      (await app.call("GET", inventory(owner.org, query), { token: owner.token })).body;
     expect((await list(`?user_uuid=${worker.userUuid}`)).total).toBe(3);
     expect(sidsOf(await list(`?device_uuid=${first.device.toUpperCase()}`))).toEqual([first.sid]);
-    expect(await list(`?device_uuid=${first.device}&user_uuid=${owner.userUuid}`)).toMatchObject({ data: [], total: 0 });
+    expect(await list(`?device_uuid=${first.device}&user_uuid=${owner.userUuid}`)).toMatchObject({
+      data: [],
+      total: 0,
+    });
     expect(sidsOf(await list(`?user_uuid=${worker.userUuid}&limit=1`))).toEqual([last.sid]);
     expect(sidsOf(await list(`?user_uuid=${worker.userUuid}&limit=1&offset=1`))).toEqual([first.sid]);
     expect(await list(`?user_uuid=&limit=1&offset=50`)).toMatchObject({ data: [], total: 4 });
   });
 
-  it.each(["?limit=0", "?limit=201", "?offset=10001", "?user_uuid=x", "?device_uuid=x"])("refuses %s", async (query) => {
-    expect(outcome(await app.call("GET", inventory(owner.org, query), { token: owner.token }))).toBe("400 validation_error");
-  });
+  it.each(["?limit=0", "?limit=201", "?offset=10001", "?user_uuid=x", "?device_uuid=x"])(
+    "refuses %s",
+    async (query) => {
+      expect(outcome(await app.call("GET", inventory(owner.org, query), { token: owner.token }))).toBe(
+        "400 validation_error",
+      );
+    },
+  );
 
   it("is for admins, of their own organization", async () => {
     const other = await founder(app);
     const { sid } = await signIn(app, worker);
-    for (const [method, path] of [["GET", inventory(owner.org)], ["DELETE", inventory(owner.org, `/${sid}`)], ["DELETE", inventory(owner.org)], ["POST", `/api/organizations/${owner.org}/revoke-all-sessions`]] as const) {
+    for (const [method, path] of [
+      ["GET", inventory(owner.org)],
+      ["DELETE", inventory(owner.org, `/${sid}`)],
+      ["DELETE", inventory(owner.org)],
+      ["POST", `/api/organizations/${owner.org}/revoke-all-sessions`],
+    ] as const) {
       expect(outcome(await app.call(method, path, { token: worker.token })), path).toBe("403 forbidden");
       expect(outcome(await app.call(method, path, { token: other.token })), path).toBe("404 not_found");
       expect(outcome(await app.call(method, path, {})), path).toBe("401 unauthorized");
     }
-    expect(outcome(await app.call("DELETE", inventory(other.org, `/${sid}`), { token: other.token }))).toBe("404 not_found");
+    expect(outcome(await app.call("DELETE", inventory(other.org, `/${sid}`), { token: other.token }))).toBe(
+      "404 not_found",
+    );
     expect(await works(app, worker.token)).toBe(true);
   });
 });
@@ -73,10 +102,17 @@ describe("revoking one session", () => {
     expect(await works(second, held.token)).toBe(true);
     expect((await app.call("DELETE", inventory(owner.org, `/${held.sid}`), { token: owner.token })).status).toBe(204);
     for (const instance of [second, app]) expect(await works(instance, held.token)).toBe(false);
-    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: held.refreshToken } })).status).toBe(401);
+    expect((await app.call("POST", "/api/auth/refresh", { body: { refresh_token: held.refreshToken } })).status).toBe(
+      401,
+    );
     expect(await works(app, worker.token)).toBe(true);
     expect(await auditOf(app, owner, "session.revoked")).toMatchObject([
-      { outcome: "success", user_uuid: worker.userUuid, metadata: { session_id: held.sid, reason: "revoked" }, actor: { id: owner.userUuid } },
+      {
+        outcome: "success",
+        user_uuid: worker.userUuid,
+        metadata: { session_id: held.sid, reason: "revoked" },
+        actor: { id: owner.userUuid },
+      },
     ]);
   });
 
@@ -86,8 +122,12 @@ describe("revoking one session", () => {
     const path = (sid: string): string => inventory(owner.org, `/${sid}`);
     await app.call("DELETE", path(revoked.sid), { token: owner.token });
     await app.call("POST", "/api/auth/logout", { token: left.token });
-    for (const { sid } of [revoked, left]) expect(outcome(await app.call("DELETE", path(sid), { token: owner.token }))).toBe("409 already_revoked");
-    expect(await auditOf(app, owner, "session.revoked&outcome=failure")).toMatchObject([{ metadata: { code: "already_revoked" } }, { metadata: { code: "already_revoked" } }]);
+    for (const { sid } of [revoked, left])
+      expect(outcome(await app.call("DELETE", path(sid), { token: owner.token }))).toBe("409 already_revoked");
+    expect(await auditOf(app, owner, "session.revoked&outcome=failure")).toMatchObject([
+      { metadata: { code: "already_revoked" } },
+      { metadata: { code: "already_revoked" } },
+    ]);
     app.clock.advance(30 * 86_400_000 - 1);
     const later = await signIn(app, owner);
     expect(outcome(await app.call("DELETE", path(revoked.sid), { token: later.token }))).toBe("409 already_revoked");
@@ -96,21 +136,30 @@ describe("revoking one session", () => {
   });
 
   it("tells unknown and malformed ids", async () => {
-    expect(outcome(await app.call("DELETE", inventory(owner.org, `/${randomUUID()}`), { token: owner.token }))).toBe("404 not_found");
-    expect(outcome(await app.call("DELETE", inventory(owner.org, "/x"), { token: owner.token }))).toBe("400 invalid_uuid");
+    expect(outcome(await app.call("DELETE", inventory(owner.org, `/${randomUUID()}`), { token: owner.token }))).toBe(
+      "404 not_found",
+    );
+    expect(outcome(await app.call("DELETE", inventory(owner.org, "/x"), { token: owner.token }))).toBe(
+      "400 invalid_uuid",
+    );
     expect(outcome(await app.call("DELETE", inventory("x"), { token: owner.token }))).toBe("400 invalid_uuid");
   });
 
   it("has one winner of fifty", async () => {
     const { sid } = await signIn(app, worker);
-    const tries = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? app : second).call("DELETE", inventory(owner.org, `/${sid}`), { token: owner.token }));
+    const tries = Array.from({ length: 50 }, (_, at) =>
+      (at % 2 === 0 ? app : second).call("DELETE", inventory(owner.org, `/${sid}`), { token: owner.token }),
+    );
     const answers = (await Promise.all(tries)).map(outcome);
     expect(answers.filter((answer) => answer === "204")).toHaveLength(1);
     expect(answers.filter((answer) => answer === "409 already_revoked")).toHaveLength(49);
   });
 });
 
-describe.each([["DELETE", (org: string) => inventory(org)], ["POST", (org: string) => `/api/organizations/${org}/revoke-all-sessions`]] as const)("bulk revocation by %s", (method, path) => {
+describe.each([
+  ["DELETE", (org: string) => inventory(org)],
+  ["POST", (org: string) => `/api/organizations/${org}/revoke-all-sessions`],
+] as const)("bulk revocation by %s", (method, path) => {
   it("wants elevation, with the challenge of RFC 9470", async () => {
     const answer = await app.call(method, path(owner.org), { token: owner.token });
     expect(outcome(answer)).toBe("403 step_up_required");
@@ -133,9 +182,13 @@ describe.each([["DELETE", (org: string) => inventory(org)], ["POST", (org: strin
   it("spares the session of the token presented where that is wanted", async () => {
     const token = await elevated(app, owner.token);
     const elsewhere = await signIn(app, owner);
-    expect((await app.call(method, path(owner.org), { token, body: { exclude_current: true } })).body).toEqual({ revoked: 2 });
+    expect((await app.call(method, path(owner.org), { token, body: { exclude_current: true } })).body).toEqual({
+      revoked: 2,
+    });
     expect(await works(second, elsewhere.token)).toBe(false);
     expect(await works(second, owner.token)).toBe(true);
-    expect((await app.call(method, path(owner.org), { token, body: { exclude_current: true } })).body).toEqual({ revoked: 0 });
+    expect((await app.call(method, path(owner.org), { token, body: { exclude_current: true } })).body).toEqual({
+      revoked: 0,
+    });
   });
 });

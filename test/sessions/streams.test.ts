@@ -27,10 +27,19 @@ async function someInstall(): Promise<string> {
   const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
   const as = { headers: { authorization: `Bearer ${token}` } };
   const publisher = createClient(PublisherService, transport);
-  const { appId } = await publisher.publishApp({
-    name: "Still", slug: "still", description: "Stands still", deploymentModes: ["multi_tenant"],
-    pricingModel: "seat", basePriceCents: 100, currency: "usd", provisionWebhook: "http://127.0.0.1:9/hook",
-  }, as);
+  const { appId } = await publisher.publishApp(
+    {
+      name: "Still",
+      slug: "still",
+      description: "Stands still",
+      deploymentModes: ["multi_tenant"],
+      pricingModel: "seat",
+      basePriceCents: 100,
+      currency: "usd",
+      provisionWebhook: "http://127.0.0.1:9/hook",
+    },
+    as,
+  );
   await publisher.approveApp({ appId }, as);
   return (await createClient(BuyerService, transport).installApp({ slug: "still", quantity: 1 }, as)).installId;
 }
@@ -45,26 +54,42 @@ describe("an open stream", () => {
   it.each([
     ["Connect", (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
     ["gRPC", (baseUrl: string) => createGrpcTransport({ baseUrl })],
-  ] satisfies [string, (baseUrl: string) => Transport][])("ends within a second of its session's end: %s", async (_name, transport) => {
-    const token = await app.login();
-    const stream = createClient(BuyerService, transport(app.url)).watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` } })[Symbol.asyncIterator]();
-    expect((await stream.next()).value).toMatchObject({ installId: install });
-    const end = stream.next().then(() => undefined, (error: unknown) => error);
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    const from = await logout(token);
-    const error = await end;
-    expect(performance.now() - from).toBeLessThan(10_000);
-    expect(error).toBeInstanceOf(ConnectError);
-    expect((error as ConnectError).code).toBe(Code.Unauthenticated);
-  });
+  ] satisfies [string, (baseUrl: string) => Transport][])(
+    "ends within a second of its session's end: %s",
+    async (_name, transport) => {
+      const token = await app.login();
+      const stream = createClient(BuyerService, transport(app.url))
+        .watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` } })
+        [Symbol.asyncIterator]();
+      expect((await stream.next()).value).toMatchObject({ installId: install });
+      const end = stream.next().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      const from = await logout(token);
+      const error = await end;
+      expect(performance.now() - from).toBeLessThan(10_000);
+      expect(error).toBeInstanceOf(ConnectError);
+      expect((error as ConnectError).code).toBe(Code.Unauthenticated);
+    },
+  );
 
   it("ends within a second of its session's end: REST", async () => {
     const token = await app.login();
-    const response = await fetch(`${app.url}/api/installs/${install}/watch`, { headers: { authorization: `Bearer ${token}` } });
+    const response = await fetch(`${app.url}/api/installs/${install}/watch`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     expect(response.status).toBe(200);
     const lines: string[] = [];
     const end = (async () => {
-      for await (const chunk of response.body ?? []) lines.push(...Buffer.from(chunk as Uint8Array).toString().trim().split("\n"));
+      for await (const chunk of response.body ?? [])
+        lines.push(
+          ...Buffer.from(chunk as Uint8Array)
+            .toString()
+            .trim()
+            .split("\n"),
+        );
       return performance.now();
     })();
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -78,9 +103,14 @@ describe("an open stream", () => {
     const token = await app.login();
     const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
     const stop = new AbortController();
-    const stream = createClient(BuyerService, transport).watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal })[Symbol.asyncIterator]();
+    const stream = createClient(BuyerService, transport)
+      .watchInstall({ installId: install }, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal })
+      [Symbol.asyncIterator]();
     await stream.next();
-    const next = stream.next().then(() => "said something", () => "ended");
+    const next = stream.next().then(
+      () => "said something",
+      () => "ended",
+    );
     const quiet = new Promise((resolve) => setTimeout(resolve, 1_700, "quiet"));
     expect(await Promise.race([next, quiet])).toBe("quiet");
     stop.abort();
@@ -101,7 +131,8 @@ describe("the watch over a stream", () => {
     const log: string[] = [];
     let asked = 0;
     const vigil = createVigil();
-    for await (const n of whileValid(numbers(log), (end) => vigil.watch("one", async () => void asked++, end))) if (n === 3) break;
+    for await (const n of whileValid(numbers(log), (end) => vigil.watch("one", async () => void asked++, end)))
+      if (n === 3) break;
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(log).toEqual(["closed"]);
     expect(asked).toBe(0);
@@ -117,9 +148,11 @@ describe("the watch over a stream", () => {
     const check = async (): Promise<void> => {
       if (++asked === 2) throw new Error("revoked");
     };
-    const ended = await Promise.allSettled(Array.from({ length: 300 }, async () => {
-      for await (const n of whileValid(quiet(), (end) => vigil.watch("one", check, end))) expect(n).toBe(1);
-    }));
+    const ended = await Promise.allSettled(
+      Array.from({ length: 300 }, async () => {
+        for await (const n of whileValid(quiet(), (end) => vigil.watch("one", check, end))) expect(n).toBe(1);
+      }),
+    );
     expect(ended.every((one) => one.status === "rejected" && (one.reason as Error).message === "revoked")).toBe(true);
     expect(asked).toBe(2);
   });
@@ -130,9 +163,11 @@ describe("the watch over a stream", () => {
       throw new Error("broken");
     };
     const seen: number[] = [];
-    await expect((async () => {
-      for await (const n of whileValid(failing(), () => () => undefined)) seen.push(n);
-    })()).rejects.toThrow("broken");
+    await expect(
+      (async () => {
+        for await (const n of whileValid(failing(), () => () => undefined)) seen.push(n);
+      })(),
+    ).rejects.toThrow("broken");
     expect(seen).toEqual([1]);
   });
 });

@@ -13,15 +13,27 @@ export interface Held {
 }
 
 /** Signs somebody in on a device. */
-export async function signIn(app: TestApp, who: Pick<Somebody, "email" | "orgName">, device: string = randomUUID()): Promise<Held> {
-  const answer = await app.call("POST", "/api/auth/login", { body: { email: who.email, password, org_name: who.orgName }, headers: { "x-device-uuid": device } });
+export async function signIn(
+  app: TestApp,
+  who: Pick<Somebody, "email" | "orgName">,
+  device: string = randomUUID(),
+): Promise<Held> {
+  const answer = await app.call("POST", "/api/auth/login", {
+    body: { email: who.email, password, org_name: who.orgName },
+    headers: { "x-device-uuid": device },
+  });
   if (answer.status !== 200) throw new Error(`login answered ${answer.status}`);
   return held(answer.body, device);
 }
 
 /** The session of an answer with tokens. */
 export function held(body: { access_token: string; refresh_token: string }, device: string): Held {
-  return { token: body.access_token, refreshToken: body.refresh_token, sid: String(decodeJwt(body.access_token)["sid"]), device };
+  return {
+    token: body.access_token,
+    refreshToken: body.refresh_token,
+    sid: String(decodeJwt(body.access_token)["sid"]),
+    device,
+  };
 }
 
 /** Whether a token opens anything. */

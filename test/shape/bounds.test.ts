@@ -36,7 +36,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },
   app_admins: { eachOf: "app", atMost: "1 for each member of its organization" },
   app_listings: { eachOf: "app", atMost: "1 for each product and plan in another marketplace" },
-  installs: { eachOf: "organization", atMost: "1 live one for each app; those that are over are the record of what was bought" },
+  installs: {
+    eachOf: "organization",
+    atMost: "1 live one for each app; those that are over are the record of what was bought",
+  },
   install_timeline: { goesWith: "installs", atMost: "200, the newest" },
   cloud_targets: { goesWith: "installs", atMost: "1" },
 
@@ -69,7 +72,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   audit_counts: { goesWith: "audit_events", atMost: "1 for each; counts that fall to 0 are removed" },
   audit_pending: { workedOffBy: "the linker of the hash chain" },
   audit_heads: { eachOf: "organization", atMost: "1" },
-  audit_links: { eachOf: "organization", atMost: "1 hash for each event ever, by which a purged log stays provable (decisions 5.3)" },
+  audit_links: {
+    eachOf: "organization",
+    atMost: "1 hash for each event ever, by which a purged log stays provable (decisions 5.3)",
+  },
 
   // The platform itself.
   outbox: { workedOffBy: "the dispatcher, which drops what expired" },
@@ -92,7 +98,9 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 it("every table has a bound, so that none grows for ever", async () => {
-  const rows = await runSql<{ name: string }>(database.url,
-    "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname");
+  const rows = await runSql<{ name: string }>(
+    database.url,
+    "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname",
+  );
   expect(rows.map(({ name }) => name)).toEqual(Object.keys(bounds).sort());
 });

@@ -9,11 +9,16 @@ export interface RpcState {
 }
 
 /** Stands for any domain: it is handed around while services are wired, and nothing of it is called for real. */
-const anything: unknown = new Proxy(() => undefined, { get: (_target, name) => (name === Symbol.toPrimitive ? () => "" : anything), apply: () => anything });
+const anything: unknown = new Proxy(() => undefined, {
+  get: (_target, name) => (name === Symbol.toPrimitive ? () => "" : anything),
+  apply: () => anything,
+});
 
 /** Every rpc of the contract, as the program is composed: built when there is code behind it, else it answers 501. */
 export function rpcStates(): RpcState[] {
-  return composeServices(anything as never, anything as never).flatMap(({ service, implementation }) => service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })));
+  return composeServices(anything as never, anything as never).flatMap(({ service, implementation }) =>
+    service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })),
+  );
 }
 
 /** The line the README has to carry, word for word. */

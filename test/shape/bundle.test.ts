@@ -8,9 +8,14 @@ import { filesBelow, textOf } from "./sources.ts";
 const entry = "src/worker/workflows.ts";
 
 it("the entry of the workflows re-exports every workflow and does nothing else", () => {
-  const code = textOf(entry).replaceAll(/^\/\/.*$/gmu, "").trim().split("\n");
-  for (const line of code) expect(line).toMatch(/^export \{ \w+(?:, \w+)* \} from "\.\.\/domains\/[a-z]+\/workflows\/[a-z-]+\.ts";$/u);
-  for (const file of filesBelow("src/domains").filter((name) => name.includes("/workflows/"))) expect(textOf(entry)).toContain(file.slice("src/".length));
+  const code = textOf(entry)
+    .replaceAll(/^\/\/.*$/gmu, "")
+    .trim()
+    .split("\n");
+  for (const line of code)
+    expect(line).toMatch(/^export \{ \w+(?:, \w+)* \} from "\.\.\/domains\/[a-z]+\/workflows\/[a-z-]+\.ts";$/u);
+  for (const file of filesBelow("src/domains").filter((name) => name.includes("/workflows/")))
+    expect(textOf(entry)).toContain(file.slice("src/".length));
 });
 
 it("the workflows bundle, and the bundle is kept ahead of the first worker", async () => {
@@ -23,5 +28,5 @@ it("the workflows bundle, and the bundle is kept ahead of the first worker", asy
   });
   expect(problems).toEqual([]);
   expect(code).toContain("driveInstall");
-  expect(await readFile((await workflowBundle() as { codePath: string }).codePath, "utf8")).toContain("driveInstall");
+  expect(await readFile(((await workflowBundle()) as { codePath: string }).codePath, "utf8")).toContain("driveInstall");
 });

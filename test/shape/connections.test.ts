@@ -5,6 +5,10 @@ import { filesBelow, textOf } from "./sources.ts";
 const MAKERS = ["src/platform/db/connection.ts", "src/platform/db/migrator.ts", "src/platform/embedded/postgres.ts"];
 
 it("only three files make database connections, so that none escapes the proof of its role", () => {
-  const makers = filesBelow("src").filter((file) => /new (?:pg\.)?(?:Client|Pool)\b|extends (?:pg\.)?(?:Client|Pool)\b/.test(textOf(file)) && /from "pg"|import\("pg"\)/.test(textOf(file)));
+  const makers = filesBelow("src").filter(
+    (file) =>
+      /new (?:pg\.)?(?:Client|Pool)\b|extends (?:pg\.)?(?:Client|Pool)\b/.test(textOf(file)) &&
+      /from "pg"|import\("pg"\)/.test(textOf(file)),
+  );
   expect(makers.toSorted()).toEqual(MAKERS);
 });

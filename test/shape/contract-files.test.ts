@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { root, run } from "../contract/run.ts";
 
-/** Field numbers of `FileDescriptorProto.service` and `ServiceDescriptorProto.method`: steps of a path in the source. */
+/**
+ * Field numbers of `FileDescriptorProto.service` and `ServiceDescriptorProto.method`: steps of a path in the source.
+ */
 const SERVICE = 6;
 const METHOD = 2;
 

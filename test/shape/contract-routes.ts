@@ -24,7 +24,9 @@ export interface Binding extends Route {
 
 /** The route table of the specification. */
 export function routeTable(): Route[] {
-  const [, ...lines] = readFileSync(new URL("routes.tsv", import.meta.url), "utf8").trim().split("\n");
+  const [, ...lines] = readFileSync(new URL("routes.tsv", import.meta.url), "utf8")
+    .trim()
+    .split("\n");
   return lines.map((line) => {
     const [, method = "", path = "", auth = "", status = ""] = line.split("\t");
     return { method, path, auth, status: Number(status) };

@@ -15,7 +15,9 @@ describe("the contract", () => {
 
   test("gen/ is what the contract generates (npm run generate)", async () => {
     const [wanted, present] = [await generate(), readTree(join(root, "gen"))];
-    const differing = [...new Set([...wanted.keys(), ...present.keys()])].filter((path) => wanted.get(path) !== present.get(path));
+    const differing = [...new Set([...wanted.keys(), ...present.keys()])].filter(
+      (path) => wanted.get(path) !== present.get(path),
+    );
     expect(differing).toEqual([]);
   });
 });

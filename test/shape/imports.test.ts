@@ -3,7 +3,23 @@ import { codeOf, filesBelow, importsOf, textOf } from "./sources.ts";
 
 /** Domains from the ground up: one imports only those before it, and of these only `index.ts`. */
 const domains = [
-  "audit", "orgs", "users", "access", "keys", "sessions", "mfa", "credentials", "vault", "pki", "webhooks", "signin", "scim", "marketplace", "billing", "templates", "gateway",
+  "audit",
+  "orgs",
+  "users",
+  "access",
+  "keys",
+  "sessions",
+  "mfa",
+  "credentials",
+  "vault",
+  "pki",
+  "webhooks",
+  "signin",
+  "scim",
+  "marketplace",
+  "billing",
+  "templates",
+  "gateway",
 ];
 
 /** What each floor may stand on; a floor always may import itself. */
@@ -22,7 +38,10 @@ const floors: Readonly<Record<string, readonly string[]>> = {
 
 const files = filesBelow("src");
 
-/** `compose` for `src/compose.ts` and `src/compose/…`; `google` for the published annotations, which know nothing of Atrium. */
+/**
+ * `compose` for `src/compose.ts` and `src/compose/…`; `google` for the published annotations, which know nothing of
+ * Atrium.
+ */
 function floorOf(file: string): string {
   if (file.startsWith("gen/google/")) return "google";
   if (file.startsWith("gen/")) return "gen";
@@ -36,7 +55,8 @@ function faultOf(file: string, to: string): string | undefined {
   const [from, target] = [floorOf(file), floorOf(to)];
   const [own, other] = [domainOf(file), domainOf(to)];
   if (other !== undefined && own !== other) {
-    const allowed = own === undefined ? floors[from]?.includes("domains") : domains.indexOf(other) < domains.indexOf(own);
+    const allowed =
+      own === undefined ? floors[from]?.includes("domains") : domains.indexOf(other) < domains.indexOf(own);
     if (allowed !== true) return `${own ?? from} stands below ${other}`;
     const workflow = file === "src/worker/workflows.ts" && /^src\/domains\/[a-z]+\/workflows\/[a-z-]+\.ts$/u.test(to);
     return to.endsWith("/index.ts") || workflow ? undefined : "imports a domain past its index.ts";
@@ -46,7 +66,11 @@ function faultOf(file: string, to: string): string | undefined {
 
 describe("imports", () => {
   it("go downward only", () => {
-    const faults = files.flatMap((file) => importsOf(file).flatMap(({ to }) => faultOf(file, to) ?? []).map((fault) => `${file}: ${fault}`));
+    const faults = files.flatMap((file) =>
+      importsOf(file)
+        .flatMap(({ to }) => faultOf(file, to) ?? [])
+        .map((fault) => `${file}: ${fault}`),
+    );
     expect(faults).toEqual([]);
   });
 
@@ -69,9 +93,16 @@ describe("imports", () => {
 });
 
 describe("a workflow", () => {
-  it.each(files.filter((file) => file.includes("/workflows/")))("imports types and the Temporal SDK alone: %s", (file) => {
-    expect(importsOf(file).filter(({ to, typeOnly }) => !typeOnly && to !== "@temporalio/workflow" && !to.includes("/workflows/"))).toEqual([]);
-  });
+  it.each(files.filter((file) => file.includes("/workflows/")))(
+    "imports types and the Temporal SDK alone: %s",
+    (file) => {
+      expect(
+        importsOf(file).filter(
+          ({ to, typeOnly }) => !typeOnly && to !== "@temporalio/workflow" && !to.includes("/workflows/"),
+        ),
+      ).toEqual([]);
+    },
+  );
 });
 
 describe("the environment", () => {
@@ -84,13 +115,23 @@ describe("the environment", () => {
 describe("time and chance", () => {
   it("come in by the door", () => {
     const doors = ["src/platform/clock.ts", "src/platform/random.ts"];
-    const ground = (file: string): boolean => file.startsWith("src/domains/") && !file.includes("/workflows/") && !doors.includes(file);
-    expect(files.filter((file) => ground(file) && /\bDate\.now\(|\bnew Date\(\)|Math\.random\(|\brandomUUID\(|\brandomBytes\(/u.test(textOf(file)))).toEqual([]);
+    const ground = (file: string): boolean =>
+      file.startsWith("src/domains/") && !file.includes("/workflows/") && !doors.includes(file);
+    expect(
+      files.filter(
+        (file) =>
+          ground(file) &&
+          /\bDate\.now\(|\bnew Date\(\)|Math\.random\(|\brandomUUID\(|\brandomBytes\(/u.test(textOf(file)),
+      ),
+    ).toEqual([]);
   });
 });
 
 describe("rpc.ts", () => {
-  it.each(files.filter((file) => file.endsWith("/rpc.ts") && file.startsWith("src/domains/")))("maps and asks no database: %s", (file) => {
-    expect(textOf(file)).not.toMatch(/\.query\(|\.prepared\(/u);
-  });
+  it.each(files.filter((file) => file.endsWith("/rpc.ts") && file.startsWith("src/domains/")))(
+    "maps and asks no database: %s",
+    (file) => {
+      expect(textOf(file)).not.toMatch(/\.query\(|\.prepared\(/u);
+    },
+  );
 });

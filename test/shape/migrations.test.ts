@@ -11,7 +11,9 @@ const small: ReadonlySet<string> = new Set(["plans", "permissions", "organizatio
 /** Indexes built at once, which nobody can write beside, on tables that are older than the migration. */
 function blocking(name: string): string[] {
   const source = readFileSync(join(folder, name), "utf8");
-  const own = new Set([...source.matchAll(/create (?:unlogged )?table (?:if not exists )?(\w+)/gu)].map(([, table]) => table));
+  const own = new Set(
+    [...source.matchAll(/create (?:unlogged )?table (?:if not exists )?(\w+)/gu)].map(([, table]) => table),
+  );
   return [...source.matchAll(/create (?:unique )?index (?:if not exists )?(\w+)\s+on\s+(\w+)/gu)]
     .filter(([, , table]) => !own.has(table) && !small.has(table ?? ""))
     .map(([, index, table]) => `${name}: ${index} on ${table}`);

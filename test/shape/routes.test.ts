@@ -6,7 +6,8 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import { bindings, routeTable, rpcs } from "./contract-routes.ts";
 
 const bound = bindings();
-const line = ({ method, path, auth, status }: { method: string; path: string; auth: string; status: number }) => `${method} ${path} ${auth} ${status}`;
+const line = ({ method, path, auth, status }: { method: string; path: string; auth: string; status: number }) =>
+  `${method} ${path} ${auth} ${status}`;
 
 describe("the contract and the route table", () => {
   test("every route is bound exactly once, for its callers and with its status, and nothing else is", () => {
@@ -14,21 +15,36 @@ describe("the contract and the route table", () => {
   });
 
   test("no two bindings overlap", () => {
-    const all = bound.map(({ rpc, method, path }) => ({ name: rpc.toString(), method, segments: path.split("/").map((part) => (part.startsWith("{") ? "*" : part)) }));
-    const overlaps = all.flatMap((a, at) => all.slice(at + 1).filter((b) => a.method === b.method && collide(a.segments, b.segments)).map((b) => `${a.name} and ${b.name}`));
+    const all = bound.map(({ rpc, method, path }) => ({
+      name: rpc.toString(),
+      method,
+      segments: path.split("/").map((part) => (part.startsWith("{") ? "*" : part)),
+    }));
+    const overlaps = all.flatMap((a, at) =>
+      all
+        .slice(at + 1)
+        .filter((b) => a.method === b.method && collide(a.segments, b.segments))
+        .map((b) => `${a.name} and ${b.name}`),
+    );
     expect(overlaps).toEqual([]);
   });
 
   test("every variable of a path is a field of the request", () => {
     const missing = bound.flatMap(({ rpc, path }) =>
-      [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).filter((name) => !rpc.input.fields.some((field) => field.name === name)).map((name) => `${rpc.toString()}: ${name}`));
+      [...path.matchAll(/\{(\w+)\}/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !rpc.input.fields.some((field) => field.name === name))
+        .map((name) => `${rpc.toString()}: ${name}`),
+    );
     expect(missing).toEqual([]);
   });
 });
 
 describe("the options of an rpc", () => {
   test("every rpc says who may call and where it is bound", () => {
-    const silent = rpcs.filter((rpc) => getOption(rpc, access).credential === Credential.UNSPECIFIED || !hasOption(rpc, http));
+    const silent = rpcs.filter(
+      (rpc) => getOption(rpc, access).credential === Credential.UNSPECIFIED || !hasOption(rpc, http),
+    );
     expect(silent.map(String)).toEqual([]);
   });
 
@@ -36,42 +52,67 @@ describe("the options of an rpc", () => {
     const wrong = rpcs.filter((rpc) => {
       const { tenant, powers } = getOption(rpc, access);
       const names = rpc.input.fields.map((field) => field.name);
-      return (tenant !== "" && !names.includes(tenant)) || (powers.includes(Power.APP_ADMIN) && !names.includes("app_id"));
+      return (
+        (tenant !== "" && !names.includes(tenant)) || (powers.includes(Power.APP_ADMIN) && !names.includes("app_id"))
+      );
     });
     expect(wrong.map(String)).toEqual([]);
   });
 
   test("a path with an organization that is not public names it as tenant", () => {
-    const loose = bound.filter(({ path, rpc }) => path.includes("{org_uuid}") && getOption(rpc, access).credential !== Credential.PUBLIC && getOption(rpc, access).tenant === "");
+    const loose = bound.filter(
+      ({ path, rpc }) =>
+        path.includes("{org_uuid}") &&
+        getOption(rpc, access).credential !== Credential.PUBLIC &&
+        getOption(rpc, access).tenant === "",
+    );
     expect(loose.map(({ path }) => path)).toEqual([]);
   });
 
   test("resources are those a scope can name", () => {
-    const known = ["", ..."users roles sessions events keys credentials secrets certificates identities apps installs webhooks billing templates gateway".split(" ")];
+    const known = [
+      "",
+      ..."users roles sessions events keys credentials secrets certificates identities apps installs webhooks billing templates gateway".split(
+        " ",
+      ),
+    ];
     const wrong = rpcs.filter((rpc) => !known.includes(getOption(rpc, access).resource));
     expect(wrong.map(String)).toEqual([]);
   });
 
   test("a 204 has no answer", () => {
-    const wrong = rpcs.filter((rpc) => getOption(rpc, rest).status === 204 && rpc.output.typeName !== "google.protobuf.Empty");
+    const wrong = rpcs.filter(
+      (rpc) => getOption(rpc, rest).status === 204 && rpc.output.typeName !== "google.protobuf.Empty",
+    );
     expect(wrong.map(String)).toEqual([]);
   });
 
   test("a POST that answers 201 to an authenticated caller honours Idempotency-Key", () => {
-    const deaf = bound.filter(({ rpc, method, status }) => method === "POST" && status === 201 && getOption(rpc, access).credential === Credential.BEARER && !getOption(rpc, access).idempotent);
+    const deaf = bound.filter(
+      ({ rpc, method, status }) =>
+        method === "POST" &&
+        status === 201 &&
+        getOption(rpc, access).credential === Credential.BEARER &&
+        !getOption(rpc, access).idempotent,
+    );
     expect(deaf.map(({ path }) => path)).toEqual([]);
   });
 
   test("exactly the unary rpcs with nothing but GET bindings have no side effects", () => {
     const wrong = rpcs.filter((rpc) => {
       const onlyGet = bound.filter((binding) => binding.rpc === rpc).every(({ method }) => method === "GET");
-      return (rpc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) !== (rpc.methodKind === "unary" && onlyGet);
+      return (
+        (rpc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) !== (rpc.methodKind === "unary" && onlyGet)
+      );
     });
     expect(wrong.map(String)).toEqual([]);
   });
 });
 
-/** True when some path fits both and neither is the more exact one: a literal beats a variable where the two first differ, unless they cross. */
+/**
+ * True when some path fits both and neither is the more exact one: a literal beats a variable where the two first
+ * differ, unless they cross.
+ */
 function collide(a: readonly string[], b: readonly string[]): boolean {
   if (a.length !== b.length || a.some((part, at) => part !== b[at] && part !== "*" && b[at] !== "*")) return false;
   const aExact = a.some((part, at) => part !== "*" && b[at] === "*");

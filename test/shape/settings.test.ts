@@ -12,7 +12,9 @@ function settings(): string[] {
 it("the README's tables name every setting in full, and none that is not there", () => {
   const [, tables = ""] = readme().split("\n## Configuration\n");
   const rows = (tables.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
-  const named = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name));
+  const named = rows.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name),
+  );
   const also = rows.flatMap((row) => [...row.matchAll(/`(TEMPORAL_TLS_\w+_DATA)`/g)].map(([, name = ""]) => name));
   expect([...named, ...also].toSorted()).toEqual(settings());
 });

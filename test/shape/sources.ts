@@ -6,10 +6,16 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Hand-written files below a folder of the repository, as `src/…`; what is generated is left out. */
-export function filesBelow(folder: string, endings: readonly string[] = [".ts", ".mjs", ".js", ".sh", ".lua"]): string[] {
+export function filesBelow(
+  folder: string,
+  endings: readonly string[] = [".ts", ".mjs", ".js", ".sh", ".lua"],
+): string[] {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
     .map((file) => path.posix.join(folder, file.split(path.sep).join("/")))
-    .filter((file) => endings.some((ending) => file.endsWith(ending)) && !file.includes("/gen/") && !file.includes("/node_modules/"))
+    .filter(
+      (file) =>
+        endings.some((ending) => file.endsWith(ending)) && !file.includes("/gen/") && !file.includes("/node_modules/"),
+    )
     .sort();
 }
 
@@ -30,12 +36,16 @@ export interface Import {
   typeOnly: boolean;
 }
 
-const statement = /^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gmu;
+const statement =
+  /^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gmu;
 
 /** Everything a file imports or exports again. */
 export function importsOf(file: string): Import[] {
   return [...textOf(file).matchAll(statement)].map(([, type, from, dynamic]) => {
     const to = from ?? dynamic ?? "";
-    return { to: to.startsWith(".") ? path.posix.join(path.posix.dirname(file), to) : to, typeOnly: type !== undefined };
+    return {
+      to: to.startsWith(".") ? path.posix.join(path.posix.dirname(file), to) : to,
+      typeOnly: type !== undefined,
+    };
   });
 }

@@ -16,7 +16,12 @@ describe("key sets", () => {
     const { accessToken } = await identity.loginOwner();
     const { orgUuid } = await identity.me(accessToken);
     const { keys, headers } = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
-    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys }), { audience: "Acme", issuer: "http://localhost:8080", typ: "at+jwt", currentDate: new Date(identity.clock.now()) });
+    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys }), {
+      audience: "Acme",
+      issuer: "http://localhost:8080",
+      typ: "at+jwt",
+      currentDate: new Date(identity.clock.now()),
+    });
     expect(payload["org"]).toBe(orgUuid);
     expect(headers.etag).toMatch(/^"[\w-]{22}"$/u);
     expect(headers["cache-control"]).toBe("public, max-age=300");
@@ -36,7 +41,8 @@ describe("key sets", () => {
     const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
     const uses = () => identity.sql("select * from signing_key_uses");
     const until = new Date(identity.clock.now() + 2 * 86_400_000);
-    for (const _ of [1, 2, 3]) await identity.database.transaction((tx) => identity.keys.signing.active(tx, orgUuid, until));
+    for (const _ of [1, 2, 3])
+      await identity.database.transaction((tx) => identity.keys.signing.active(tx, orgUuid, until));
     expect(await uses()).toHaveLength(1);
     expect(await identity.keys.tidy()).toBe(0);
     identity.clock.advance(3 * 86_400_000);
@@ -47,7 +53,10 @@ describe("key sets", () => {
   it("lose a key when its overlap ends, and their ETag changes", async () => {
     const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
     const before = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
-    await identity.sql("update signing_keys set active = false, valid_until = $2 where org_uuid = $1", [orgUuid, new Date(identity.clock.now() + 1_000)]);
+    await identity.sql("update signing_keys set active = false, valid_until = $2 where org_uuid = $1", [
+      orgUuid,
+      new Date(identity.clock.now() + 1_000),
+    ]);
     expect((await identity.keys.jwks.ofOrganization(orgUuid ?? "")).keys).toHaveLength(1);
     identity.clock.advance(1_000);
     const after = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
@@ -56,11 +65,15 @@ describe("key sets", () => {
   });
 
   it("are not found for an unknown organization", async () => {
-    await expect(identity.keys.jwks.ofOrganization(randomUUID())).rejects.toMatchObject({ status: 404, code: "not_found" });
+    await expect(identity.keys.jwks.ofOrganization(randomUUID())).rejects.toMatchObject({
+      status: 404,
+      code: "not_found",
+    });
   });
 
   it("never store a private key in the open", async () => {
     const rows = await identity.sql<{ private_key: Buffer; kid: string }>("select kid, private_key from signing_keys");
-    for (const { private_key } of rows) expect(private_key.includes(Buffer.from("302e020100300506032b6570", "hex"))).toBe(false);
+    for (const { private_key } of rows)
+      expect(private_key.includes(Buffer.from("302e020100300506032b6570", "hex"))).toBe(false);
   });
 });

@@ -16,21 +16,29 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const jwks = async () => (await app.call("GET", `/api/organizations/${org}/.well-known/jwks.json`)).body as { keys: { kid: string }[] };
+const jwks = async () =>
+  (await app.call("GET", `/api/organizations/${org}/.well-known/jwks.json`)).body as { keys: { kid: string }[] };
 const kids = async () => (await jwks()).keys.map((key) => key.kid);
-const activeKey = async () => (await app.call("GET", base, { token })).body.data.find((key: { active: boolean }) => key.active).key_id as string;
+const activeKey = async () =>
+  (await app.call("GET", base, { token })).body.data.find((key: { active: boolean }) => key.active).key_id as string;
 const DAY = 86_400_000;
 
 describe("signing keys", () => {
   test("rotate with an overlap of 24 hours, right in the key set at every instant", async () => {
-    expect(await app.call("POST", `${base}/rotate`, { token })).toMatchObject({ status: 403, body: { code: "step_up_required" } });
+    expect(await app.call("POST", `${base}/rotate`, { token })).toMatchObject({
+      status: 403,
+      body: { code: "step_up_required" },
+    });
     const before = await activeKey();
     const rotated = await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) });
     expect(rotated).toMatchObject({ status: 200, body: { previous_key_id: before } });
     expect(Date.parse(rotated.body.previous_key_expires_at)).toBe(app.clock.now() + DAY);
     expect(await activeKey()).toBe(rotated.body.new_key_id);
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
-    expect(await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) })).toMatchObject({ status: 422, body: { code: "rotation_in_progress" } });
+    expect(await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) })).toMatchObject({
+      status: 422,
+      body: { code: "rotation_in_progress" },
+    });
     app.clock.advance(DAY - 1);
     // Both were made in the same instant of the standing clock, so their order says nothing.
     expect(new Set(await kids())).toEqual(new Set([rotated.body.new_key_id, before]));
@@ -45,38 +53,67 @@ describe("signing keys", () => {
     const made = await app.call("POST", base, { token, body: { algorithm: "ed25519", description: "second" } });
     expect(made).toMatchObject({ status: 201, body: { algorithm: "ed25519", active: true, description: "second" } });
     expect(made.body.public_key).toContain("BEGIN PUBLIC KEY");
-    expect(await app.call("DELETE", `${base}/${made.body.key_id}`, { token })).toMatchObject({ status: 409, body: { code: "active_key_exists" } });
+    expect(await app.call("DELETE", `${base}/${made.body.key_id}`, { token })).toMatchObject({
+      status: 409,
+      body: { code: "active_key_exists" },
+    });
     const fresh = await app.login();
     const previous = decodeProtectedHeader(signedBefore).kid ?? "";
     expect((await app.call("DELETE", `${base}/${previous}`, { token: fresh })).status).toBe(204);
     expect(await kids()).not.toContain(previous);
     expect((await app.call("GET", "/api/auth/me", { token: signedBefore })).status).toBe(401);
-    expect(await app.call("DELETE", `${base}/${previous}`, { token: fresh })).toMatchObject({ status: 404, body: { code: "key_not_found" } });
+    expect(await app.call("DELETE", `${base}/${previous}`, { token: fresh })).toMatchObject({
+      status: 404,
+      body: { code: "key_not_found" },
+    });
     token = fresh;
   });
 
   test("sign claims that verify with the key set and never open the service", async () => {
     const kid = await activeKey();
-    const signed = await app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: { sub: "order-7", amount: 12 } } });
+    const signed = await app.call("POST", `${base}/${kid}/sign`, {
+      token,
+      body: { payload: { sub: "order-7", amount: 12 } },
+    });
     expect(signed).toMatchObject({ status: 200, body: { key_id: kid, algorithm: "ed25519" } });
-    const { payload, protectedHeader } = await jwtVerify(signed.body.token, createLocalJWKSet(await jwks() as never), { currentDate: new Date(app.clock.now()) });
+    const { payload, protectedHeader } = await jwtVerify(
+      signed.body.token,
+      createLocalJWKSet((await jwks()) as never),
+      { currentDate: new Date(app.clock.now()) },
+    );
     expect(payload).toMatchObject({ sub: "order-7", amount: 12, iss: "http://atrium.test", org });
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(900);
     expect(protectedHeader).toEqual({ alg: "EdDSA", kid, typ: "atrium-signed+jwt" });
     expect((await app.call("GET", "/api/auth/me", { token: signed.body.token })).status).toBe(401);
     for (const reserved of ["iss", "roles", "aud", "sid"]) {
-      expect(await app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: { [reserved]: "x" } } })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: `payload.${reserved}` }] } });
+      expect(
+        await app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: { [reserved]: "x" } } }),
+      ).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: `payload.${reserved}` }] } });
     }
-    expect((await app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: { exp: Math.floor(app.clock.now() / 1000) + 86_401 } } })).status).toBe(400);
-    expect(await app.call("POST", `${base}/unknown/sign`, { token, body: { payload: {} } })).toMatchObject({ status: 404, body: { code: "key_not_found" } });
+    expect(
+      (
+        await app.call("POST", `${base}/${kid}/sign`, {
+          token,
+          body: { payload: { exp: Math.floor(app.clock.now() / 1000) + 86_401 } },
+        })
+      ).status,
+    ).toBe(400);
+    expect(await app.call("POST", `${base}/unknown/sign`, { token, body: { payload: {} } })).toMatchObject({
+      status: 404,
+      body: { code: "key_not_found" },
+    });
   });
 
   test("are ed25519 or rsa4096, and ten at most", async () => {
-    expect(await app.call("POST", base, { token, body: { algorithm: "hs256" } })).toMatchObject({ status: 400, body: { code: "invalid_algorithm" } });
+    expect(await app.call("POST", base, { token, body: { algorithm: "hs256" } })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_algorithm" },
+    });
     expect((await app.call("POST", base, { token, body: { algorithm: "rsa4096" } })).body.algorithm).toBe("rsa4096");
     expect((await app.call("GET", "/api/auth/me", { token: await app.login() })).status).toBe(200);
     let last = await app.call("POST", base, { token, body: { algorithm: "ed25519" } });
-    for (let made = 0; made < 10 && last.status === 201; made++) last = await app.call("POST", base, { token, body: { algorithm: "ed25519" } });
+    for (let made = 0; made < 10 && last.status === 201; made++)
+      last = await app.call("POST", base, { token, body: { algorithm: "ed25519" } });
     expect(last).toMatchObject({ status: 409, body: { code: "conflict" } });
     expect(await kids()).toHaveLength(10);
   });
@@ -85,7 +122,9 @@ describe("signing keys", () => {
     app.clock.advance(DAY);
     token = await app.login();
     const elevated = await elevate(app, token);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => app.call("POST", `${base}/rotate`, { token: elevated })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => app.call("POST", `${base}/rotate`, { token: elevated })),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 422)).toHaveLength(19);
   });

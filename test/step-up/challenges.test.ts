@@ -19,18 +19,30 @@ describe("an elevated token", () => {
     const caller = await person.login();
     const { challengeId, expiresAt } = await stepUp().challenge(caller, "totp", info);
     expect(expiresAt.getTime() - identity.clock.now()).toBe(300_000);
-    const { elevatedToken, expiresIn } = await stepUp().verify(caller, { challengeId: challengeId.toUpperCase(), code: person.fresh() }, info);
+    const { elevatedToken, expiresIn } = await stepUp().verify(
+      caller,
+      { challengeId: challengeId.toUpperCase(), code: person.fresh() },
+      info,
+    );
     expect(expiresIn).toBe(900);
     const claims = decodeJwt(elevatedToken);
     expect(Object.keys(claims).sort()).toEqual([...Object.keys(caller.claims ?? {}), "acr"].sort());
-    expect(claims).toMatchObject({ acr: "elevated", sid: caller.sessionId, org: caller.orgUuid, auth_time: Math.floor(identity.clock.now() / 1000) });
+    expect(claims).toMatchObject({
+      acr: "elevated",
+      sid: caller.sessionId,
+      org: caller.orgUuid,
+      auth_time: Math.floor(identity.clock.now() / 1000),
+    });
     const elevated = await identity.me(elevatedToken);
     expect(elevated).toMatchObject({ elevated: true, isOwner: true });
     expect(stepUp().status(elevated)).toEqual({ elevated: true, expiresAt: new Date((claims.exp ?? 0) * 1000) });
     expect(stepUp().status(caller)).toEqual({ elevated: false, expiresAt: undefined });
     identity.clock.advance(900_000);
     expect(await ending(identity.me(elevatedToken))).toBe("401 unauthorized");
-    expect(await eventsOf(identity, caller.userUuid, "step_up.%")).toEqual(["step_up.challenged success", "step_up.verified success"]);
+    expect(await eventsOf(identity, caller.userUuid, "step_up.%")).toEqual([
+      "step_up.challenged success",
+      "step_up.verified success",
+    ]);
   });
 
   it("dies with the session", async () => {
@@ -54,10 +66,14 @@ describe("a challenge", () => {
     expect(await ending(identity.signin.magicLink.verify(token, info))).toBe("401 unauthorized");
     expect(await ending(identity.signin.signUp.confirmEmail(token, info))).toBe("401 unauthorized");
     const { devToken } = await identity.signin.magicLink.send({ email });
-    expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, token: devToken }, info))).toBe("400 invalid_code");
+    expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, token: devToken }, info))).toBe(
+      "400 invalid_code",
+    );
     expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, code: token }, info))).toBe("ok");
     const next = await stepUp().challenge(caller, "magic_link", info);
-    expect(await ending(stepUp().verify(caller, { challengeId: next.challengeId, token }, info))).toBe("400 invalid_code");
+    expect(await ending(stepUp().verify(caller, { challengeId: next.challengeId, token }, info))).toBe(
+      "400 invalid_code",
+    );
   });
 
   it("takes a recovery code in place of a code of the authenticator", async () => {
@@ -73,7 +89,13 @@ describe("a challenge", () => {
   it("wants the input of its method", async () => {
     const person = await enrolled(identity);
     const { caller } = person;
-    for (const [method, input] of [["totp", { password: "x" }], ["magic_link", { password: "x" }], ["password", { code: "x" }], ["totp", {}], ["totp", { code: "" }]] as const) {
+    for (const [method, input] of [
+      ["totp", { password: "x" }],
+      ["magic_link", { password: "x" }],
+      ["password", { code: "x" }],
+      ["totp", {}],
+      ["totp", { code: "" }],
+    ] as const) {
       const { challengeId } = await stepUp().challenge(caller, method, info);
       expect(await ending(stepUp().verify(caller, { challengeId, ...input }, info))).toBe("400 bad_request");
     }
@@ -82,22 +104,34 @@ describe("a challenge", () => {
 
   it("by code is for people with a factor", async () => {
     const { caller } = await somebody(identity);
-    await expect(stepUp().challenge(caller, "totp", info)).rejects.toMatchObject({ status: 400, code: "bad_request", fields: [{ field: "method" }] });
+    await expect(stepUp().challenge(caller, "totp", info)).rejects.toMatchObject({
+      status: 400,
+      code: "bad_request",
+      fields: [{ field: "method" }],
+    });
   });
 
   it("is the session's that asked", async () => {
     const person = await enrolled(identity);
     const { challengeId } = await stepUp().challenge(person.caller, "password", info);
     const [other, stranger] = [await person.login(), (await somebody(identity)).caller];
-    for (const [who, id] of [[other, challengeId], [stranger, challengeId], [person.caller, randomUUID()]] as const) {
-      for (let at = 0; at < 6; at++) expect(await ending(stepUp().verify(who, { challengeId: id, password: "wrong" }, info))).toBe("404 not_found");
+    for (const [who, id] of [
+      [other, challengeId],
+      [stranger, challengeId],
+      [person.caller, randomUUID()],
+    ] as const) {
+      for (let at = 0; at < 6; at++)
+        expect(await ending(stepUp().verify(who, { challengeId: id, password: "wrong" }, info))).toBe("404 not_found");
     }
     expect(await ending(stepUp().verify(person.caller, { challengeId, password: person.password }, info))).toBe("ok");
   });
 
   it("expires, is gone once answered, and neither counts", async () => {
     const { caller, password } = await somebody(identity);
-    const [late, used] = [await stepUp().challenge(caller, "password", info), await stepUp().challenge(caller, "password", info)];
+    const [late, used] = [
+      await stepUp().challenge(caller, "password", info),
+      await stepUp().challenge(caller, "password", info),
+    ];
     expect(await ending(stepUp().verify(caller, { ...used, password }, info))).toBe("ok");
     identity.clock.advance(300_000);
     for (let at = 0; at < 6; at++) {
@@ -108,16 +142,30 @@ describe("a challenge", () => {
     expect(await ending(stepUp().verify(caller, { ...next, password }, info))).toBe("ok");
   });
 
-  it.each(["totp", "password", "magic_link"] as const)("is answered once by fifty parallel right answers: %s", async (method) => {
-    const person = await enrolled(identity);
-    const { challengeId } = await stepUp().challenge(person.caller, method, info);
-    const token = /[?&]token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1];
-    const answer = { challengeId, ...(method === "totp" ? { code: person.fresh() } : method === "password" ? { password: person.password } : { token }) };
-    const other = identity.another();
-    const all = await endings(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? identity : other).mfa.stepUp.verify(person.caller, answer, info)));
-    expect(all.filter((one) => one === "ok")).toHaveLength(1);
-    expect(all.filter((one) => one === "410 challenge_gone")).toHaveLength(49);
-  });
+  it.each(["totp", "password", "magic_link"] as const)(
+    "is answered once by fifty parallel right answers: %s",
+    async (method) => {
+      const person = await enrolled(identity);
+      const { challengeId } = await stepUp().challenge(person.caller, method, info);
+      const token = /[?&]token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1];
+      const answer = {
+        challengeId,
+        ...(method === "totp"
+          ? { code: person.fresh() }
+          : method === "password"
+            ? { password: person.password }
+            : { token }),
+      };
+      const other = identity.another();
+      const all = await endings(
+        Array.from({ length: 50 }, (_, at) =>
+          (at % 2 === 0 ? identity : other).mfa.stepUp.verify(person.caller, answer, info),
+        ),
+      );
+      expect(all.filter((one) => one === "ok")).toHaveLength(1);
+      expect(all.filter((one) => one === "410 challenge_gone")).toHaveLength(49);
+    },
+  );
 });
 
 describe("the lock", () => {
@@ -128,17 +176,30 @@ describe("the lock", () => {
     const password = await stepUp().challenge(caller, "password", info);
     const link = await stepUp().challenge(caller, "magic_link", info);
     const wrong = wrongCode(person.secret, identity.clock.now());
-    for (const answer of [{ ...code, code: wrong }, { ...password, password: "x" }, { ...link, token: "x" }, { ...code, code: wrong, recovery: true }, { ...code, code: "no digits" }]) {
+    for (const answer of [
+      { ...code, code: wrong },
+      { ...password, password: "x" },
+      { ...link, token: "x" },
+      { ...code, code: wrong, recovery: true },
+      { ...code, code: "no digits" },
+    ]) {
       expect(await ending(stepUp().verify(caller, answer, info))).toBe("400 invalid_code");
     }
     expect(await ending(stepUp().verify(caller, { challengeId: randomUUID() }, info))).toBe("400 bad_request");
-    expect(await ending(stepUp().verify(caller, { challengeId: randomUUID(), code: "1" }, info))).toBe("429 too_many_attempts");
-    expect(await ending(stepUp().verify(caller, { ...password, password: person.password }, info))).toBe("429 too_many_attempts");
+    expect(await ending(stepUp().verify(caller, { challengeId: randomUUID(), code: "1" }, info))).toBe(
+      "429 too_many_attempts",
+    );
+    expect(await ending(stepUp().verify(caller, { ...password, password: person.password }, info))).toBe(
+      "429 too_many_attempts",
+    );
     expect(await ending(stepUp().challenge(caller, "password", info))).toBe("429 too_many_attempts");
     const again = await person.login();
     expect(await ending(stepUp().challenge(again, "password", info))).toBe("429 too_many_attempts");
     const [, ...events] = await eventsOf(identity, caller.userUuid, "step_up.failed");
-    expect(events).toEqual([...[1, 2, 3, 4].map(() => "step_up.failed failure invalid_code"), ...[1, 2].map(() => "step_up.failed failure too_many_attempts")]);
+    expect(events).toEqual([
+      ...[1, 2, 3, 4].map(() => "step_up.failed failure invalid_code"),
+      ...[1, 2].map(() => "step_up.failed failure too_many_attempts"),
+    ]);
   });
 
   it("ends after five minutes, is not prolonged, and the count starts at 0", async () => {
@@ -152,7 +213,10 @@ describe("the lock", () => {
       for (let at = 0; at < 5; at++) expect(await ending(verify("wrong"))).toBe("400 invalid_code");
       await expect(verify(password)).rejects.toMatchObject({ status: 429, retryAfter: 300 });
       identity.clock.advance(299_500);
-      await expect(stepUp().verify(caller, { ...kept, password: "wrong" }, info)).rejects.toMatchObject({ status: 429, retryAfter: 1 });
+      await expect(stepUp().verify(caller, { ...kept, password: "wrong" }, info)).rejects.toMatchObject({
+        status: 429,
+        retryAfter: 1,
+      });
       identity.clock.advance(500);
     }
     for (let at = 0; at < 4; at++) expect(await ending(verify("wrong"))).toBe("400 invalid_code");

@@ -26,7 +26,10 @@ async function somebody() {
   const challenge = () => app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } });
   const answer = async (given: string, id?: string): Promise<Answer> => {
     const challengeId = id ?? ((await challenge()).body?.challenge_id as string);
-    return app.call("POST", "/api/auth/step-up/verify", { token, body: { challenge_id: challengeId, password: given } });
+    return app.call("POST", "/api/auth/step-up/verify", {
+      token,
+      body: { challenge_id: challengeId, password: given },
+    });
   };
   return { ...who, token, change, challenge, answer };
 }
@@ -63,9 +66,14 @@ it("a right present password starts the count at 0, and so does a right step-up"
 
 it("parallel guesses on two instances cannot outrun the count, and a right one among those not judged changes nothing", async () => {
   const { change, answer } = await somebody();
-  const tries = await Promise.all(Array.from({ length: 16 }, (_, at) => change("wrong", undefined, at % 2 === 0 ? app : second)));
+  const tries = await Promise.all(
+    Array.from({ length: 16 }, (_, at) => change("wrong", undefined, at % 2 === 0 ? app : second)),
+  );
   const outcomes = tries.map(outcome).toSorted();
-  expect(outcomes).toEqual([...Array<string>(5).fill("400 invalid_password"), ...Array<string>(11).fill("429 too_many_attempts")]);
+  expect(outcomes).toEqual([
+    ...Array<string>(5).fill("400 invalid_password"),
+    ...Array<string>(11).fill("429 too_many_attempts"),
+  ]);
   expect(outcome(await change(password))).toBe("429 too_many_attempts");
   app.clock.advance(5 * minute);
   expect((await answer(password)).status).toBe(200);

@@ -23,7 +23,11 @@ const get = (path: string, token: string) => app.call("GET", path, { token });
 describe("step-up", () => {
   it("opens what demands elevation, over REST and Connect, on every instance", async () => {
     const { token, org } = await founder(app);
-    const revokeOthers = (bearer: string, instance = app) => instance.call("DELETE", `/api/organizations/${org}/session-inventory`, { token: bearer, body: { exclude_current: true } });
+    const revokeOthers = (bearer: string, instance = app) =>
+      instance.call("DELETE", `/api/organizations/${org}/session-inventory`, {
+        token: bearer,
+        body: { exclude_current: true },
+      });
     expect(outcome(await revokeOthers(token))).toBe("403 step_up_required");
     const issued = await post("/api/auth/step-up/challenge", { method: "password" }, token);
     expect(issued.status).toBe(200);
@@ -34,11 +38,16 @@ describe("step-up", () => {
     expect(verified.headers.get("cache-control")).toBe("no-store");
     expect((await get("/api/auth/step-up/status", token)).body).toEqual({ elevated: false, expires_at: null });
     const { elevated_token: elevated } = verified.body;
-    expect((await get("/api/auth/step-up/status", elevated)).body).toEqual({ elevated: true, expires_at: expect.any(String) as string });
+    expect((await get("/api/auth/step-up/status", elevated)).body).toEqual({
+      elevated: true,
+      expires_at: expect.any(String) as string,
+    });
     expect((await revokeOthers(elevated, second)).body).toEqual({ revoked: 0 });
     const client = createClient(StepUpService, createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" }));
     const headers = { authorization: `Bearer ${token}` };
-    await expect(client.verifyChallenge({ challengeId: challenge_id, password }, { headers })).rejects.toThrow(/answered already/u);
+    await expect(client.verifyChallenge({ challengeId: challenge_id, password }, { headers })).rejects.toThrow(
+      /answered already/u,
+    );
     expect(await client.getStepUpStatus({}, { headers })).toMatchObject({ elevated: false });
   });
 
@@ -52,8 +61,11 @@ describe("step-up", () => {
       expect(answer.body.errors).toMatchObject([{ field: "method" }]);
     }
     const { challenge_id } = (await challenge("password")).body;
-    for (const body of [{}, { challenge_id }, { challenge_id: "x", password }, { challenge_id, code: "1" }]) expect(outcome(await verify(body))).toBe("400 bad_request");
-    expect(outcome(await verify({ challenge_id: "00000000-0000-4000-8000-000000000000", password }))).toBe("404 not_found");
+    for (const body of [{}, { challenge_id }, { challenge_id: "x", password }, { challenge_id, code: "1" }])
+      expect(outcome(await verify(body))).toBe("400 bad_request");
+    expect(outcome(await verify({ challenge_id: "00000000-0000-4000-8000-000000000000", password }))).toBe(
+      "404 not_found",
+    );
     expect(outcome(await verify({ challenge_id, password: "wrong" }))).toBe("400 invalid_code");
     expect((await verify({ challenge_id, password })).status).toBe(200);
     expect(outcome(await verify({ challenge_id, password }))).toBe("410 challenge_gone");
@@ -61,18 +73,24 @@ describe("step-up", () => {
     app.clock.advance(300_000);
     expect(outcome(await verify({ challenge_id: late.challenge_id, password }))).toBe("400 expired_challenge");
     const present = (await challenge("password")).body;
-    for (let at = 0; at < 5; at++) expect(outcome(await verify({ challenge_id: present.challenge_id, password: "wrong" }))).toBe("400 invalid_code");
+    for (let at = 0; at < 5; at++)
+      expect(outcome(await verify({ challenge_id: present.challenge_id, password: "wrong" }))).toBe("400 invalid_code");
     const locked = await verify({ challenge_id: present.challenge_id, password });
     expect(outcome(locked)).toBe("429 too_many_attempts");
     expect(locked.headers.get("retry-after")).toBe("300");
     expect(outcome(await challenge("password"))).toBe("429 too_many_attempts");
-    expect(outcome(await app.call("POST", "/api/auth/step-up/challenge", { body: { method: "password" } }))).toBe("401 unauthorized");
+    expect(outcome(await app.call("POST", "/api/auth/step-up/challenge", { body: { method: "password" } }))).toBe(
+      "401 unauthorized",
+    );
   });
 
   it("honours an Idempotency-Key for the challenge", async () => {
     const { token } = await founder(app);
     const options = { token, body: { method: "password" }, headers: { "idempotency-key": "once" } };
-    const [first, again] = [await app.call("POST", "/api/auth/step-up/challenge", options), await app.call("POST", "/api/auth/step-up/challenge", options)];
+    const [first, again] = [
+      await app.call("POST", "/api/auth/step-up/challenge", options),
+      await app.call("POST", "/api/auth/step-up/challenge", options),
+    ];
     expect(again.body).toEqual(first.body);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
   });

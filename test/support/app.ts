@@ -43,7 +43,11 @@ export interface TestApp {
   clock: TestClock;
   owner: { email: string; password: string; org: string };
   /** One call over REST. */
-  call(method: string, path: string, options?: { token?: string | undefined; body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    options?: { token?: string | undefined; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>;
   /** Access token of a password login. */
   login(email?: string, password?: string, orgName?: string): Promise<string>;
   /** Newest mail to an address; waits for the dispatcher. Needs a role that works. */
@@ -56,7 +60,12 @@ export const INSTANCE_KEY = Buffer.alloc(32, 7);
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
 /** One call over REST to `url`. */
-export async function callRest(url: string, method: string, path: string, options: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {}): Promise<Answer> {
+export async function callRest(
+  url: string,
+  method: string,
+  path: string,
+  options: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> {
   const { token, body, headers } = options;
   const response = await fetch(`${url}${path}`, {
     method,
@@ -66,11 +75,18 @@ export async function callRest(url: string, method: string, path: string, option
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const json = /^application\/([a-z.]+\+)?json/.test(response.headers.get("content-type") ?? "");
-  return { status: response.status, headers: response.headers, text, body: json && text !== "" ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: json && text !== "" ? JSON.parse(text) : undefined,
+  };
 }
 
 /** Starts the program with an owner of Acme in its database. */
@@ -78,7 +94,12 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
   const clock = testClock();
   const database = options.databaseUrl === undefined ? await testDatabase() : undefined;
   const databaseUrl = options.databaseUrl ?? database?.url ?? "";
-  const config = readConfig({ PORT: "0", SERVICE_BASE_URL: "http://atrium.test", SERVICE_LOG_LEVEL: "silent", ...options.env });
+  const config = readConfig({
+    PORT: "0",
+    SERVICE_BASE_URL: "http://atrium.test",
+    SERVICE_LOG_LEVEL: "silent",
+    ...options.env,
+  });
   const app: App = await compose(config, {
     role: options.role ?? "serve",
     databaseUrl,
@@ -107,7 +128,9 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     async mailTo(email) {
       for (let attempt = 0; attempt < 4_800; attempt++) {
         const { body } = await call("GET", "/dev/mailbox.json");
-        const mail = (body as { to: string; subject: string; text: string; html: string }[]).find(({ to }) => to === email);
+        const mail = (body as { to: string; subject: string; text: string; html: string }[]).find(
+          ({ to }) => to === email,
+        );
         if (mail !== undefined) return mail;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }

@@ -19,7 +19,12 @@ export interface TestDatabase {
 export async function testDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
   const server = inject("postgresUrl");
   const name = `atrium_test_${randomBytes(6).toString("hex")}`;
-  await runSql(server, options.empty === true ? `create database ${name}` : `create database ${name} template ${inject("templateDatabase")}`);
+  await runSql(
+    server,
+    options.empty === true
+      ? `create database ${name}`
+      : `create database ${name} template ${inject("templateDatabase")}`,
+  );
   return {
     url: databaseUrl(server, name),
     async close() {
@@ -29,9 +34,19 @@ export async function testDatabase(options: { empty?: boolean } = {}): Promise<T
 }
 
 /** A fresh database, opened as the service opens it; close the result, and the database is gone too. */
-export async function openTestDatabase(options: Partial<DatabaseOptions> = {}): Promise<OpenDatabase & { url: string }> {
+export async function openTestDatabase(
+  options: Partial<DatabaseOptions> = {},
+): Promise<OpenDatabase & { url: string }> {
   const { url, close } = await testDatabase();
-  const database = await openDatabase({ url, entities: [], migrations, clock: testClock(), log: silentLog, guarded: true, ...options });
+  const database = await openDatabase({
+    url,
+    entities: [],
+    migrations,
+    clock: testClock(),
+    log: silentLog,
+    guarded: true,
+    ...options,
+  });
   return {
     ...database,
     url,

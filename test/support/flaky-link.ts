@@ -21,7 +21,10 @@ export async function flakyLink(target: { host: string; port: number }): Promise
 
   function take(near: Socket): void {
     const far = connect(target.port, target.host);
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       sockets.add(from);
       from.on("error", () => to.destroy());
       from.on("close", () => {

@@ -24,8 +24,14 @@ export async function holding(databaseUrl: string): Promise<Held> {
       await Promise.all([mine.end(), watch.end()]);
     },
     async waitedFor(count = 1) {
-      for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
-        const { rows } = await watch.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+      for (
+        const end = Date.now() + 120_000;
+        Date.now() < end;
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      ) {
+        const { rows } = await watch.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
         if (rows.length >= count) return;
       }
       throw new Error("nobody waits for what is held");

@@ -24,7 +24,12 @@ import { openTestDatabase } from "./database.ts";
 export type Identity = Awaited<ReturnType<typeof openIdentity>>;
 
 /** Where requests of these tests come from. */
-export const info: RequestInfo = { requestId: "test", address: "192.0.2.1", userAgent: "vitest", deviceUuid: undefined };
+export const info: RequestInfo = {
+  requestId: "test",
+  address: "192.0.2.1",
+  userAgent: "vitest",
+  deviceUuid: undefined,
+};
 
 const baseUrl = "http://localhost:8080";
 const owner = { orgName: "Acme", email: "owner@acme.test", password: "correct horse battery" };
@@ -45,14 +50,19 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
     another: () => build(database, clock, hasher, options),
     /** Mails waiting in the outbox, oldest first. */
     async mails(): Promise<Mail[]> {
-      const rows = await database.transaction((tx) => tx.query<{ payload: Record<string, unknown> }>("select payload from outbox where topic = 'mail.send' order by id"));
+      const rows = await database.transaction((tx) =>
+        tx.query<{ payload: Record<string, unknown> }>(
+          "select payload from outbox where topic = 'mail.send' order by id",
+        ),
+      );
       const mails: Mail[] = [];
       const open = createMailHandler(sealer, { send: async (mail) => void mails.push(mail) });
       for (const row of rows) await open(row.payload);
       return mails;
     },
     /** Plain SQL, as the restricted role. */
-    sql: <R extends object>(text: string, params: readonly unknown[] = []): Promise<R[]> => database.transaction((tx) => tx.query<R>(text, params)),
+    sql: <R extends object>(text: string, params: readonly unknown[] = []): Promise<R[]> =>
+      database.transaction((tx) => tx.query<R>(text, params)),
     async close(): Promise<void> {
       await first.sessions.close();
       await hasher.close();
@@ -63,11 +73,26 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
 
 const sealer = createSealer(Buffer.alloc(32, 7));
 
-function build(database: Database, clock: TestClock, hasher: ReturnType<typeof createPasswordHasher>, options: { openSignup?: boolean }) {
+function build(
+  database: Database,
+  clock: TestClock,
+  hasher: ReturnType<typeof createPasswordHasher>,
+  options: { openSignup?: boolean },
+) {
   const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce: () => Promise.resolve() };
-  const apps = { installed: [] as string[], granted: [] as string[], published: [] as string[], voided: new Set<string>() };
+  const apps = {
+    installed: [] as string[],
+    granted: [] as string[],
+    published: [] as string[],
+    voided: new Set<string>(),
+  };
   const orgs = createOrgs(shared);
-  const users = createUsers({ ...shared, post: createPost(sealer), record: (tx, event) => audit.record(tx, event), config: { baseUrl, mailOff: false } });
+  const users = createUsers({
+    ...shared,
+    post: createPost(sealer),
+    record: (tx, event) => audit.record(tx, event),
+    config: { baseUrl, mailOff: false },
+  });
   const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
   const access = createAccess({
     database,
@@ -81,22 +106,92 @@ function build(database: Database, clock: TestClock, hasher: ReturnType<typeof c
   });
   const keys = createKeys({ ...shared, orgs, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
-  const sessions = createSessions({ ...shared, audit, access, keys, administeredApps: async ({ claimed }) => claimed.filter((id) => !apps.voided.has(id)), config: { baseUrl, ttls } });
-  const config = { baseUrl, openSignup: options.openSignup ?? true, magicLinkDevEcho: true, accessMs: 900_000, magicLinkMs: 900_000, magicAccessMs: 86_400_000, otpMs: 600_000, passwordResetMs: 1_800_000, invitationMs: 7 * 86_400_000 };
+  const sessions = createSessions({
+    ...shared,
+    audit,
+    access,
+    keys,
+    administeredApps: async ({ claimed }) => claimed.filter((id) => !apps.voided.has(id)),
+    config: { baseUrl, ttls },
+  });
+  const config = {
+    baseUrl,
+    openSignup: options.openSignup ?? true,
+    magicLinkDevEcho: true,
+    accessMs: 900_000,
+    magicLinkMs: 900_000,
+    magicAccessMs: 86_400_000,
+    otpMs: 600_000,
+    passwordResetMs: 1_800_000,
+    invitationMs: 7 * 86_400_000,
+  };
   const continuations: Record<string, Continuation> = {};
-  const mfaConfig = { baseUrl, elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpMs: 300_000, magicLinkMs: 900_000, stepUpLockMs: 300_000 };
-  const administration = createAdministration({ ...shared, audit, orgs, users, access, ending: sessions.ending, whenEnded: [], whenDeleted: [] });
-  const mfa = createMfa({ ...shared, members: administration.members, hasher, audit, users, access, sessions, continuations, config: mfaConfig });
+  const mfaConfig = {
+    baseUrl,
+    elevatedMs: 900_000,
+    mfaTokenMs: 300_000,
+    stepUpMs: 300_000,
+    magicLinkMs: 900_000,
+    stepUpLockMs: 300_000,
+  };
+  const administration = createAdministration({
+    ...shared,
+    audit,
+    orgs,
+    users,
+    access,
+    ending: sessions.ending,
+    whenEnded: [],
+    whenDeleted: [],
+  });
+  const mfa = createMfa({
+    ...shared,
+    members: administration.members,
+    hasher,
+    audit,
+    users,
+    access,
+    sessions,
+    continuations,
+    config: mfaConfig,
+  });
   const credentials = createCredentials({ ...shared, audit, access, environment: "dev" });
   const endWebhooks = () => Promise.resolve();
-  const signin = createSignin({ ...shared, hasher, audit, orgs, users, access, keys, sessions, mfa, credentials, administration, endWebhooks, limiter: undefined, config });
+  const signin = createSignin({
+    ...shared,
+    hasher,
+    audit,
+    orgs,
+    users,
+    access,
+    keys,
+    sessions,
+    mfa,
+    credentials,
+    administration,
+    endWebhooks,
+    limiter: undefined,
+    config,
+  });
   continuations[JOIN_BY_MAIL] = signin.completeJoining;
   return {
-    apps, orgs, users, audit, access, keys, sessions, mfa, continuations, signin,
+    apps,
+    orgs,
+    users,
+    audit,
+    access,
+    keys,
+    sessions,
+    mfa,
+    continuations,
+    signin,
     /** The caller behind a token. */
     me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
     /** The bootstrapped owner signs in, who has no second factor. */
-    loginOwner: async () => opened(await signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info)),
+    loginOwner: async () =>
+      opened(
+        await signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
+      ),
   };
 }
 

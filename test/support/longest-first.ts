@@ -3,8 +3,16 @@ import type { TestSpecification } from "vitest/node";
 
 /** Files and folders whose tests take long, mostly waiting for processes; the longest first. */
 const long = [
-  "test/life/program", "test/faults/", "test/marketplace/model", "test/faults-foundation/", "test/sessions/revocation",
-  "test/main-job/provisioning", "test/platform/outage", "test/matrix/matrix", "test/life/", "test/marketplace/permissions",
+  "test/life/program",
+  "test/faults/",
+  "test/marketplace/model",
+  "test/faults-foundation/",
+  "test/sessions/revocation",
+  "test/main-job/provisioning",
+  "test/platform/outage",
+  "test/matrix/matrix",
+  "test/life/",
+  "test/marketplace/permissions",
 ];
 
 /** Starts the long test files first, so that none of them is left running alone at the end. */

@@ -52,16 +52,30 @@ export interface ReportOptions {
 }
 
 /** Someone new with an organization of their own; the access token lasts 420 s. */
-export async function signUp(app: Pick<TestApp, "call">, name = `Org ${randomBytes(4).toString("hex")}`): Promise<{ token: string; orgUuid: string; userUuid: string }> {
+export async function signUp(
+  app: Pick<TestApp, "call">,
+  name = `Org ${randomBytes(4).toString("hex")}`,
+): Promise<{ token: string; orgUuid: string; userUuid: string }> {
   const email = `${randomBytes(6).toString("hex")}@people.test`;
-  const { status, text, body } = await app.call("POST", "/api/organizations", { body: { name, email, password: "correct horse battery", first_name: "Ada" } });
+  const { status, text, body } = await app.call("POST", "/api/organizations", {
+    body: { name, email, password: "correct horse battery", first_name: "Ada" },
+  });
   if (status !== 201) throw new Error(`sign-up answered ${status}: ${text}`);
   return { token: body.access_token as string, orgUuid: body.org_uuid as string, userUuid: body.user_uuid as string };
 }
 
 /** What an app says of itself at least. */
 export function draftOf(slug: string, webhook: string): Record<string, unknown> {
-  return { name: "Orbit", slug, description: "Dashboards", deployment_modes: ["multi_tenant"], pricing_model: "seat", base_price_cents: 1900, currency: "usd", provision_webhook: webhook };
+  return {
+    name: "Orbit",
+    slug,
+    description: "Dashboards",
+    deployment_modes: ["multi_tenant"],
+    pricing_model: "seat",
+    base_price_cents: 1900,
+    currency: "usd",
+    provision_webhook: webhook,
+  };
 }
 
 /** Opens a market on an app that serves. */
@@ -81,7 +95,10 @@ export async function openMarket(app: TestApp): Promise<Market> {
     const approved = await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: buyer });
     if (approved.status !== 200) throw new Error(`approval answered ${approved.status}: ${approved.text}`);
     return {
-      appId, slug, secret, server,
+      appId,
+      slug,
+      secret,
+      server,
       install: () => app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer, body: {} }),
       report: (installId, body, options = {}) => report(app.url, installId, body, { secret, ...options }),
     };
@@ -98,7 +115,11 @@ export async function openMarket(app: TestApp): Promise<Market> {
     read,
     async until(installId, status) {
       let seen: InstallBody | undefined;
-      for (const end = Date.now() + 120_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      for (
+        const end = Date.now() + 120_000;
+        Date.now() < end;
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      ) {
         seen = await read(installId);
         if (seen.status === status) return seen;
       }
@@ -108,8 +129,21 @@ export async function openMarket(app: TestApp): Promise<Market> {
   };
 }
 
-function report(url: string, installId: string, body: unknown, { secret = "", skew = 0, headers = (signed) => signed }: ReportOptions): Promise<Answer> {
+function report(
+  url: string,
+  installId: string,
+  body: unknown,
+  { secret = "", skew = 0, headers = (signed) => signed }: ReportOptions,
+): Promise<Answer> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const signed = signDelivery({ id: `msg_${randomBytes(6).toString("hex")}`, timestamp: Math.floor(Date.now() / 1000) + skew, body: text, secrets: [secret] });
-  return callRest(url, "POST", `/api/marketplace/installs/${installId}/provisioning`, { body: text, headers: headers({ ...signed }) });
+  const signed = signDelivery({
+    id: `msg_${randomBytes(6).toString("hex")}`,
+    timestamp: Math.floor(Date.now() / 1000) + skew,
+    body: text,
+    secrets: [secret],
+  });
+  return callRest(url, "POST", `/api/marketplace/installs/${installId}/provisioning`, {
+    body: text,
+    headers: headers({ ...signed }),
+  });
 }

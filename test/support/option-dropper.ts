@@ -1,7 +1,9 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A link to PostgreSQL that leaves `options` out of start-up packets, as poolers may, and breaks where a test wants it. */
+/**
+ * A link to PostgreSQL that leaves `options` out of start-up packets, as poolers may, and breaks where a test wants it.
+ */
 export interface OptionDropper {
   port: number;
   /** Whether it drops them from connections made from now on; true at first. */
@@ -34,7 +36,10 @@ export async function optionDropper(target: { host: string; port: number }): Pro
 
   const server = createServer((near) => {
     const far = connect(target.port, target.host);
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       sockets.add(from);
       from.on("error", () => to.destroy());
       from.on("close", () => {

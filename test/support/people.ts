@@ -10,7 +10,10 @@ export const password = "a long enough one";
 
 /** Mails to an address that wait in the outbox, oldest first; for apps without a worker. */
 export async function mailsTo(app: TestApp, email: string): Promise<Mail[]> {
-  const rows = await runSql<{ payload: Record<string, unknown> }>(app.databaseUrl, "select payload from outbox where topic = 'mail.send' order by id");
+  const rows = await runSql<{ payload: Record<string, unknown> }>(
+    app.databaseUrl,
+    "select payload from outbox where topic = 'mail.send' order by id",
+  );
   const mails: Mail[] = [];
   const open = createMailHandler(createSealer(INSTANCE_KEY), { send: async (mail) => void mails.push(mail) });
   for (const row of rows) await open(row.payload);
@@ -38,15 +41,36 @@ let made = 0;
 /** Signs somebody up who owns an organization of their own. Needs an app with open sign-up. */
 export async function founder(app: TestApp, orgName = `Org ${++made}`): Promise<Somebody> {
   const email = `founder${++made}@people.test`;
-  const { status, body } = await app.call("POST", "/api/organizations", { body: { name: orgName, email, password, first_name: "Fay" } });
+  const { status, body } = await app.call("POST", "/api/organizations", {
+    body: { name: orgName, email, password, first_name: "Fay" },
+  });
   if (status !== 201) throw new Error(`sign-up answered ${status}`);
-  return { email, userUuid: body.user_uuid, org: body.org_uuid, orgName, token: body.access_token, refreshToken: body.refresh_token };
+  return {
+    email,
+    userUuid: body.user_uuid,
+    org: body.org_uuid,
+    orgName,
+    token: body.access_token,
+    refreshToken: body.refresh_token,
+  };
 }
 
 /** Invites an email; answers the invitation with the token that was mailed. */
-export async function invite(app: TestApp, by: Pick<Somebody, "token" | "org">, email: string, roleId = 3): Promise<{ id: string; token: string; answer: Answer }> {
-  const answer = await app.call("POST", `/api/admin/organizations/${by.org}/invitations`, { token: by.token, body: { email, role_id: roleId } });
-  return { id: answer.body?.invitation_id as string, token: answer.status === 201 ? await tokenTo(app, email) : "", answer };
+export async function invite(
+  app: TestApp,
+  by: Pick<Somebody, "token" | "org">,
+  email: string,
+  roleId = 3,
+): Promise<{ id: string; token: string; answer: Answer }> {
+  const answer = await app.call("POST", `/api/admin/organizations/${by.org}/invitations`, {
+    token: by.token,
+    body: { email, role_id: roleId },
+  });
+  return {
+    id: answer.body?.invitation_id as string,
+    token: answer.status === 201 ? await tokenTo(app, email) : "",
+    answer,
+  };
 }
 
 /** What a new person says of themselves. */
@@ -61,13 +85,26 @@ export async function member(app: TestApp, by: Somebody, roleId = 3): Promise<So
   const { status, body } = await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } });
   if (status !== 200) throw new Error(`acceptance answered ${status}`);
   const { user_uuid: userUuid, access_token, refresh_token: refreshToken } = body.data as Record<string, string>;
-  return { email, userUuid: userUuid ?? "", org: by.org, orgName: by.orgName, token: access_token ?? "", refreshToken: refreshToken ?? "" };
+  return {
+    email,
+    userUuid: userUuid ?? "",
+    org: by.org,
+    orgName: by.orgName,
+    token: access_token ?? "",
+    refreshToken: refreshToken ?? "",
+  };
 }
 
 /** The elevated token of a step-up by password. */
 export async function elevated(app: TestApp, token: string): Promise<string> {
-  const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", { token, body: { method: "password" } });
-  const { body } = await app.call("POST", "/api/auth/step-up/verify", { token, body: { challenge_id: challenge.challenge_id, password } });
+  const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
+    token,
+    body: { method: "password" },
+  });
+  const { body } = await app.call("POST", "/api/auth/step-up/verify", {
+    token,
+    body: { challenge_id: challenge.challenge_id, password },
+  });
   return body.elevated_token as string;
 }
 
@@ -77,7 +114,11 @@ export function outcome({ status, body }: Answer): string {
 }
 
 /** Audit events of an organization of one type, newest first. */
-export async function auditOf(app: TestApp, by: Pick<Somebody, "token" | "org">, type: string): Promise<{ outcome: string; metadata: Record<string, unknown>; actor: unknown; resource_id: string | null }[]> {
+export async function auditOf(
+  app: TestApp,
+  by: Pick<Somebody, "token" | "org">,
+  type: string,
+): Promise<{ outcome: string; metadata: Record<string, unknown>; actor: unknown; resource_id: string | null }[]> {
   const { body } = await app.call("GET", `/api/organizations/${by.org}/audit-events?type=${type}`, { token: by.token });
   return body.data as never;
 }

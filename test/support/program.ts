@@ -19,10 +19,15 @@ export interface ProgramRun {
 const root = join(import.meta.dirname, "../..");
 
 /**
- * Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs takes;
- * under another account where one is given (root only).
+ * Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs
+ * takes; under another account where one is given (root only).
  */
-export function runProgram(script: string, args: string[] = [], env: Record<string, string> = {}, uid?: number): ProgramRun {
+export function runProgram(
+  script: string,
+  args: string[] = [],
+  env: Record<string, string> = {},
+  uid?: number,
+): ProgramRun {
   const child = spawn(script.endsWith(".sh") ? "sh" : process.execPath, [join(root, script), ...args], {
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "", HOME: homedir(), ...env },
@@ -30,10 +35,16 @@ export function runProgram(script: string, args: string[] = [], env: Record<stri
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part: string) => { text += part; });
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
   let ended = false;
   const exit = new Promise<number>((resolve) => {
-    child.once("close", (code) => { ended = true; resolve(code ?? -1); });
+    child.once("close", (code) => {
+      ended = true;
+      resolve(code ?? -1);
+    });
   });
   return {
     pid: child.pid ?? 0,
@@ -64,7 +75,10 @@ export function testFolder(): { path: string; remove(): void } {
 
 /** The processes that run on a data folder: embedded servers with all their children. */
 export function processesOn(folder: string): { pid: number; args: string[] }[] {
-  return listProcesses().filter(({ pid, args, cwd }) => pid !== process.pid && (cwd?.startsWith(folder) === true || args.some((arg) => arg.startsWith(folder))));
+  return listProcesses().filter(
+    ({ pid, args, cwd }) =>
+      pid !== process.pid && (cwd?.startsWith(folder) === true || args.some((arg) => arg.startsWith(folder))),
+  );
 }
 
 /** The pid of the PostgreSQL server of a data folder. */

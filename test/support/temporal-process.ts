@@ -15,8 +15,8 @@ export interface TestTemporal {
 }
 
 /**
- * Uses `TEST_TEMPORAL_ADDRESS`, else begins to start a server of our own that keeps everything in memory; nobody waits for it
- * here. With settings of its dynamic configuration (`name=JSON`) it is always one of our own.
+ * Uses `TEST_TEMPORAL_ADDRESS`, else begins to start a server of our own that keeps everything in memory; nobody waits
+ * for it here. With settings of its dynamic configuration (`name=JSON`) it is always one of our own.
  */
 export async function startTemporal(settings: readonly string[] = []): Promise<TestTemporal> {
   const given = process.env["TEST_TEMPORAL_ADDRESS"];
@@ -48,9 +48,30 @@ async function end(server: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-async function start(port: number, home: string, settings: readonly string[], signal: AbortSignal): Promise<ChildProcess> {
-  const program = await temporalProgram({ path: process.env["PATH"], cacheHome: process.env["XDG_CACHE_HOME"], log: (line) => console.log(`atrium: ${line}`), signal });
+async function start(
+  port: number,
+  home: string,
+  settings: readonly string[],
+  signal: AbortSignal,
+): Promise<ChildProcess> {
+  const program = await temporalProgram({
+    path: process.env["PATH"],
+    cacheHome: process.env["XDG_CACHE_HOME"],
+    log: (line) => console.log(`atrium: ${line}`),
+    signal,
+  });
   signal.throwIfAborted();
-  const args = ["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port), "--log-level", "error", ...settings.flatMap((setting) => ["--dynamic-config-value", setting])];
+  const args = [
+    "server",
+    "start-dev",
+    "--headless",
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--log-level",
+    "error",
+    ...settings.flatMap((setting) => ["--dynamic-config-value", setting]),
+  ];
   return spawn(program, args, { stdio: "ignore", env: { HOME: home } });
 }

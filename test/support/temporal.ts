@@ -17,9 +17,16 @@ export async function temporalServer(): Promise<TestNamespace> {
   const until = Date.now() + PATIENCE_MS;
   const { workflowService } = connection;
   try {
-    await insist(until, () => workflowService.registerNamespace({ namespace: target.namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 } as never }));
+    await insist(until, () =>
+      workflowService.registerNamespace({
+        namespace: target.namespace,
+        workflowExecutionRetentionPeriod: { seconds: 86_400 } as never,
+      }),
+    );
     // The server learns of it a moment later.
-    await insist(until, () => workflowService.listOpenWorkflowExecutions({ namespace: target.namespace, maximumPageSize: 1 }));
+    await insist(until, () =>
+      workflowService.listOpenWorkflowExecutions({ namespace: target.namespace, maximumPageSize: 1 }),
+    );
     return target;
   } finally {
     await connection.close();

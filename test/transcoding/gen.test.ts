@@ -17,8 +17,20 @@ test("the generated code is what the test protos give", () => {
   const out = mkdtempSync(join(tmpdir(), "transcoding-gen-"));
   try {
     const bin = join(root, "node_modules/.bin");
-    const args = ["generate", "test/transcoding/proto", "--template", "test/transcoding/buf.gen.yaml", "--config", "test/transcoding/buf.yaml", "-o", out];
-    execFileSync(join(bin, "buf"), args, { cwd: root, env: { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` } });
+    const args = [
+      "generate",
+      "test/transcoding/proto",
+      "--template",
+      "test/transcoding/buf.gen.yaml",
+      "--config",
+      "test/transcoding/buf.yaml",
+      "-o",
+      out,
+    ];
+    execFileSync(join(bin, "buf"), args, {
+      cwd: root,
+      env: { ...process.env, PATH: `${bin}:${process.env["PATH"] ?? ""}` },
+    });
     expect(files(join(root, "test/transcoding/gen"))).toEqual(files(join(out, "test/transcoding/gen")));
   } finally {
     rmSync(out, { recursive: true });

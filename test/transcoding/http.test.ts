@@ -50,7 +50,12 @@ describe("methods and statuses", () => {
 
   test("statuses of the rule", async () => {
     const removed = await app.call("DELETE", "/v1/shelf/x");
-    expect([removed.status, removed.text, removed.headers["content-type"], removed.headers["content-length"]]).toEqual([204, "", undefined, undefined]);
+    expect([removed.status, removed.text, removed.headers["content-type"], removed.headers["content-length"]]).toEqual([
+      204,
+      "",
+      undefined,
+      undefined,
+    ]);
     const moved = await app.call("GET", "/v1/redirect");
     expect([moved.status, moved.headers.location, moved.text]).toEqual([302, "https://example.test/there", ""]);
   });
@@ -58,7 +63,11 @@ describe("methods and statuses", () => {
   test("headers of the handler, errors of every sort", async () => {
     expect((await app.call("GET", "/v1/act/go")).headers["x-how"]).toBe("go");
     const error = await app.call("GET", "/v1/act/error");
-    expect([error.status, error.headers["x-why"], error.json()]).toEqual([404, "test", { code: "not_found", message: "no such shelf" }]);
+    expect([error.status, error.headers["x-why"], error.json()]).toEqual([
+      404,
+      "test",
+      { code: "not_found", message: "no such shelf" },
+    ]);
     const crash = await app.call("GET", "/v1/act/crash");
     expect([crash.status, crash.text]).toEqual([500, '{"code":"internal","message":"internal error"}']);
     expect((await app.call("GET", "/v1/absent")).status).toBe(501);
@@ -99,7 +108,10 @@ describe("media types", () => {
     ["json", 415],
     [undefined, 415],
   ])("Content-Type %j", async (type, status) => {
-    const reply = await app.call("POST", "/v1/echo", { body: Buffer.from("{}"), headers: type === undefined ? {} : { "content-type": type } });
+    const reply = await app.call("POST", "/v1/echo", {
+      body: Buffer.from("{}"),
+      headers: type === undefined ? {} : { "content-type": type },
+    });
     expect(reply.status).toBe(status);
     if (status === 415) expect(reply.headers["accept"]).toBe("application/json");
   });
@@ -120,7 +132,9 @@ describe("size and codings", () => {
   });
 
   test("413 comes by Content-Length before a byte is read, and the connection closes", async () => {
-    const answer = await raw("POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n");
+    const answer = await raw(
+      "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n",
+    );
     expect(answer).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
   });
 
@@ -151,12 +165,18 @@ describe("size and codings", () => {
     expect(reply.json()).toMatchObject({ name: "z" });
     expect((await app.call("POST", "/v1/echo", { body: gzipSync(padded(mib)), headers: gzip })).status).toBe(200);
     expect((await app.call("POST", "/v1/echo", { body: gzipSync(padded(mib + 1)), headers: gzip })).status).toBe(413);
-    expect((await app.call("POST", "/v1/echo", { body: gzipSync(Buffer.alloc(200 * mib)), headers: gzip })).status).toBe(413);
-    expect((await app.call("POST", "/v1/echo", { body: gzipSync('{"name":"z"}').subarray(0, 15), headers: gzip })).status).toBe(400);
+    expect(
+      (await app.call("POST", "/v1/echo", { body: gzipSync(Buffer.alloc(200 * mib)), headers: gzip })).status,
+    ).toBe(413);
+    expect(
+      (await app.call("POST", "/v1/echo", { body: gzipSync('{"name":"z"}').subarray(0, 15), headers: gzip })).status,
+    ).toBe(400);
     expect((await app.call("POST", "/v1/echo", { body: Buffer.from("{}"), headers: gzip })).status).toBe(400);
     const brotli = await app.call("POST", "/v1/echo", { body: "{}", headers: { "content-encoding": "br" } });
     expect([brotli.status, brotli.headers["accept-encoding"]]).toEqual([415, "gzip"]);
-    expect((await app.call("POST", "/v1/echo", { body: "{}", headers: { "content-encoding": "identity" } })).status).toBe(200);
+    expect(
+      (await app.call("POST", "/v1/echo", { body: "{}", headers: { "content-encoding": "identity" } })).status,
+    ).toBe(200);
   });
 
   test("gzip and brotli out, only when asked and worth it", async () => {

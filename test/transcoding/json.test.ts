@@ -69,12 +69,19 @@ describe("the parser", () => {
     }).toThrow(JsonError);
   });
 
-  test.each(["{}", " [ ] ", "0", "-0.5e-3", '"\\ud83d\\ude00"', '"\u007f\u2028"', deep(32), '{"__proto__":1,"constructor":2}', "12345678901234567890"])(
-    "takes %s",
-    (text) => {
-      expect(parseJson(Buffer.from(text))).toEqual(JSON.parse(text));
-    },
-  );
+  test.each([
+    "{}",
+    " [ ] ",
+    "0",
+    "-0.5e-3",
+    '"\\ud83d\\ude00"',
+    '"\u007f\u2028"',
+    deep(32),
+    '{"__proto__":1,"constructor":2}',
+    "12345678901234567890",
+  ])("takes %s", (text) => {
+    expect(parseJson(Buffer.from(text))).toEqual(JSON.parse(text));
+  });
 
   test.each([
     ['{"a":{"b":[1,{"c":1,"c":2}]}}', "a.b[1].c"],
@@ -131,13 +138,18 @@ describe("messages", () => {
     expect(fields).toEqual([]);
     expect(message).toEqual(fromJson(EverythingSchema, JSON.parse(text) as never, { registry }));
     const printed = JSON.parse(write(message)) as unknown;
-    expect(printed).toEqual(named(toJson(EverythingSchema, message, { registry, useProtoFieldName: true, alwaysEmitImplicit: true })));
+    expect(printed).toEqual(
+      named(toJson(EverythingSchema, message, { registry, useProtoFieldName: true, alwaysEmitImplicit: true })),
+    );
     expect(read(terse(message)).message).toEqual(message);
   });
 
   test.each<[string, string[]]>([
     ['{"name":1}', ["name"]],
-    [`{"name":1e400,"flag":1e400,"small":1e400,"natural":-1e400,"big":1e400,"huge":1${"0".repeat(400)},"real":1e400,"numbers":[1e400]}`, ["name", "flag", "small", "natural", "big", "huge", "real", "numbers[0]"]],
+    [
+      `{"name":1e400,"flag":1e400,"small":1e400,"natural":-1e400,"big":1e400,"huge":1${"0".repeat(400)},"real":1e400,"numbers":[1e400]}`,
+      ["name", "flag", "small", "natural", "big", "huge", "real", "numbers[0]"],
+    ],
     ['{"extra":{"a":[{"b":1e400}]},"anything":[1e400],"list":[-1e400]}', ["extra", "anything", "list"]],
     ['{"flag":"true"}', ["flag"]],
     ['{"small":1.5,"natural":-1,"big":"x","huge":-1}', ["small", "natural", "big", "huge"]],
@@ -149,7 +161,10 @@ describe("messages", () => {
     ['{"words":"a"}', ["words"]],
     ['{"words":["a",1,null]}', ["words[1]", "words[2]"]],
     ['{"inner":[]}', ["inner"]],
-    ['{"inner":{"deeper":{"text_value":false}},"inners":[{},{"count":"x"}]}', ["inner.deeper.text_value", "inners[1].count"]],
+    [
+      '{"inner":{"deeper":{"text_value":false}},"inners":[{},{"count":"x"}]}',
+      ["inner.deeper.text_value", "inners[1].count"],
+    ],
     ['{"inners":[null]}', ["inners[0]"]],
     ['{"counts":{"a":"x"},"byNumber":{"x":{}},"byFlag":{"yes":""}}', ["counts.a", "by_number.x", "by_flag.yes"]],
     ['{"counts":[],"by_number":{"1":null}}', ["counts", "by_number.1"]],
@@ -179,7 +194,11 @@ describe("messages", () => {
 
   test("an Any that the registry lacks cannot be printed", () => {
     const message = create(EverythingSchema, { any: anyPack(InnerSchema, create(InnerSchema)) });
-    expect(() => new Writers({ nullable: () => false, omitEmpty: () => false, registry: undefined }).message(EverythingSchema)(message)).toThrow(/registry/);
+    expect(() =>
+      new Writers({ nullable: () => false, omitEmpty: () => false, registry: undefined }).message(EverythingSchema)(
+        message,
+      ),
+    ).toThrow(/registry/);
   });
 
   test("nullable, omitEmpty and the names on the wire", async () => {

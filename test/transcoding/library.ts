@@ -52,7 +52,14 @@ export function library(seen: Seen): Partial<ServiceImpl<typeof LibraryService>>
     countUp: ({ to, failAfter, padding }, context) =>
       count(to, failAfter, (value) => ({ value, padding: "x".repeat(padding) }), context, seen),
     download: ({ to, failAfter, padding }, context) =>
-      count(to, failAfter, (value) => create(HttpBodySchema, { contentType: "text/csv", data: Buffer.from(`${value},${"x".repeat(padding)}\n`) }), context, seen),
+      count(
+        to,
+        failAfter,
+        (value) =>
+          create(HttpBodySchema, { contentType: "text/csv", data: Buffer.from(`${value},${"x".repeat(padding)}\n`) }),
+        context,
+        seen,
+      ),
     act: (message, context) => act(keep(message, context).how, context, seen),
     redirect: (_message, context) => {
       context.responseHeader.set("location", "https://example.test/there");
@@ -150,19 +157,33 @@ const rules: Record<string, ReturnType<NonNullable<TranscoderOptions["rest"]>>> 
 };
 
 /** Sends one request with `node:http`. */
-export function callPort(port: number, method: string, path: string, { body, headers = {} }: CallOptions = {}): Promise<Reply> {
+export function callPort(
+  port: number,
+  method: string,
+  path: string,
+  { body, headers = {} }: CallOptions = {},
+): Promise<Reply> {
   const json = typeof body === "string" ? { "content-type": "application/json" } : {};
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ port, host: "127.0.0.1", method, path, headers: { ...json, ...headers }, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const bytes = Buffer.concat(chunks);
-        const text = bytes.toString();
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes, text, json: () => JSON.parse(text) as unknown });
-      });
-    });
+    const request = httpRequest(
+      { port, host: "127.0.0.1", method, path, headers: { ...json, ...headers }, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const bytes = Buffer.concat(chunks);
+          const text = bytes.toString();
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: bytes,
+            text,
+            json: () => JSON.parse(text) as unknown,
+          });
+        });
+      },
+    );
     request.on("error", reject);
     request.end(body);
   });

@@ -29,15 +29,18 @@ describe("streams", () => {
   test("a client that reads slowly holds the handler back, one that goes away stops it", async () => {
     await using app = await start();
     await new Promise<void>((resolve) => {
-      const request = httpRequest({ port: app.port, path: "/v1/count?to=4000000000&padding=10000", agent: false }, (response) => {
-        response.once("data", () => {
-          response.pause();
-          setTimeout(() => {
-            request.destroy();
-            resolve();
-          }, 200);
-        });
-      });
+      const request = httpRequest(
+        { port: app.port, path: "/v1/count?to=4000000000&padding=10000", agent: false },
+        (response) => {
+          response.once("data", () => {
+            response.pause();
+            setTimeout(() => {
+              request.destroy();
+              resolve();
+            }, 200);
+          });
+        },
+      );
       request.on("error", () => undefined);
       request.end();
     });
@@ -85,7 +88,9 @@ describe("ends of a call", () => {
     await vi.waitFor(() => {
       expect(app.seen.signals[0]?.aborted).toBe(true);
     });
-    expect(outcomes.map((o) => [o.route?.method.name, (o.error as { kind?: RefusalKind }).kind])).toEqual([["Act", "canceled"]]);
+    expect(outcomes.map((o) => [o.route?.method.name, (o.error as { kind?: RefusalKind }).kind])).toEqual([
+      ["Act", "canceled"],
+    ]);
     const pending = app.call("GET", "/v1/act/wait");
     await vi.waitFor(() => {
       expect(app.seen.signals.length).toBe(2);
@@ -97,7 +102,13 @@ describe("ends of a call", () => {
   test("a client that goes away in the middle of its body is no error of the program", async () => {
     const outcomes: Outcome[] = [];
     await using app = await start({ finished: (outcome) => outcomes.push(outcome) });
-    const request = httpRequest({ port: app.port, method: "POST", path: "/v1/echo", agent: false, headers: { "content-type": "application/json", "content-length": "100" } });
+    const request = httpRequest({
+      port: app.port,
+      method: "POST",
+      path: "/v1/echo",
+      agent: false,
+      headers: { "content-type": "application/json", "content-length": "100" },
+    });
     request.on("error", () => undefined);
     request.write('{"name":');
     setTimeout(() => request.destroy(), 50);
@@ -119,10 +130,17 @@ describe("gate, interceptors, hooks", () => {
         seen.push(params, route.template);
         if (context.values.get(who) === "nobody") throw Object.assign(new Error("no"), { row: 401 });
       },
-      printError: (error) => ({ status: (error as { row?: number }).row ?? 418, headers: { "content-type": "text/plain", "www-authenticate": "x" }, body: (error as Error).message }),
+      printError: (error) => ({
+        status: (error as { row?: number }).row ?? 418,
+        headers: { "content-type": "text/plain", "www-authenticate": "x" },
+        body: (error as Error).message,
+      }),
       refuse: (refusal) => Object.assign(new Error(refusal.kind), { row: refusal.status + 1 }),
     });
-    const reply = await app.call("PATCH", "/v1/inner/a%2Fb", { body: "{not json", headers: { "content-type": "image/png" } });
+    const reply = await app.call("PATCH", "/v1/inner/a%2Fb", {
+      body: "{not json",
+      headers: { "content-type": "image/png" },
+    });
     expect([reply.status, reply.text, reply.headers["www-authenticate"]]).toEqual([401, "no", "x"]);
     expect(seen).toEqual([{ id: "a/b" }, "/v1/inner/{id}"]);
     expect((await app.call("GET", "/v1/one/%zz")).status).toBe(401);
@@ -137,7 +155,9 @@ describe("gate, interceptors, hooks", () => {
   test("interceptors run in order, see the call and may change it", async () => {
     const steps: string[] = [];
     const outer: Interceptor = (next) => async (request) => {
-      steps.push(`outer ${request.method.name} ${request.requestMethod} ${request.header.get("x-a") ?? ""} ${request.stream}`);
+      steps.push(
+        `outer ${request.method.name} ${request.requestMethod} ${request.header.get("x-a") ?? ""} ${request.stream}`,
+      );
       expect(request.signal.aborted).toBe(false);
       const response = await next({ ...request });
       response.header.set("x-outer", "1");
@@ -154,7 +174,11 @@ describe("gate, interceptors, hooks", () => {
     expect(steps).toEqual(["outer GetShelf GET a false", "inner false /v1/one/x"]);
     expect(app.seen.context?.values.get(who)).toBe("me");
     const stream = await app.call("GET", "/v1/count?to=1");
-    expect([stream.text, stream.headers["x-outer"], stream.headers["x-first"]]).toEqual(['{"value":1,"padding":""}\n', "1", "set"]);
+    expect([stream.text, stream.headers["x-outer"], stream.headers["x-first"]]).toEqual([
+      '{"value":1,"padding":""}\n',
+      "1",
+      "set",
+    ]);
   });
 
   test("the handler's context is a Connect context", async () => {
@@ -164,7 +188,11 @@ describe("gate, interceptors, hooks", () => {
     expect(context.requestHeader.get("X-One")).toBe("1");
     expect([...new Headers(context.requestHeader)].map(([name]) => name)).toContain("x-one");
     expect([...context.requestHeader.keys()]).toContain("host");
-    expect([context.protocolName, context.requestMethod, context.service.typeName]).toEqual(["rest", "GET", "library.v1.LibraryService"]);
+    expect([context.protocolName, context.requestMethod, context.service.typeName]).toEqual([
+      "rest",
+      "GET",
+      "library.v1.LibraryService",
+    ]);
     expect(context.url).toBe(`http://127.0.0.1:${app.port}/v1/one/x?limit=1`);
     expect(context.signal.aborted).toBe(true);
     expect(context.timeoutMs()).toBeUndefined();
@@ -189,7 +217,10 @@ test("HTTP/2", async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const client = connectH2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const call = (headers: Record<string, string>, body?: string | Buffer): Promise<[number, string, Record<string, unknown>]> =>
+  const call = (
+    headers: Record<string, string>,
+    body?: string | Buffer,
+  ): Promise<[number, string, Record<string, unknown>]> =>
     new Promise((resolve, reject) => {
       const stream = client.request(headers, { endStream: body === undefined });
       let text = "";
@@ -207,7 +238,9 @@ test("HTTP/2", async () => {
   try {
     expect((await call({ ":path": "/v1/one/x" })).slice(0, 2)).toEqual([200, '{"name":"x","size":0}']);
     expect(app.seen.context?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\/one\/x$/);
-    expect((await call({ ":path": "/v1/words/1", ":method": "PUT", "content-type": "application/json" }, '["a"]'))[1]).toBe('["a"]');
+    expect(
+      (await call({ ":path": "/v1/words/1", ":method": "PUT", "content-type": "application/json" }, '["a"]'))[1],
+    ).toBe('["a"]');
     expect((await call({ ":path": "/v1/one/x", ":method": "HEAD" })).slice(0, 2)).toEqual([200, ""]);
     expect((await call({ ":path": "/v1/shelf/x", ":method": "DELETE" })).slice(0, 2)).toEqual([204, ""]);
     expect((await call({ ":path": "/v1/count?to=2" }))[1].split("\n").length).toBe(3);

@@ -33,18 +33,29 @@ describe("path", () => {
     expect((await json("GET", path)).json()).toEqual({ name, size: 0 });
   });
 
-  test.each(["/v1/one/x/", "/v1//one/x", "/v1/One/x", "/v1/one/", "//v1/one/x", "/v1/tree/", "/v1/tree/a//b", "/", "*", "/v1/shelves/7:close"])(
-    "%s is an unknown route or another one",
-    async (path) => {
-      const reply = await json("GET", path);
-      if (path === "/v1/shelves/7:close") expect(reply.json()).toEqual({ name: "shelves/7:close", size: 0 });
-      else expect([reply.status, reply.text]).toEqual([404, "no route"]);
-    },
-  );
+  test.each([
+    "/v1/one/x/",
+    "/v1//one/x",
+    "/v1/One/x",
+    "/v1/one/",
+    "//v1/one/x",
+    "/v1/tree/",
+    "/v1/tree/a//b",
+    "/",
+    "*",
+    "/v1/shelves/7:close",
+  ])("%s is an unknown route or another one", async (path) => {
+    const reply = await json("GET", path);
+    if (path === "/v1/shelves/7:close") expect(reply.json()).toEqual({ name: "shelves/7:close", size: 0 });
+    else expect([reply.status, reply.text]).toEqual([404, "no route"]);
+  });
 
   test.each(["%zz", "%", "a%2", "%ff", "%00"])("broken encoding %s is 400", async (text) => {
     const reply = await json("GET", `/v1/one/${text}`);
-    expect([reply.status, (reply.json() as { message: string }).message]).toEqual([400, expect.stringContaining("name")]);
+    expect([reply.status, (reply.json() as { message: string }).message]).toEqual([
+      400,
+      expect.stringContaining("name"),
+    ]);
   });
 
   test("a verb", async () => {
@@ -55,7 +66,12 @@ describe("path", () => {
   test("nested fields and types", async () => {
     expect((await json("GET", "/v1/query/n/5")).json()).toMatchObject({ name: "n", inner: { count: 5 } });
     const typed = await json("GET", "/v1/typed/9223372036854775807/COLOR_BLUE/true/2026-01-31T12:00:00.5Z");
-    expect(typed.json()).toMatchObject({ big: "9223372036854775807", color: "COLOR_BLUE", flag: true, created_at: "2026-01-31T12:00:00.500Z" });
+    expect(typed.json()).toMatchObject({
+      big: "9223372036854775807",
+      color: "COLOR_BLUE",
+      flag: true,
+      created_at: "2026-01-31T12:00:00.500Z",
+    });
   });
 
   test.each([
@@ -79,7 +95,10 @@ describe("query", () => {
   test.each<[string, object]>([
     ["name=a+b%21", { name: "a b!" }],
     ["flag=true&small=-5&natural=4294967295", { flag: true, small: -5, natural: 4294967295 }],
-    ["big=-9223372036854775808&huge=18446744073709551615", { big: "-9223372036854775808", huge: "18446744073709551615" }],
+    [
+      "big=-9223372036854775808&huge=18446744073709551615",
+      { big: "-9223372036854775808", huge: "18446744073709551615" },
+    ],
     ["real=1.5e3&real32=NaN", { real: 1500, real32: "NaN" }],
     ["data=-_8", { data: "+/8=" }],
     ["color=COLOR_RED", { color: "COLOR_RED" }],
@@ -90,12 +109,18 @@ describe("query", () => {
     ["created_at=2026-01-31T13:00:00%2B01:00", { created_at: "2026-01-31T12:00:00Z" }],
     ["createdAt=2026-01-31T12:00:00.123456Z", { created_at: "2026-01-31T12:00:00.123Z" }],
     ["patience=1.5s&mask=a.b,cD", { patience: "1.500s", mask: "a.b,cD" }],
-    ["wrapped_text=x&wrapped_big=7&wrapped_flag=false&wrapped_texts=a", { wrapped_text: "x", wrapped_big: "7", wrapped_flag: false, wrapped_texts: ["a"] }],
+    [
+      "wrapped_text=x&wrapped_big=7&wrapped_flag=false&wrapped_texts=a",
+      { wrapped_text: "x", wrapped_big: "7", wrapped_flag: false, wrapped_texts: ["a"] },
+    ],
     ["choice_number=4", { choice_number: 4 }],
     ["choice_inner.count=4", { choice_inner: { count: 4 } }],
     ["maybe=", { maybe: null }],
     ["name=&name=x", { name: "x" }],
-    ["nobody=knows&inner.nothing=1&name.x=1&counts.a=1&%zz=1&urn:example:thing=u", { name: "", counts: {}, "urn:example:thing": "u" }],
+    [
+      "nobody=knows&inner.nothing=1&name.x=1&counts.a=1&%zz=1&urn:example:thing=u",
+      { name: "", counts: {}, "urn:example:thing": "u" },
+    ],
     ["", { name: "" }],
     ["&&=&=x&name", { name: "" }],
   ])("?%s", async (query, expected) => {
@@ -125,7 +150,10 @@ describe("query", () => {
   });
 
   test("fields of the path and of the body are not taken from it", async () => {
-    expect((await json("GET", "/v1/query/n/5?name=other&inner.count=6")).json()).toMatchObject({ name: "n", inner: { count: 5 } });
+    expect((await json("GET", "/v1/query/n/5?name=other&inner.count=6")).json()).toMatchObject({
+      name: "n",
+      inner: { count: 5 },
+    });
     await json("PUT", "/v1/inner/1?note=n&id=2&inner.text_value=q", { count: 3 });
     expect(app.seen.message).toMatchObject({ id: "1", note: "n", inner: { textValue: "", count: 3 } });
     await json("PATCH", "/v1/inner/1?note=n", { note: "body" });
@@ -140,7 +168,11 @@ describe("body and response_body", () => {
   });
 
   test("a field as body and as answer", async () => {
-    expect((await json("PUT", "/v1/inner/1", { textValue: "x" })).json()).toEqual({ text_value: "x", count: 0, tags: [] });
+    expect((await json("PUT", "/v1/inner/1", { textValue: "x" })).json()).toEqual({
+      text_value: "x",
+      count: 0,
+      tags: [],
+    });
     expect((await json("PUT", "/v1/words/1", ["a", "b"])).json()).toEqual(["a", "b"]);
     expect((await json("PUT", "/v1/words/1", {})).status).toBe(400);
   });

@@ -17,7 +17,15 @@ function service(patterns: Pattern[], streaming = false): DescService {
     name: "made.proto",
     syntax: "proto3",
     package: "made",
-    messageType: [{ name: "M", field: [{ name: "a", number: 1, type: 9, label: 1, jsonName: "a" }, { name: "many", number: 2, type: 9, label: 3, jsonName: "many" }] }],
+    messageType: [
+      {
+        name: "M",
+        field: [
+          { name: "a", number: 1, type: 9, label: 1, jsonName: "a" },
+          { name: "many", number: 2, type: 9, label: 3, jsonName: "many" },
+        ],
+      },
+    ],
     service: [
       {
         name: "S",
@@ -33,13 +41,16 @@ function service(patterns: Pattern[], streaming = false): DescService {
 }
 
 const get = (value: string): Pattern => ({ case: "get", value });
-const make = (patterns: Pattern[], streaming = false) => createTranscoder({ services: [{ service: service(patterns, streaming), implementation: {} }] });
+const make = (patterns: Pattern[], streaming = false) =>
+  createTranscoder({ services: [{ service: service(patterns, streaming), implementation: {} }] });
 
 describe("the start", () => {
   test("lists its routes", () => {
     const seen = { message: undefined, context: undefined, signals: [] };
     const { routes } = createTranscoder({ services: [{ service: LibraryService, implementation: library(seen) }] });
-    expect(routes.filter((r) => r.method.name === "PutInner").map((r) => [r.httpMethod, r.template, r.body, r.responseBody])).toEqual([
+    expect(
+      routes.filter((r) => r.method.name === "PutInner").map((r) => [r.httpMethod, r.template, r.body, r.responseBody]),
+    ).toEqual([
       ["PUT", "/v1/inner/{id}", "inner", "inner"],
       ["PATCH", "/v1/inner/{id}", "*", ""],
     ]);
@@ -54,7 +65,9 @@ describe("the start", () => {
     ["/a/b:go", "/a/b:go"],
     ["/a/%62", "/a/b"],
   ])("%s and %s overlap", (one, other) => {
-    expect(() => make([get(one), get(other)])).toThrow(`two bindings overlap: made.S.Rpc0 (GET ${one}) and made.S.Rpc1 (GET ${other})`);
+    expect(() => make([get(one), get(other)])).toThrow(
+      `two bindings overlap: made.S.Rpc0 (GET ${one}) and made.S.Rpc1 (GET ${other})`,
+    );
   });
 
   test.each<[string, string]>([
@@ -86,7 +99,9 @@ describe("the start", () => {
   test("streams of requests and media types nobody prints are refused", () => {
     expect(() => make([get("/a")], true)).toThrow("made.S.Rpc0: an rpc with a stream of requests");
     const one = { service: service([get("/a")]), implementation: {} };
-    expect(() => createTranscoder({ services: [one], rest: () => ({ mediaType: "text/csv" }) })).toThrow("no encoder for text/csv");
+    expect(() => createTranscoder({ services: [one], rest: () => ({ mediaType: "text/csv" }) })).toThrow(
+      "no encoder for text/csv",
+    );
   });
 
   test("a more exact path that lacks the method yields to one that has it", () => {

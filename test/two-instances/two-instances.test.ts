@@ -12,7 +12,12 @@ let one: TestApp;
 let two: TestApp;
 let market: Market;
 beforeAll(async () => {
-  const shared = { role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } } as const;
+  const shared = {
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms", SERVICE_MAGIC_LINK_DEV_ECHO: "1" },
+  } as const;
   one = await startApp(shared);
   two = await startApp({ ...shared, databaseUrl: one.databaseUrl });
   market = await openMarket(one);
@@ -25,8 +30,10 @@ afterAll(async () => {
 
 /** Every other call goes to the other instance. */
 const either = (at: number): TestApp => (at % 2 === 0 ? one : two);
-const parallel = (times: number, call: (at: number) => Promise<Answer>): Promise<Answer[]> => Promise.all(Array.from({ length: times }, (_, at) => call(at)));
-const statuses = (answers: readonly Answer[]): Record<number, number> => answers.reduce<Record<number, number>>((seen, { status }) => ({ ...seen, [status]: (seen[status] ?? 0) + 1 }), {});
+const parallel = (times: number, call: (at: number) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: times }, (_, at) => call(at)));
+const statuses = (answers: readonly Answer[]): Record<number, number> =>
+  answers.reduce<Record<number, number>>((seen, { status }) => ({ ...seen, [status]: (seen[status] ?? 0) + 1 }), {});
 
 describe("revocation", () => {
   it("at one instance is refused at the other on the very next request", async () => {
@@ -43,13 +50,17 @@ describe("revocation", () => {
 describe("races over both instances", () => {
   it("fifty uses of one magic link let one in", async () => {
     const { body: sent } = await one.call("POST", "/api/auth/magic-link/send", { body: { email: "race@people.test" } });
-    const answers = await parallel(50, (at) => either(at).call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } }));
+    const answers = await parallel(50, (at) =>
+      either(at).call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } }),
+    );
     expect(statuses(answers)).toEqual({ 200: 1, 401: 49 });
   });
 
   it("thirty installs make one", async () => {
     const offer = await market.offer(() => ({ status: 200 }));
-    const answers = await parallel(30, (at) => either(at).call("POST", `/api/marketplace/${offer.slug}/install`, { token: market.buyer, body: {} }));
+    const answers = await parallel(30, (at) =>
+      either(at).call("POST", `/api/marketplace/${offer.slug}/install`, { token: market.buyer, body: {} }),
+    );
     expect(statuses(answers)).toEqual({ 202: 1, 409: 29 });
     for (const { status, body } of answers) if (status === 409) expect(body.code).toBe("already_installed");
     const installId = answers.find(({ status }) => status === 202)?.body.install_id as string;
@@ -59,13 +70,23 @@ describe("races over both instances", () => {
 
   it("thirty publications of one slug make one", async () => {
     const slug = `race-${randomUUID().slice(0, 8)}`;
-    const answers = await parallel(30, (at) => either(at).call("POST", "/api/marketplace/apps", { token: market.publisher, body: draftOf(slug, "https://orbit.example/") }));
+    const answers = await parallel(30, (at) =>
+      either(at).call("POST", "/api/marketplace/apps", {
+        token: market.publisher,
+        body: draftOf(slug, "https://orbit.example/"),
+      }),
+    );
     expect(statuses(answers)).toEqual({ 201: 1, 409: 29 });
   });
 
   it("twenty sign-ups under one name make one organization", async () => {
     const name = `Race ${randomUUID()}`;
-    const answers = await parallel(20, (at) => either(at).call("POST", "/api/organizations", { token: market.publisher, body: { name: at % 3 === 0 ? name.toUpperCase() : name } }));
+    const answers = await parallel(20, (at) =>
+      either(at).call("POST", "/api/organizations", {
+        token: market.publisher,
+        body: { name: at % 3 === 0 ? name.toUpperCase() : name },
+      }),
+    );
     expect(statuses(answers)).toEqual({ 201: 1, 409: 19 });
   });
 });
@@ -74,17 +95,40 @@ describe("two workers", () => {
   it("provision each of twenty installs once", async () => {
     const offer = await market.offer((_call, nth) => ({ status: nth % 5 === 0 ? 500 : 200 }));
     const buyers = await Promise.all(Array.from({ length: 20 }, (_, at) => signUp(either(at))));
-    const installs = await Promise.all(buyers.map(async ({ token }, at) => (await either(at).call("POST", `/api/marketplace/${offer.slug}/install`, { token, body: {} })).body.install_id as string));
-    const count = async (): Promise<number> => Number((await runSql<{ n: string }>(one.databaseUrl, "select count(*) as n from installs where app_id = $1 and status = 'active'", [offer.appId]))[0]?.n);
+    const installs = await Promise.all(
+      buyers.map(
+        async ({ token }, at) =>
+          (await either(at).call("POST", `/api/marketplace/${offer.slug}/install`, { token, body: {} })).body
+            .install_id as string,
+      ),
+    );
+    const count = async (): Promise<number> =>
+      Number(
+        (
+          await runSql<{ n: string }>(
+            one.databaseUrl,
+            "select count(*) as n from installs where app_id = $1 and status = 'active'",
+            [offer.appId],
+          )
+        )[0]?.n,
+      );
     await expect.poll(count).toBe(20);
     expect(new Set(offer.server.calls.map(({ data }) => data.install_id))).toEqual(new Set(installs));
-    const lines = await runSql<{ n: string }>(one.databaseUrl, "select count(*) as n from install_timeline where event = 'active' group by install_id having count(*) > 1");
+    const lines = await runSql<{ n: string }>(
+      one.databaseUrl,
+      "select count(*) as n from install_timeline where event = 'active' group by install_id having count(*) > 1",
+    );
     expect(lines).toEqual([]);
   });
 });
 
 describe("an Idempotency-Key", () => {
-  const create = (app: TestApp, key: string, name: string): Promise<Answer> => app.call("POST", "/api/organizations", { token: market.publisher, body: { name }, headers: { "idempotency-key": key } });
+  const create = (app: TestApp, key: string, name: string): Promise<Answer> =>
+    app.call("POST", "/api/organizations", {
+      token: market.publisher,
+      body: { name },
+      headers: { "idempotency-key": key },
+    });
 
   it("replays the first answer on either instance", async () => {
     const [key, name] = [randomUUID(), `Once ${randomUUID()}`];
@@ -104,7 +148,11 @@ describe("an Idempotency-Key", () => {
     expect((await create(one, key, "Acme")).status).toBe(409);
     expect((await create(two, key, name)).status).toBe(201);
     const stranger = await signUp(two);
-    const theirs = await one.call("POST", "/api/organizations", { token: stranger.token, body: { name: `${name} too` }, headers: { "idempotency-key": key } });
+    const theirs = await one.call("POST", "/api/organizations", {
+      token: stranger.token,
+      body: { name: `${name} too` },
+      headers: { "idempotency-key": key },
+    });
     expect(theirs.status).toBe(201);
   });
 
@@ -120,15 +168,24 @@ describe("an Idempotency-Key", () => {
     expect(made.length).toBeGreaterThan(0);
     expect(new Set(made.map(({ body }) => body.org_uuid as string)).size).toBe(1);
     expect(made.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);
-    for (const { status, body } of answers) if (status !== 201) expect(body).toMatchObject({ status: 409, code: "conflict" });
-    const rows = await runSql<{ n: string }>(one.databaseUrl, "select count(*) as n from organizations where name = $1", [name]);
+    for (const { status, body } of answers)
+      if (status !== 201) expect(body).toMatchObject({ status: 409, code: "conflict" });
+    const rows = await runSql<{ n: string }>(
+      one.databaseUrl,
+      "select count(*) as n from organizations where name = $1",
+      [name],
+    );
     expect(rows[0]?.n).toBe("1");
   });
 
   it("holds over protocols", async () => {
     const [key, name] = [randomUUID(), `Both ${randomUUID()}`];
     const first = await create(one, key, name);
-    const overConnect = await two.call("POST", "/atrium.users.v1.UsersService/CreateOrganization", { token: market.publisher, body: { name }, headers: { "idempotency-key": key } });
+    const overConnect = await two.call("POST", "/atrium.users.v1.UsersService/CreateOrganization", {
+      token: market.publisher,
+      body: { name },
+      headers: { "idempotency-key": key },
+    });
     expect(overConnect).toMatchObject({ status: 200, body: { org_uuid: first.body.org_uuid } });
     expect(overConnect.headers.get("idempotent-replayed")).toBe("true");
   });

@@ -14,18 +14,36 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const put = (token: string, body: Uint8Array, type = "image/png") => app.call("PUT", "/api/profile/picture", { token, body, headers: { "content-type": type } });
+const put = (token: string, body: Uint8Array, type = "image/png") =>
+  app.call("PUT", "/api/profile/picture", { token, body, headers: { "content-type": type } });
 
 async function get(by: Somebody, of: string) {
-  const response = await fetch(`${app.url}/api/users/${of}/picture`, { headers: { authorization: `Bearer ${by.token}` } });
+  const response = await fetch(`${app.url}/api/users/${of}/picture`, {
+    headers: { authorization: `Bearer ${by.token}` },
+  });
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-const png = encodePng([[true, false], [false, true]], 8, [[255, 255, 255], [0, 0, 0]]);
+const png = encodePng(
+  [
+    [true, false],
+    [false, true],
+  ],
+  8,
+  [
+    [255, 255, 255],
+    [0, 0, 0],
+  ],
+);
 
 /** A PNG's head of any size, with a checksum of its own. */
 function sized(width: number, height: number): Buffer {
-  const image = Buffer.from(encodePng([[true]], 1, [[0, 0, 0], [1, 1, 1]]));
+  const image = Buffer.from(
+    encodePng([[true]], 1, [
+      [0, 0, 0],
+      [1, 1, 1],
+    ]),
+  );
   image.writeUInt32BE(width, 16);
   image.writeUInt32BE(height, 20);
   let crc = 0xffffffff;
@@ -38,13 +56,38 @@ function sized(width: number, height: number): Buffer {
 }
 
 function jpeg(width: number, height: number): Buffer {
-  const frame = Buffer.from([0xff, 0xc2, 0, 17, 8, height >> 8, height & 255, width >> 8, width & 255, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1]);
+  const frame = Buffer.from([
+    0xff,
+    0xc2,
+    0,
+    17,
+    8,
+    height >> 8,
+    height & 255,
+    width >> 8,
+    width & 255,
+    3,
+    1,
+    0x22,
+    0,
+    2,
+    0x11,
+    1,
+    3,
+    0x11,
+    1,
+  ]);
   const app0 = Buffer.from([0xff, 0xe0, 0, 16, ...Buffer.from("JFIF\0"), 1, 1, 0, 0, 1, 0, 1, 0, 0]);
   return Buffer.concat([Buffer.from([0xff, 0xd8]), app0, Buffer.from([0xff, 0xff]), frame, Buffer.from([0xff, 0xd9])]);
 }
 
 function webp(chunk: string, data: number[]): Buffer {
-  const body = Buffer.concat([Buffer.from("WEBP"), Buffer.from(chunk), Buffer.from([data.length, 0, 0, 0]), Buffer.from(data)]);
+  const body = Buffer.concat([
+    Buffer.from("WEBP"),
+    Buffer.from(chunk),
+    Buffer.from([data.length, 0, 0, 0]),
+    Buffer.from(data),
+  ]);
   const riff = Buffer.alloc(8);
   riff.write("RIFF");
   riff.writeUInt32LE(body.length, 4);
@@ -54,9 +97,15 @@ function webp(chunk: string, data: number[]): Buffer {
 describe("a picture that nobody set", () => {
   it("is a PNG, the same each time and another for each person", async () => {
     const other = await member(app, owner);
-    const [first, again, others] = [await get(owner, owner.userUuid), await get(owner, owner.userUuid.toUpperCase()), await get(owner, other.userUuid)];
+    const [first, again, others] = [
+      await get(owner, owner.userUuid),
+      await get(owner, owner.userUuid.toUpperCase()),
+      await get(owner, other.userUuid),
+    ];
     expect(first.status).toBe(200);
-    expect(Object.fromEntries(["content-type", "x-content-type-options"].map((name) => [name, first.headers.get(name)]))).toEqual({ "content-type": "image/png", "x-content-type-options": "nosniff" });
+    expect(
+      Object.fromEntries(["content-type", "x-content-type-options"].map((name) => [name, first.headers.get(name)])),
+    ).toEqual({ "content-type": "image/png", "x-content-type-options": "nosniff" });
     expect(first.headers.get("etag")).toMatch(/^"[\w-]+"$/u);
     expect(again.bytes.equals(first.bytes)).toBe(true);
     expect(again.headers.get("etag")).toBe(first.headers.get("etag"));
@@ -89,11 +138,19 @@ describe("a picture", () => {
     ["text", Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), "415 unsupported_media_type"],
     ["a GIF", Buffer.from("GIF89a".padEnd(64, "\0")), "415 unsupported_media_type"],
     ["a PNG cut short", png.subarray(0, 20), "415 unsupported_media_type"],
-    ["a PNG whose head was changed", Buffer.concat([png.subarray(0, 16), Buffer.from([0, 0, 0, 9]), png.subarray(20)]), "415 unsupported_media_type"],
+    [
+      "a PNG whose head was changed",
+      Buffer.concat([png.subarray(0, 16), Buffer.from([0, 0, 0, 9]), png.subarray(20)]),
+      "415 unsupported_media_type",
+    ],
     ["a PNG without a size", sized(0, 10), "415 unsupported_media_type"],
     ["a JPEG without a frame", jpeg(10, 10).subarray(0, 24), "415 unsupported_media_type"],
     ["a JPEG without a height", jpeg(10, 0), "415 unsupported_media_type"],
-    ["a WebP that claims to be longer", webp("VP8X", [0, 0, 0, 0, 99, 0, 0, 49, 0, 0]).subarray(0, 20), "415 unsupported_media_type"],
+    [
+      "a WebP that claims to be longer",
+      webp("VP8X", [0, 0, 0, 0, 99, 0, 0, 49, 0, 0]).subarray(0, 20),
+      "415 unsupported_media_type",
+    ],
     ["a PNG as wide as may be", sized(4096, 4096), "200"],
     ["a PNG too wide", sized(4097, 1), "413 payload_too_large"],
     ["a JPEG too high", jpeg(1, 4097), "413 payload_too_large"],

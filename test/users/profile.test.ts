@@ -22,7 +22,13 @@ const read = async (token: string) => (await app.call("GET", "/api/profile", { t
 describe("a profile", () => {
   it("is read and changed by its person; absent members stay, an empty number removes it", async () => {
     const before = await read(owner.token);
-    expect(before).toEqual({ id: before.id, user_uuid: owner.userUuid, email: owner.email, first_name: "Fay", last_name: "" });
+    expect(before).toEqual({
+      id: before.id,
+      user_uuid: owner.userUuid,
+      email: owner.email,
+      first_name: "Fay",
+      last_name: "",
+    });
     expect((await put(owner.token, { first_name: "Fée", phone: "+4915112345678" })).body).toEqual({ status: "ok" });
     expect(await read(owner.token)).toMatchObject({ first_name: "Fée", phone: "+4915112345678" });
     expect((await put(owner.token, { first_name: "Fay" })).status).toBe(200);
@@ -36,11 +42,14 @@ describe("a profile", () => {
   });
 
   it("refuses an empty or overlong name", async () => {
-    for (const first_name of ["", "x".repeat(101)]) expect(outcome(await put(owner.token, { first_name }))).toBe("400 validation_error");
+    for (const first_name of ["", "x".repeat(101)])
+      expect(outcome(await put(owner.token, { first_name }))).toBe("400 validation_error");
   });
 
   it("belongs to people without organization too", async () => {
-    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email: "alone@people.test" } });
+    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
+      body: { email: "alone@people.test" },
+    });
     const { body } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
     expect(await read(body.access_token)).toMatchObject({ email: "alone@people.test" });
     expect((await put(body.access_token, { first_name: "Al" })).status).toBe(200);
@@ -53,12 +62,19 @@ describe.each(["connect", "grpc", "grpc-web"])("over %s", (protocol) => {
     const options = {
       baseUrl: app.url,
       httpVersion: "2" as const,
-      interceptors: [(next: (request: never) => Promise<never>) => (request: { header: Headers }) => {
-        if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
-        return next(request as never);
-      }],
+      interceptors: [
+        (next: (request: never) => Promise<never>) => (request: { header: Headers }) => {
+          if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
+          return next(request as never);
+        },
+      ],
     };
-    const transport = protocol === "connect" ? createConnectTransport(options as never) : protocol === "grpc" ? createGrpcTransport(options as never) : createGrpcWebTransport(options as never);
+    const transport =
+      protocol === "connect"
+        ? createConnectTransport(options as never)
+        : protocol === "grpc"
+          ? createGrpcTransport(options as never)
+          : createGrpcWebTransport(options as never);
     return createClient(service, transport);
   };
 
@@ -68,7 +84,13 @@ describe.each(["connect", "grpc", "grpc-web"])("over %s", (protocol) => {
     const made = await users.createInvitation({ orgUuid: owner.org, email, roleId: 3 });
     expect(made).toMatchObject({ email, role: "employee", status: "pending" });
     const { token } = await invite(app, owner, email, 4);
-    const { data } = await client(LoginService).acceptInvite({ token, firstName: "Pro", lastName: "Col", username: `over-${protocol}`, password });
+    const { data } = await client(LoginService).acceptInvite({
+      token,
+      firstName: "Pro",
+      lastName: "Col",
+      username: `over-${protocol}`,
+      password,
+    });
     expect(data).toMatchObject({ role: "observer", orgUuid: owner.org, tokenType: "Bearer" });
     const { data: found } = await users.listUsers({ email });
     expect(found).toMatchObject([{ userUuid: data?.userUuid, role: "observer", status: "active" }]);

@@ -18,7 +18,13 @@ const receivers: Receiver[] = [];
 beforeAll(async () => {
   const env = { SERVICE_OPEN_SIGNUP: "1", SERVICE_WEBHOOK_SCHEDULE: "0s,1h,1h" };
   serves = await startApp({ clock: systemClock, env });
-  works = await startApp({ role: "worker", temporal: await temporalServer(), clock: systemClock, env, databaseUrl: serves.databaseUrl });
+  works = await startApp({
+    role: "worker",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env,
+    databaseUrl: serves.databaseUrl,
+  });
   owner = await founder(serves);
 });
 afterAll(async () => {
@@ -31,7 +37,10 @@ afterAll(async () => {
 async function backlogged(answer: () => number = () => 200) {
   const receiver = await startReceiver(answer);
   receivers.push(receiver);
-  const { body } = await serves.call("POST", "/api/v2/webhooks", { token: owner.token, body: { url: receiver.url, events: ["user.created"] } });
+  const { body } = await serves.call("POST", "/api/v2/webhooks", {
+    token: owner.token,
+    body: { url: receiver.url, events: ["user.created"] },
+  });
   const id = body.webhook_id as string;
   await runSql(
     serves.databaseUrl,
@@ -45,12 +54,26 @@ async function backlogged(answer: () => number = () => 200) {
     [id, BACKLOG],
   );
   const path = `/api/v2/webhooks/${id}`;
-  const rows = (sql: string) => runSql<{ n: number }>(serves.databaseUrl, `select count(*)::int as n from webhook_deliveries where webhook_id = $1 and ${sql}`, [id]).then(([row]) => row?.n);
+  const rows = (sql: string) =>
+    runSql<{ n: number }>(
+      serves.databaseUrl,
+      `select count(*)::int as n from webhook_deliveries where webhook_id = $1 and ${sql}`,
+      [id],
+    ).then(([row]) => row?.n);
   return {
-    id, path, receiver, rows,
-    total: async (status: string) => (await serves.call("GET", `${path}/deliveries?status=${status}&limit=1`, { token: owner.token })).body.total as number,
+    id,
+    path,
+    receiver,
+    rows,
+    total: async (status: string) =>
+      (await serves.call("GET", `${path}/deliveries?status=${status}&limit=1`, { token: owner.token })).body
+        .total as number,
     patch: (status: string) => serves.call("PATCH", path, { token: owner.token, body: { status } }),
-    call: (method: string, more = "") => serves.call(method, path + more, { token: owner.token, ...(method === "PATCH" ? { body: { status: "disabled" } } : {}) }),
+    call: (method: string, more = "") =>
+      serves.call(method, path + more, {
+        token: owner.token,
+        ...(method === "PATCH" ? { body: { status: "disabled" } } : {}),
+      }),
   };
 }
 
@@ -60,7 +83,11 @@ it("disabling a webhook fails its backlog at once, without waiting for any of it
   await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [hook.id]);
   expect((await hook.patch("disabled")).status).toBe(200);
   expect([await hook.total("pending"), await hook.total("failed")]).toEqual([0, BACKLOG]);
-  const [newest] = (await hook.call("GET", "/deliveries?limit=1")).body.data as { delivery_id: string; status: string; next_attempt_at: null }[];
+  const [newest] = (await hook.call("GET", "/deliveries?limit=1")).body.data as {
+    delivery_id: string;
+    status: string;
+    next_attempt_at: null;
+  }[];
   expect(newest).toMatchObject({ status: "failed", next_attempt_at: null });
   // On again before its rows were touched: what was open stays failed, and only what is sent by hand goes out.
   expect((await hook.patch("enabled")).status).toBe(200);
@@ -79,13 +106,23 @@ it("deleting a webhook hides it at once, without waiting for any of its deliveri
   const held = await holding(serves.databaseUrl);
   await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [hook.id]);
   expect((await hook.call("DELETE")).status).toBe(204);
-  for (const [method, more] of [["GET", ""], ["GET", "/deliveries"], ["POST", "/test"], ["DELETE", ""], ["PATCH", ""]] as const) {
+  for (const [method, more] of [
+    ["GET", ""],
+    ["GET", "/deliveries"],
+    ["POST", "/test"],
+    ["DELETE", ""],
+    ["PATCH", ""],
+  ] as const) {
     expect(outcome(await hook.call(method, more)), method + more).toBe("404 not_found");
   }
-  const listed = (await serves.call("GET", "/api/v2/webhooks", { token: owner.token })).body.data as { webhook_id: string }[];
+  const listed = (await serves.call("GET", "/api/v2/webhooks", { token: owner.token })).body.data as {
+    webhook_id: string;
+  }[];
   expect(listed.map(({ webhook_id: id }) => id)).not.toContain(hook.id);
   await held.commit();
-  await expect.poll(() => runSql(serves.databaseUrl, "select 1 from webhooks where webhook_id = $1", [hook.id])).toEqual([]);
+  await expect
+    .poll(() => runSql(serves.databaseUrl, "select 1 from webhooks where webhook_id = $1", [hook.id]))
+    .toEqual([]);
   expect(await hook.rows("true")).toBe(0);
 });
 
@@ -121,6 +158,11 @@ it("a delivery keeps its newest 50 attempts", async () => {
   expect((await hook.call("POST", `/deliveries/${id}/redeliver`)).status).toBe(202);
   await hook.receiver.waitFor(1);
   await expect.poll(() => hook.total("delivered")).toBe(1);
-  const { data } = (await hook.call("GET", "/deliveries?status=delivered")).body as { data: { attempts: { status_code: number }[] }[] };
-  expect(data[0]?.attempts.map(({ status_code: code }) => code)).toEqual([...Array.from({ length: 49 }, (_, at) => at + 12), 200]);
+  const { data } = (await hook.call("GET", "/deliveries?status=delivered")).body as {
+    data: { attempts: { status_code: number }[] }[];
+  };
+  expect(data[0]?.attempts.map(({ status_code: code }) => code)).toEqual([
+    ...Array.from({ length: 49 }, (_, at) => at + 12),
+    200,
+  ]);
 });

@@ -10,7 +10,12 @@ import { startReceiver } from "./receiver.ts";
 let app: TestApp;
 let token: string;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms,300ms", SERVICE_WEBHOOK_TIMEOUT: "1s" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms,300ms", SERVICE_WEBHOOK_TIMEOUT: "1s" },
+  });
   token = await app.login();
 });
 afterAll(() => app.close());
@@ -20,7 +25,8 @@ const register = async (url: string, events: string[] = ["*"]) => {
   expect(answer.status).toBe(201);
   return answer.body as { webhook_id: string; secret: string };
 };
-const deliveries = async (webhookId: string) => (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
+const deliveries = async (webhookId: string) =>
+  (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
 const settled = async (webhookId: string) => {
   for (let attempt = 0; attempt < 4_800; attempt++) {
     const rows = await deliveries(webhookId);
@@ -39,12 +45,21 @@ describe("a delivery", () => {
     expect(sent.status).toBe(202);
     const [post] = await receiver.waitFor(1);
     if (post === undefined) throw new Error("nothing came");
-    expect(new Webhook(secret).verify(post.body, post.headers as Record<string, string>)).toMatchObject({ type: "webhook.test", data: { webhook_id: webhookId } });
+    expect(new Webhook(secret).verify(post.body, post.headers as Record<string, string>)).toMatchObject({
+      type: "webhook.test",
+      data: { webhook_id: webhookId },
+    });
     const [, time = "", hex = ""] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(post.headers["service-signature"])) ?? [];
     expect(createHmac("sha256", secret).update(`${time}.${post.body}`).digest("hex")).toBe(hex);
     expect(post.headers["webhook-id"]).toBe(post.event.id);
     const [row] = await settled(webhookId);
-    expect(row).toMatchObject({ delivery_id: sent.body.delivery_id, event_id: post.event.id, event_type: "webhook.test", status: "delivered", next_attempt_at: null });
+    expect(row).toMatchObject({
+      delivery_id: sent.body.delivery_id,
+      event_id: post.event.id,
+      event_type: "webhook.test",
+      status: "delivered",
+      next_attempt_at: null,
+    });
     expect(row.attempts).toMatchObject([{ status_code: 200, error: null }]);
     await receiver.close();
   });
@@ -70,7 +85,9 @@ describe("a delivery", () => {
     expect(row).toMatchObject({ status: "failed", next_attempt_at: null });
     expect(row.attempts).toHaveLength(4);
     status = 200;
-    const again = await app.call("POST", `/api/v2/webhooks/${webhookId}/deliveries/${row.delivery_id}/redeliver`, { token });
+    const again = await app.call("POST", `/api/v2/webhooks/${webhookId}/deliveries/${row.delivery_id}/redeliver`, {
+      token,
+    });
     expect(again).toMatchObject({ status: 202, body: { status: "pending", event_id: row.event_id } });
     const [after] = await settled(webhookId);
     expect(after).toMatchObject({ status: "delivered" });
@@ -96,7 +113,8 @@ describe("a delivery", () => {
     expect(rotated.status).toBe(200);
     await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });
     const [post] = await receiver.waitFor(1);
-    for (const each of [secret, rotated.body.new_secret as string]) new Webhook(each).verify(post?.body ?? "", post?.headers as Record<string, string>);
+    for (const each of [secret, rotated.body.new_secret as string])
+      new Webhook(each).verify(post?.body ?? "", post?.headers as Record<string, string>);
     expect(String(post?.headers["webhook-signature"]).split(" ")).toHaveLength(2);
     await receiver.close();
   });
@@ -107,44 +125,86 @@ describe("a delivery", () => {
     const hooks = await Promise.all(dead.map((receiver) => register(receiver.url)));
     const { webhook_id: webhookId } = await register(good.url);
     await Promise.all(hooks.map((hook) => app.call("POST", `/api/v2/webhooks/${hook.webhook_id}/test`, { token })));
-    await Promise.all(Array.from({ length: 20 }, () => app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token })));
+    await Promise.all(
+      Array.from({ length: 20 }, () => app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token })),
+    );
     await good.waitFor(20);
     expect(dead.every((receiver) => receiver.got.length <= 2)).toBe(true);
-    await Promise.all([...hooks.map((hook) => app.call("DELETE", `/api/v2/webhooks/${hook.webhook_id}`, { token })), ...[...dead, good].map((receiver) => receiver.close())]);
+    await Promise.all([
+      ...hooks.map((hook) => app.call("DELETE", `/api/v2/webhooks/${hook.webhook_id}`, { token })),
+      ...[...dead, good].map((receiver) => receiver.close()),
+    ]);
   });
 });
 
 describe("registration", () => {
   test("refuses addresses that cannot be called and events that do not exist", async () => {
     for (const url of ["ftp://example.com", "http://10.0.0.1/", "http://user:pass@example.com/", "not a url"]) {
-      expect(await app.call("POST", "/api/v2/webhooks", { token, body: { url, events: ["*"] } })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "url" }] } });
+      expect(await app.call("POST", "/api/v2/webhooks", { token, body: { url, events: ["*"] } })).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: "url" }] },
+      });
     }
-    const unknown = await app.call("POST", "/api/v2/webhooks", { token, body: { url: "https://example.com/", events: ["user.exploded"] } });
+    const unknown = await app.call("POST", "/api/v2/webhooks", {
+      token,
+      body: { url: "https://example.com/", events: ["user.exploded"] },
+    });
     expect(unknown).toMatchObject({ status: 400, body: { code: "validation_error" } });
   });
 
   test("names an app for the scope app, and for that alone", async () => {
     const wish = { url: "https://example.com/", events: ["app.archived"] };
-    for (const more of [{ scope: "app" }, { app_id: "5b2b6b52-0000-4000-8000-000000000000" }, { scope: "org", app_id: "5b2b6b52-0000-4000-8000-000000000000" }]) {
-      expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, ...more } }), JSON.stringify(more)).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "app_id" }] } });
+    for (const more of [
+      { scope: "app" },
+      { app_id: "5b2b6b52-0000-4000-8000-000000000000" },
+      { scope: "org", app_id: "5b2b6b52-0000-4000-8000-000000000000" },
+    ]) {
+      expect(
+        await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, ...more } }),
+        JSON.stringify(more),
+      ).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "app_id" }] } });
     }
-    expect(await app.call("POST", "/api/v2/webhooks", { token, body: { ...wish, scope: "app", app_id: "5b2b6b52-0000-4000-8000-000000000000" } })).toMatchObject({ status: 404, body: { code: "app_not_found" } });
+    expect(
+      await app.call("POST", "/api/v2/webhooks", {
+        token,
+        body: { ...wish, scope: "app", app_id: "5b2b6b52-0000-4000-8000-000000000000" },
+      }),
+    ).toMatchObject({ status: 404, body: { code: "app_not_found" } });
   });
 
   test("refuses a PATCH with an empty list of events, and leaves events that are not given", async () => {
     const { webhook_id: webhookId } = await register("https://example.com/patched", ["user.created"]);
     const patch = (body: unknown) => app.call("PATCH", `/api/v2/webhooks/${webhookId}`, { token, body });
-    expect(await patch({ events: [] })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "events" }] } });
-    expect(await patch({ url: "https://example.com/moved" })).toMatchObject({ status: 200, body: { url: "https://example.com/moved", events: ["user.created"] } });
+    expect(await patch({ events: [] })).toMatchObject({
+      status: 400,
+      body: { code: "validation_error", errors: [{ field: "events" }] },
+    });
+    expect(await patch({ url: "https://example.com/moved" })).toMatchObject({
+      status: 200,
+      body: { url: "https://example.com/moved", events: ["user.created"] },
+    });
     expect(await patch({ events: ["*"] })).toMatchObject({ status: 200, body: { events: ["*"] } });
-    expect(await patch({ url: "http://169.254.169.254/" })).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "url" }] } });
+    expect(await patch({ url: "http://169.254.169.254/" })).toMatchObject({
+      status: 400,
+      body: { code: "validation_error", errors: [{ field: "url" }] },
+    });
   });
 
   test("never shows the secret again, and is gone after DELETE", async () => {
     const { webhook_id: webhookId } = await register("https://example.com/hook", ["user.created"]);
     const read = await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token });
-    expect(read.body).toEqual({ webhook_id: webhookId, url: "https://example.com/hook", events: ["user.created"], scope: "org", status: "enabled", created_at: expect.any(String) });
+    expect(read.body).toEqual({
+      webhook_id: webhookId,
+      url: "https://example.com/hook",
+      events: ["user.created"],
+      scope: "org",
+      status: "enabled",
+      created_at: expect.any(String),
+    });
     expect((await app.call("DELETE", `/api/v2/webhooks/${webhookId}`, { token })).status).toBe(204);
-    expect(await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token })).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect(await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token })).toMatchObject({
+      status: 404,
+      body: { code: "not_found" },
+    });
   });
 });

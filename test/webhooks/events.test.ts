@@ -16,10 +16,18 @@ let other: Somebody;
 let ours: Receiver;
 let theirs: Receiver;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" },
+  });
   [owner, other] = [await founder(app), await founder(app)];
   [ours, theirs] = [await startReceiver(), await startReceiver()];
-  for (const [{ token }, { url }] of [[owner, ours], [other, theirs]] as const) {
+  for (const [{ token }, { url }] of [
+    [owner, ours],
+    [other, theirs],
+  ] as const) {
     expect((await app.call("POST", "/api/v2/webhooks", { token, body: { url, events: ["*"] } })).status).toBe(201);
   }
 });
@@ -42,7 +50,14 @@ async function member(roleId = 3): Promise<Somebody> {
   await call("POST", `/api/admin/organizations/${owner.org}/invitations`, { email, role_id: roleId });
   const token = /token=([\w-]+)/u.exec((await app.mailTo(email)).text)?.[1];
   const { data } = await call("POST", "/api/auth/invite/accept", { token, ...newcomer() }, "");
-  return { email, userUuid: data.user_uuid, org: owner.org, orgName: owner.orgName, token: data.access_token, refreshToken: data.refresh_token };
+  return {
+    email,
+    userUuid: data.user_uuid,
+    org: owner.org,
+    orgName: owner.orgName,
+    token: data.access_token,
+    refreshToken: data.refresh_token,
+  };
 }
 const login = ({ email, orgName }: Somebody) => app.login(email, password, orgName);
 
@@ -52,18 +67,26 @@ async function heard(receiver = ours, by = owner): Promise<Record<string, Record
   await call("POST", `/api/v2/webhooks/${data[0].webhook_id}/test`, undefined, by.token);
   await receiver.waitFor(1, ({ event }) => event.type === "webhook.test");
   for (let attempt = 0; attempt < 4_800; attempt++) {
-    if ((await call("GET", `/api/v2/webhooks/${data[0].webhook_id}/deliveries?status=pending`, undefined, by.token)).total === 0) break;
+    if (
+      (await call("GET", `/api/v2/webhooks/${data[0].webhook_id}/deliveries?status=pending`, undefined, by.token))
+        .total === 0
+    )
+      break;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   const events = receiver.got.map(({ event }) => event).filter(({ type }) => type !== "webhook.test");
   expect(new Set(events.map(({ org_uuid }) => org_uuid).concat(by.org))).toEqual(new Set([by.org]));
-  return Object.fromEntries(events.map(({ type }) => [type, events.filter((event) => event.type === type).map((event) => event.data)]));
+  return Object.fromEntries(
+    events.map(({ type }) => [type, events.filter((event) => event.type === type).map((event) => event.data)]),
+  );
 }
 
 describe("people", () => {
   it("who accept an invitation are told of, with their role", async () => {
     const { userUuid } = await member(2);
-    expect(await heard()).toEqual({ "user.created": [{ user_uuid: userUuid, role_id: 2, is_owner: false, status: "active" }] });
+    expect(await heard()).toEqual({
+      "user.created": [{ user_uuid: userUuid, role_id: 2, is_owner: false, status: "active" }],
+    });
   });
 
   it("whose mail domain lets them in are told of once", async () => {
@@ -74,13 +97,18 @@ describe("people", () => {
     };
     const userUuid = await enter();
     expect(await enter()).toBe(userUuid);
-    expect(await heard()).toEqual({ "user.created": [{ user_uuid: userUuid, role_id: 3, is_owner: false, status: "active" }] });
+    expect(await heard()).toEqual({
+      "user.created": [{ user_uuid: userUuid, role_id: 3, is_owner: false, status: "active" }],
+    });
   });
 
   it("who change their profile are told of when something changes", async () => {
     const somebody = await member();
-    for (const body of [{ first_name: "Mia", phone: "+4915112345678" }, { first_name: "Mia" }]) await call("PUT", "/api/profile", body, somebody.token);
-    expect((await heard())["user.updated"]).toEqual([{ user_uuid: somebody.userUuid, changed: ["first_name", "phone"] }]);
+    for (const body of [{ first_name: "Mia", phone: "+4915112345678" }, { first_name: "Mia" }])
+      await call("PUT", "/api/profile", body, somebody.token);
+    expect((await heard())["user.updated"]).toEqual([
+      { user_uuid: somebody.userUuid, changed: ["first_name", "phone"] },
+    ]);
   });
 
   it("are told of as they get a role, are made inactive, active again and removed, their sessions with them", async () => {
@@ -95,7 +123,9 @@ describe("people", () => {
       "user.created": [expect.objectContaining({ user_uuid: userUuid })],
       "role.assigned": [{ ...state, status: "active" }],
       "user.deactivated": [{ ...state, status: "inactive" }],
-      "session.revoked": [{ revoked: 1, session_ids: [expect.any(String)], user_uuid: userUuid, reason: "membership_inactive" }],
+      "session.revoked": [
+        { revoked: 1, session_ids: [expect.any(String)], user_uuid: userUuid, reason: "membership_inactive" },
+      ],
       "user.updated": [{ ...state, status: "active" }],
       "user.deleted": [{ ...state, status: "removed" }],
     });
@@ -105,9 +135,15 @@ describe("people", () => {
 describe("a role", () => {
   it("is told of when what it permits changes", async () => {
     const [first, second] = (await call("GET", "/api/roles/permissions")).data as { id: number; name: string }[];
-    const { data: role } = await call("POST", "/api/v2/products/atrium/roles", { name: "Clerk", permissions: [{ id: first?.id }] });
-    for (let time = 0; time < 2; time++) await call("PUT", `/api/roles/${role.id}/permissions`, { permissions: [first?.id, second?.id] });
-    expect(await heard()).toEqual({ "role.updated": [{ role_id: role.id, name: "Clerk", permissions: [first?.name, second?.name] }] });
+    const { data: role } = await call("POST", "/api/v2/products/atrium/roles", {
+      name: "Clerk",
+      permissions: [{ id: first?.id }],
+    });
+    for (let time = 0; time < 2; time++)
+      await call("PUT", `/api/roles/${role.id}/permissions`, { permissions: [first?.id, second?.id] });
+    expect(await heard()).toEqual({
+      "role.updated": [{ role_id: role.id, name: "Clerk", permissions: [first?.name, second?.name] }],
+    });
   });
 });
 
@@ -115,31 +151,49 @@ describe("sessions", () => {
   it("that end by logout and by an administrator are told of one by one", async () => {
     const somebody = await member();
     const again = await login(somebody);
-    const { data } = await call("GET", `/api/organizations/${owner.org}/session-inventory?user_uuid=${somebody.userUuid}`);
+    const { data } = await call(
+      "GET",
+      `/api/organizations/${owner.org}/session-inventory?user_uuid=${somebody.userUuid}`,
+    );
     await call("POST", "/api/auth/logout", undefined, again);
-    const { data: left } = await call("GET", `/api/organizations/${owner.org}/session-inventory?user_uuid=${somebody.userUuid}`);
+    const { data: left } = await call(
+      "GET",
+      `/api/organizations/${owner.org}/session-inventory?user_uuid=${somebody.userUuid}`,
+    );
     await call("DELETE", `/api/organizations/${owner.org}/session-inventory/${left[0].session_id}`);
     const out = data.find(({ session_id: id }: { session_id: string }) => id !== left[0].session_id).session_id;
     const told = (await heard())["session.revoked"];
     expect(told).toHaveLength(2);
-    expect(told).toEqual(expect.arrayContaining([
-      { session_id: out, user_uuid: somebody.userUuid, reason: "logout" },
-      { session_id: left[0].session_id, user_uuid: somebody.userUuid, reason: "revoked" },
-    ]));
+    expect(told).toEqual(
+      expect.arrayContaining([
+        { session_id: out, user_uuid: somebody.userUuid, reason: "logout" },
+        { session_id: left[0].session_id, user_uuid: somebody.userUuid, reason: "revoked" },
+      ]),
+    );
   });
 
   it("that end together are one event in each organization", async () => {
     const somebody = await member();
     await call("POST", "/api/organizations", { name: `${somebody.email} alone` }, somebody.token);
     const [kept] = [await login(somebody), await login(somebody)];
-    await call("PUT", "/api/profile/password", { current_password: password, new_password: "another long enough one" }, kept);
+    await call(
+      "PUT",
+      "/api/profile/password",
+      { current_password: password, new_password: "another long enough one" },
+      kept,
+    );
     const [told, ...more] = (await heard())["session.revoked"] ?? [];
     expect(more).toEqual([]);
     expect(told).toMatchObject({ revoked: 2, reason: "password_changed", user_uuid: somebody.userUuid });
     expect(told?.["session_ids"]).toHaveLength(2);
     ours.got.length = 0;
     const strong = await elevated(app, await login(owner));
-    const { revoked } = await call("POST", `/api/organizations/${owner.org}/revoke-all-sessions`, { exclude_current: true }, strong);
+    const { revoked } = await call(
+      "POST",
+      `/api/organizations/${owner.org}/revoke-all-sessions`,
+      { exclude_current: true },
+      strong,
+    );
     owner = { ...owner, token: await login(owner) };
     const { "session.revoked": all = [], ...rest } = await heard();
     expect(rest).toEqual({});
@@ -151,7 +205,11 @@ describe("sessions", () => {
 describe("second factors", () => {
   it("are told of when they begin and when they end", async () => {
     const somebody = await member();
-    const factor = async () => (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" }, somebody.token)).data as { id: number; secret: string };
+    const factor = async () =>
+      (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" }, somebody.token)).data as {
+        id: number;
+        secret: string;
+      };
     const { id, secret } = await factor();
     await call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { code: codeAt(secret, Date.now()) }, somebody.token);
     await call("DELETE", `/api/v1/me/mfa/factors/${(await factor()).id}`, undefined, somebody.token);

@@ -23,17 +23,32 @@ afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
 });
 
-interface Row { delivery_id: string; event_type: string; status: string; next_attempt_at: string | null; attempts: { status_code: number | null }[] }
+interface Row {
+  delivery_id: string;
+  event_type: string;
+  status: string;
+  next_attempt_at: string | null;
+  attempts: { status_code: number | null }[];
+}
 
 async function listen(answer: (post: Received, nth: number) => number | "hang") {
   const receiver = await startReceiver(answer);
   receivers.push(receiver);
-  const { body } = await app.call("POST", "/api/v2/webhooks", { token: owner.token, body: { url: receiver.url, events: ["api_key.created", "api_key.revoked"] } });
+  const { body } = await app.call("POST", "/api/v2/webhooks", {
+    token: owner.token,
+    body: { url: receiver.url, events: ["api_key.created", "api_key.revoked"] },
+  });
   const path = `/api/v2/webhooks/${body.webhook_id as string}`;
-  const rows = async (): Promise<Row[]> => (await app.call("GET", `${path}/deliveries`, { token: owner.token })).body.data as Row[];
-  const row = async (id: string): Promise<Row | undefined> => (await rows()).find(({ delivery_id }) => delivery_id === id);
+  const rows = async (): Promise<Row[]> =>
+    (await app.call("GET", `${path}/deliveries`, { token: owner.token })).body.data as Row[];
+  const row = async (id: string): Promise<Row | undefined> =>
+    (await rows()).find(({ delivery_id }) => delivery_id === id);
   return {
-    id: body.webhook_id as string, path, receiver, rows, row,
+    id: body.webhook_id as string,
+    path,
+    receiver,
+    rows,
+    row,
     patch: (status: string) => app.call("PATCH", path, { token: owner.token, body: { status } }),
     test: async () => (await app.call("POST", `${path}/test`, { token: owner.token })).body.delivery_id as string,
     attempted: (id: string, times: number) => expect.poll(async () => (await row(id))?.attempts.length).toBe(times),
@@ -41,7 +56,8 @@ async function listen(answer: (post: Received, nth: number) => number | "hang") 
 }
 const makeKey = async (): Promise<string> => {
   const body = { name: "key", scopes: ["read:users"] };
-  return (await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token, body })).body.key_id as string;
+  return (await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, { token: owner.token, body })).body
+    .key_id as string;
 };
 const dueIn = (row: Row | undefined): number => Date.parse(row?.next_attempt_at ?? "") - Date.now();
 
@@ -49,7 +65,10 @@ it("an event that an endpoint refuses keeps its own schedule and holds up no oth
   const hook = await listen(({ event }) => (event.type === "api_key.revoked" ? 400 : 200));
   const keyId = await makeKey();
   await hook.receiver.waitFor(1);
-  expect((await app.call("DELETE", `/api/admin/organizations/${owner.org}/api-keys/${keyId}`, { token: owner.token })).status).toBe(204);
+  expect(
+    (await app.call("DELETE", `/api/admin/organizations/${owner.org}/api-keys/${keyId}`, { token: owner.token }))
+      .status,
+  ).toBe(204);
   const refused = (await hook.rows()).find(({ event_type: type }) => type === "api_key.revoked")?.delivery_id ?? "";
   await hook.attempted(refused, 1);
   // The latest outcome is a failure: this one joins, and is taken with the next attempt at the other.
@@ -62,7 +81,9 @@ it("an event that an endpoint refuses keeps its own schedule and holds up no oth
     await makeKey();
     await hook.receiver.waitFor(nth, ({ event }) => event.type === "api_key.created");
   }
-  await expect.poll(async () => (await hook.rows()).map(({ status }) => status).toSorted()).toEqual([...Array<string>(6).fill("delivered"), "pending"]);
+  await expect
+    .poll(async () => (await hook.rows()).map(({ status }) => status).toSorted())
+    .toEqual([...Array<string>(6).fill("delivered"), "pending"]);
   const row = await hook.row(refused);
   expect(row?.attempts).toHaveLength(2);
   expect(dueIn(row)).toBeGreaterThan(40 * 60_000);
@@ -76,7 +97,9 @@ it("what joins the retries while the endpoint begins to answer again goes out at
   // Stands for a transaction that has joined a retry an hour away, and commits after the endpoint has answered.
   const held = await holding(app.databaseUrl);
   await held.run("select 1 from webhooks where webhook_id = $1 for key share", [hook.id]);
-  await held.run("insert into webhook_events (event_id, type, body, created_at) values ('evt_late', 'api_key.created', '{\"type\":\"late\"}', now())");
+  await held.run(
+    "insert into webhook_events (event_id, type, body, created_at) values ('evt_late', 'api_key.created', '{\"type\":\"late\"}', now())",
+  );
   await held.run(
     `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
      values (gen_random_uuid(), 'evt_late', $1, 'pending', 'retry', now() + interval '1 hour', now())`,
@@ -106,7 +129,11 @@ it("an attempt that was in flight as its delivery was begun anew counts neither 
   // The first one ends without an answer.
   await hook.receiver.close();
   receivers.splice(receivers.indexOf(hook.receiver), 1);
-  await expect.poll(async () => (await hook.row(id))?.attempts.map(({ status_code: code }) => code)).toEqual([200, null]);
+  await expect
+    .poll(async () => (await hook.row(id))?.attempts.map(({ status_code: code }) => code))
+    .toEqual([200, null]);
   expect(await hook.row(id)).toMatchObject({ status: "delivered", next_attempt_at: null });
-  expect(await runSql(app.databaseUrl, "select failing_since from webhooks where webhook_id = $1", [hook.id])).toEqual([{ failing_since: null }]);
+  expect(await runSql(app.databaseUrl, "select failing_since from webhooks where webhook_id = $1", [hook.id])).toEqual([
+    { failing_since: null },
+  ]);
 });

@@ -12,7 +12,13 @@ const DAY_MS = 86_400_000;
 let app: TestApp;
 const receivers: Receiver[] = [];
 beforeAll(async () => {
-  const env = { SERVICE_OPEN_SIGNUP: "1", SERVICE_WEBHOOK_SCHEDULE: "0s,1h,1h", SERVICE_WEBHOOK_TIMEOUT: "15s", SERVICE_TTL_PAIR: "30d", SERVICE_TTL_ACCESS: "30d" };
+  const env = {
+    SERVICE_OPEN_SIGNUP: "1",
+    SERVICE_WEBHOOK_SCHEDULE: "0s,1h,1h",
+    SERVICE_WEBHOOK_TIMEOUT: "15s",
+    SERVICE_TTL_PAIR: "30d",
+    SERVICE_TTL_ACCESS: "30d",
+  };
   app = await startApp({ role: "all", temporal: await temporalServer(), env });
 });
 afterAll(async () => {
@@ -20,7 +26,11 @@ afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
 });
 
-async function listener(token: string, answer: Parameters<typeof startReceiver>[0], events = ["role.updated"]): Promise<{ webhookId: string; receiver: Receiver }> {
+async function listener(
+  token: string,
+  answer: Parameters<typeof startReceiver>[0],
+  events = ["role.updated"],
+): Promise<{ webhookId: string; receiver: Receiver }> {
   const receiver = await startReceiver(answer);
   receivers.push(receiver);
   const made = await app.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events } });
@@ -30,14 +40,23 @@ async function listener(token: string, answer: Parameters<typeof startReceiver>[
 const say = async (token: string, webhookId: string): Promise<void> => {
   expect((await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token })).status).toBe(202);
 };
-const statusOf = async (token: string, webhookId: string): Promise<string> => (await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token })).body.status as string;
-const deliveries = async (token: string, webhookId: string): Promise<{ status: string; attempts: unknown[] }[]> => (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
+const statusOf = async (token: string, webhookId: string): Promise<string> =>
+  (await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token })).body.status as string;
+const deliveries = async (token: string, webhookId: string): Promise<{ status: string; attempts: unknown[] }[]> =>
+  (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
 
 test("five days of unbroken failure disable an endpoint, fail what is open and are told to the organization's others; a success begins them anew", async () => {
   const { token } = await founder(app);
   let recovers = 500;
-  const [dead, shaky, other] = [await listener(token, () => 500), await listener(token, () => recovers), await listener(token, () => 200, ["webhook.disabled"])];
-  const attempted = (webhookId: string, count: number) => expect.poll(async () => (await deliveries(token, webhookId)).filter(({ attempts }) => attempts.length > 0).length).toBe(count);
+  const [dead, shaky, other] = [
+    await listener(token, () => 500),
+    await listener(token, () => recovers),
+    await listener(token, () => 200, ["webhook.disabled"]),
+  ];
+  const attempted = (webhookId: string, count: number) =>
+    expect
+      .poll(async () => (await deliveries(token, webhookId)).filter(({ attempts }) => attempts.length > 0).length)
+      .toBe(count);
   for (const { webhookId } of [dead, shaky]) {
     await say(token, webhookId);
     await attempted(webhookId, 1);
@@ -58,26 +77,38 @@ test("five days of unbroken failure disable an endpoint, fail what is open and a
   expect([202, 409]).toContain((await app.call("POST", `/api/v2/webhooks/${dead.webhookId}/test`, { token })).status);
   await say(token, shaky.webhookId);
   await expect.poll(() => statusOf(token, dead.webhookId)).toBe("disabled");
-  expect((await deliveries(token, dead.webhookId)).map(({ status }) => status)).toEqual(expect.arrayContaining(["failed", "failed"]));
+  expect((await deliveries(token, dead.webhookId)).map(({ status }) => status)).toEqual(
+    expect.arrayContaining(["failed", "failed"]),
+  );
   expect((await deliveries(token, dead.webhookId)).every(({ status }) => status === "failed")).toBe(true);
   const [told] = await other.receiver.waitFor(1, ({ event }) => event.type === "webhook.disabled");
   expect(told?.event.data).toMatchObject({ webhook_id: dead.webhookId, reason: "failing" });
   await expect.poll(async () => (await deliveries(token, shaky.webhookId))[0]?.attempts.length).toBeGreaterThan(0);
   expect(await statusOf(token, shaky.webhookId)).toBe("enabled");
 
-  expect((await app.call("PATCH", `/api/v2/webhooks/${dead.webhookId}`, { token, body: { status: "enabled" } })).body.status).toBe("enabled");
+  expect(
+    (await app.call("PATCH", `/api/v2/webhooks/${dead.webhookId}`, { token, body: { status: "enabled" } })).body.status,
+  ).toBe("enabled");
   await say(token, dead.webhookId);
   await expect.poll(async () => (await deliveries(token, dead.webhookId))[0]?.attempts.length).toBe(1);
   expect(await statusOf(token, dead.webhookId)).toBe("enabled");
 });
 
 test("fifty endpoints that never answer, each with a backlog, hold up neither the one that does nor an install", async () => {
-  const lively = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "60s" } });
+  const lively = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "60s" },
+  });
   const token = await lively.login();
   const register = async (answer: Parameters<typeof startReceiver>[0]) => {
     const receiver = await startReceiver(answer);
     receivers.push(receiver);
-    const made = await lively.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events: ["role.updated"] } });
+    const made = await lively.call("POST", "/api/v2/webhooks", {
+      token,
+      body: { url: receiver.url, events: ["role.updated"] },
+    });
     return { receiver, webhookId: made.body.webhook_id as string };
   };
   const tell = (webhookId: string) => lively.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });

@@ -10,9 +10,11 @@ beforeAll(async () => {
   database = await openTestDatabase();
 });
 afterAll(() => database.close());
-beforeEach(() => database.transaction(async (tx) => {
-  for (const table of ["webhook_deliveries", "webhook_events", "webhooks"]) await tx.query(`delete from ${table}`);
-}));
+beforeEach(() =>
+  database.transaction(async (tx) => {
+    for (const table of ["webhook_deliveries", "webhook_events", "webhooks"]) await tx.query(`delete from ${table}`);
+  }),
+);
 
 const now = new Date();
 const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1_000);
@@ -28,7 +30,10 @@ async function endpoint(orgUuid: string, host: string, seconds: readonly number[
     );
     for (const each of seconds) {
       const eventId = `evt_${randomUUID()}`;
-      await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, 'user.created', '{}', $2)", [eventId, now]);
+      await tx.query(
+        "insert into webhook_events (event_id, type, body, created_at) values ($1, 'user.created', '{}', $2)",
+        [eventId, now],
+      );
       await tx.query(
         `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
          values (gen_random_uuid(), $1, $2, 'pending', 'first', $3, $4)`,
@@ -38,9 +43,16 @@ async function endpoint(orgUuid: string, host: string, seconds: readonly number[
   });
   return webhookId;
 }
-const shares = (more: Partial<Shares>): Shares =>
-  ({ endpoints: new Map(), organizations: new Map(), hosts: new Map(), free: { quick: 100, other: 100, active: 100 }, mostPerHost: 100, ...more });
-const take = async (more: Partial<Shares> = {}): Promise<TakenDelivery[]> => (await takeFirst(database, now, 30_000, null, shares(more))).taken;
+const shares = (more: Partial<Shares>): Shares => ({
+  endpoints: new Map(),
+  organizations: new Map(),
+  hosts: new Map(),
+  free: { quick: 100, other: 100, active: 100 },
+  mostPerHost: 100,
+  ...more,
+});
+const take = async (more: Partial<Shares> = {}): Promise<TakenDelivery[]> =>
+  (await takeFirst(database, now, 30_000, null, shares(more))).taken;
 const idsOf = (taken: readonly TakenDelivery[]): string[] => taken.map((one) => one.webhook_id).toSorted();
 const held = (all: number) => ({ all, active: all });
 
@@ -50,7 +62,9 @@ it("an organization gets as many places as it leaves free, its endpoints that an
   const ids = await Promise.all(Array.from({ length: 10 }, (_, nth) => endpoint(org, `${nth}.test`, [50 - nth])));
   const places = { quick: 8, other: 8, active: 8 };
   expect(idsOf(await take({ free: places }))).toEqual(ids.slice(0, 4).toSorted());
-  expect(idsOf(await take({ free: places, organizations: new Map([[org, held(4)]]) }))).toEqual(ids.slice(4, 6).toSorted());
+  expect(idsOf(await take({ free: places, organizations: new Map([[org, held(4)]]) }))).toEqual(
+    ids.slice(4, 6).toSorted(),
+  );
   expect(idsOf(await take())).toEqual([dead, ...ids.slice(6)].toSorted());
 });
 
@@ -60,7 +74,13 @@ it("organizations that hold least come first, and nobody gets the last place", a
   const late = await Promise.all([endpoint(poor, "p1.test", [2]), endpoint(poor, "p2.test", [1])]);
   const few = { free: { quick: 9, other: 9, active: 3 }, organizations: new Map([[served, { all: 2, active: 0 }]]) };
   expect(idsOf(await take(few))).toEqual([...late.slice(0, 1)]);
-  const taken = await take({ free: { quick: 9, other: 9, active: 100 }, organizations: new Map([[served, { all: 2, active: 0 }], [poor, held(1)]]) });
+  const taken = await take({
+    free: { quick: 9, other: 9, active: 100 },
+    organizations: new Map([
+      [served, { all: 2, active: 0 }],
+      [poor, held(1)],
+    ]),
+  });
   expect(taken.filter(({ org_uuid: org }) => org === poor)).toHaveLength(1);
   expect(taken.filter(({ org_uuid: org }) => org === served)).toHaveLength(3);
 });
@@ -68,7 +88,11 @@ it("organizations that hold least come first, and nobody gets the last place", a
 it("a host has its share of the places, whoever its endpoints belong to, and is in nobody's way beyond it", async () => {
   await Promise.all(Array.from({ length: 30 }, () => endpoint(randomUUID(), "crowded.test:8443", [10])));
   const elsewhere = await endpoint(randomUUID(), "quiet.test", [1]);
-  const taken = await take({ free: { quick: 20, other: 20, active: 100 }, mostPerHost: 22, hosts: new Map([["crowded.test:8443", held(10)]]) });
+  const taken = await take({
+    free: { quick: 20, other: 20, active: 100 },
+    mostPerHost: 22,
+    hosts: new Map([["crowded.test:8443", held(10)]]),
+  });
   expect(taken.filter(({ host }) => host === "crowded.test:8443")).toHaveLength(12);
   expect(idsOf(taken)).toContain(elsewhere);
 });
@@ -76,8 +100,15 @@ it("a host has its share of the places, whoever its endpoints belong to, and is 
 it("endpoints that answer quickly have places that no other gets", async () => {
   const org = randomUUID();
   const [quick, slow] = [await endpoint(org, "quick.test", [1, 1, 1]), await endpoint(org, "slow.test", [50])];
-  const known: Shares["endpoints"] = new Map([[quick, { free: 3, isQuick: true }], [slow, { free: 1, isQuick: false }]]);
-  expect(idsOf(await take({ endpoints: known, free: { quick: 50, other: 0, active: 50 } }))).toEqual([quick, quick, quick]);
+  const known: Shares["endpoints"] = new Map([
+    [quick, { free: 3, isQuick: true }],
+    [slow, { free: 1, isQuick: false }],
+  ]);
+  expect(idsOf(await take({ endpoints: known, free: { quick: 50, other: 0, active: 50 } }))).toEqual([
+    quick,
+    quick,
+    quick,
+  ]);
   expect(idsOf(await take({ endpoints: known }))).toEqual([slow]);
 });
 

@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const count = async (table: string): Promise<number> => (await database.prepared<{ n: number }>(`count-${table}`, `select count(*)::int as n from ${table}`, []))[0]?.n ?? 0;
+const count = async (table: string): Promise<number> =>
+  (await database.prepared<{ n: number }>(`count-${table}`, `select count(*)::int as n from ${table}`, []))[0]?.n ?? 0;
 
 it("old events with many deliveries are removed in batches, by several at once, and new ones stay", async () => {
   const org = randomUUID();
@@ -23,8 +24,15 @@ it("old events with many deliveries are removed in batches, by several at once, 
        from generate_series(1, $2::int) n`,
       [org, WEBHOOKS],
     );
-    for (const [id, age] of [["evt_old", 31], ["evt_older", 40], ["evt_new", 29]] as const) {
-      await tx.query("insert into webhook_events (event_id, type, body, created_at) values ($1, 'user.created', '{}', now() - $2::int * interval '1 day')", [id, age]);
+    for (const [id, age] of [
+      ["evt_old", 31],
+      ["evt_older", 40],
+      ["evt_new", 29],
+    ] as const) {
+      await tx.query(
+        "insert into webhook_events (event_id, type, body, created_at) values ($1, 'user.created', '{}', now() - $2::int * interval '1 day')",
+        [id, age],
+      );
       await tx.query(
         `insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, created_at)
          select gen_random_uuid(), $1, webhook_id, 'delivered', 'first', now() from webhooks`,

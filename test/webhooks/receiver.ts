@@ -22,7 +22,10 @@ export interface Receiver {
 }
 
 /** Starts a receiver; `answer` gets the post and its number, counted from 1, and gives a status, or `hang`. */
-export async function startReceiver(answer: (post: Received, nth: number) => number | "hang" = () => 200, headers: () => Record<string, string> = () => ({})): Promise<Receiver> {
+export async function startReceiver(
+  answer: (post: Received, nth: number) => number | "hang" = () => 200,
+  headers: () => Record<string, string> = () => ({}),
+): Promise<Receiver> {
   const got: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -9,19 +9,46 @@ import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/sign
 // The receivers' recipes as the README prints them, with the libraries receivers already have.
 const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const secret = newWebhookSecret(systemRandom);
-const body = JSON.stringify({ type: "install.active", timestamp: "2026-11-21T20:00:00.000Z", id: "evt_1", org_uuid: "o", data: { install_id: "i" } });
-const signed = () => signDelivery({ id: "evt_1", timestamp: Math.floor(Date.now() / 1000), body, secrets: [newWebhookSecret(systemRandom), secret] });
+const body = JSON.stringify({
+  type: "install.active",
+  timestamp: "2026-11-21T20:00:00.000Z",
+  id: "evt_1",
+  org_uuid: "o",
+  data: { install_id: "i" },
+});
+const signed = () =>
+  signDelivery({
+    id: "evt_1",
+    timestamp: Math.floor(Date.now() / 1000),
+    body,
+    secrets: [newWebhookSecret(systemRandom), secret],
+  });
 
 /** Runs the README's lines for a package on a request and answers the `event` they make. */
 function receive(library: string, rawBody: string): unknown {
-  const blocks = [...readme.matchAll(/```ts\n(.*?)```/gsu)].flatMap(([, code = ""]) => (code.includes(`from "${library}"`) ? [code] : []));
+  const blocks = [...readme.matchAll(/```ts\n(.*?)```/gsu)].flatMap(([, code = ""]) =>
+    code.includes(`from "${library}"`) ? [code] : [],
+  );
   expect(blocks, `recipes for ${library}`).toHaveLength(1);
-  const lines = blocks[0]?.split("\n").filter((line) => !line.startsWith("import ")).join("\n") ?? "";
-  return runInNewContext(`${lines}\nevent`, { Webhook, Stripe, secret, rawBody, request: { headers: { ...signed() } } });
+  const lines =
+    blocks[0]
+      ?.split("\n")
+      .filter((line) => !line.startsWith("import "))
+      .join("\n") ?? "";
+  return runInNewContext(`${lines}\nevent`, {
+    Webhook,
+    Stripe,
+    secret,
+    rawBody,
+    request: { headers: { ...signed() } },
+  });
 }
 
-test.each(["standardwebhooks", "stripe"])("the README's recipe for %s verifies a delivery, and refuses a changed one", (library) => {
-  expect(receive(library, body)).toMatchObject({ type: "install.active" });
-  expect(() => receive(library, body.replace("install_id", "install_ix"))).toThrow();
-  expect(() => receive(library, body.replace("evt_1", "evt_2"))).toThrow();
-});
+test.each(["standardwebhooks", "stripe"])(
+  "the README's recipe for %s verifies a delivery, and refuses a changed one",
+  (library) => {
+    expect(receive(library, body)).toMatchObject({ type: "install.active" });
+    expect(() => receive(library, body.replace("install_id", "install_ix"))).toThrow();
+    expect(() => receive(library, body.replace("evt_1", "evt_2"))).toThrow();
+  },
+);

@@ -15,7 +15,11 @@ let org: string;
 const receivers: Receiver[] = [];
 beforeAll(async () => {
   // The clock stands still and the schedule is the one of production.
-  app = await startApp({ role: "all", temporal: await temporalServer(), env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_TTL_PAIR: "90d", SERVICE_TTL_ACCESS: "90d" } });
+  app = await startApp({
+    role: "all",
+    temporal: await temporalServer(),
+    env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_TTL_PAIR: "90d", SERVICE_TTL_ACCESS: "90d" },
+  });
   ({ token, org } = await founder(app));
 });
 afterAll(async () => {
@@ -23,22 +27,35 @@ afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
 });
 
-interface Row { delivery_id: string; event_type: string; status: string; attempts: { response: string | null }[]; next_attempt_at: string | null }
+interface Row {
+  delivery_id: string;
+  event_type: string;
+  status: string;
+  attempts: { response: string | null }[];
+  next_attempt_at: string | null;
+}
 type Reply = { status: number; headers?: Record<string, string> };
 
 async function listener(reply: Reply, events = ["api_key.created"]) {
-  const receiver = await startReceiver(() => reply.status, () => reply.headers ?? {});
+  const receiver = await startReceiver(
+    () => reply.status,
+    () => reply.headers ?? {},
+  );
   receivers.push(receiver);
   const made = await app.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events } });
   expect(made.status).toBe(201);
   const path = `/api/v2/webhooks/${made.body.webhook_id as string}`;
   const rows = async (): Promise<Row[]> => (await app.call("GET", `${path}/deliveries`, { token })).body.data as Row[];
   return {
-    receiver, path, rows,
+    receiver,
+    path,
+    rows,
     patch: (body: unknown) => app.call("PATCH", path, { token, body }),
     test: async () => (await app.call("POST", `${path}/test`, { token })).body.delivery_id as string,
     attempted: async (deliveryId: string, times = 1): Promise<Row> => {
-      await expect.poll(async () => (await rows()).find((row) => row.delivery_id === deliveryId)?.attempts.length).toBe(times);
+      await expect
+        .poll(async () => (await rows()).find((row) => row.delivery_id === deliveryId)?.attempts.length)
+        .toBe(times);
       return (await rows()).find((row) => row.delivery_id === deliveryId) as Row;
     },
   };
@@ -46,9 +63,22 @@ async function listener(reply: Reply, events = ["api_key.created"]) {
 const due = (row: Row): number => Date.parse(row.next_attempt_at ?? "") - app.clock.now();
 
 it("waits are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, 20 % more or less, and then it is over", () => {
-  const schedule = [0, 5_000, 5 * MINUTE, 30 * MINUTE, 120 * MINUTE, 300 * MINUTE, 600 * MINUTE, 840 * MINUTE, 1_200 * MINUTE, DAY];
+  const schedule = [
+    0,
+    5_000,
+    5 * MINUTE,
+    30 * MINUTE,
+    120 * MINUTE,
+    300 * MINUTE,
+    600 * MINUTE,
+    840 * MINUTE,
+    1_200 * MINUTE,
+    DAY,
+  ];
   for (let tries = 1; tries < schedule.length; tries++) {
-    expect([0, 0.5, 1].map((chance) => nextWait(schedule, tries, 0, chance))).toEqual([0.8, 1, 1.2].map((share) => Math.round((schedule[tries] ?? 0) * share)));
+    expect([0, 0.5, 1].map((chance) => nextWait(schedule, tries, 0, chance))).toEqual(
+      [0.8, 1, 1.2].map((share) => Math.round((schedule[tries] ?? 0) * share)),
+    );
   }
   expect(nextWait(schedule, schedule.length, 0, 0.5)).toBeUndefined();
 });
@@ -77,17 +107,33 @@ describe("a failed attempt", () => {
     const reply: Reply = { status: 503, headers: { "retry-after": "3600" } };
     const hook = await listener(reply);
     const first = await hook.attempted(await hook.test());
-    for (const name of ["one", "two"]) expect((await app.call("POST", `/api/admin/organizations/${org}/api-keys`, { token, body: { name, scopes: ["read:users"], expires_in_days: 1 } })).status).toBe(201);
+    for (const name of ["one", "two"])
+      expect(
+        (
+          await app.call("POST", `/api/admin/organizations/${org}/api-keys`, {
+            token,
+            body: { name, scopes: ["read:users"], expires_in_days: 1 },
+          })
+        ).status,
+      ).toBe(201);
     await expect.poll(async () => (await hook.rows()).length).toBe(3);
-    for (const row of await hook.rows()) expect([row.status, row.next_attempt_at]).toEqual(["pending", first.next_attempt_at]);
-    expect(outcome(await app.call("POST", `${hook.path}/deliveries/${first.delivery_id}/redeliver`, { token }))).toBe("409 conflict");
+    for (const row of await hook.rows())
+      expect([row.status, row.next_attempt_at]).toEqual(["pending", first.next_attempt_at]);
+    expect(outcome(await app.call("POST", `${hook.path}/deliveries/${first.delivery_id}/redeliver`, { token }))).toBe(
+      "409 conflict",
+    );
 
     const moved = await startReceiver();
     receivers.push(moved);
     expect((await hook.patch({ url: moved.url })).status).toBe(200);
     await hook.test();
     const posts = await moved.waitFor(4);
-    expect(posts.map(({ event }) => event.type as string).sort()).toEqual(["api_key.created", "api_key.created", "webhook.test", "webhook.test"]);
+    expect(posts.map(({ event }) => event.type as string).sort()).toEqual([
+      "api_key.created",
+      "api_key.created",
+      "webhook.test",
+      "webhook.test",
+    ]);
     await expect.poll(async () => (await hook.rows()).map(({ status }) => status)).toEqual(Array(4).fill("delivered"));
     expect(hook.receiver.got).toHaveLength(1);
   });
@@ -98,7 +144,11 @@ it("what a worker that was killed had in hand is tried when its lease is over, a
   const id = await hook.test();
   await hook.attempted(id);
   const [now, leaseEnd] = [app.clock.now(), app.clock.now() + 27_000].map((ms) => new Date(ms));
-  await runSql(app.databaseUrl, "update webhook_deliveries set status = 'pending', attempts = '[]', tries = 0, next_attempt_at = $2, leased_until = $3 where delivery_id = $1", [id, now, leaseEnd]);
+  await runSql(
+    app.databaseUrl,
+    "update webhook_deliveries set status = 'pending', attempts = '[]', tries = 0, next_attempt_at = $2, leased_until = $3 where delivery_id = $1",
+    [id, now, leaseEnd],
+  );
   await hook.attempted(await hook.test());
   app.clock.advance(26_000);
   await hook.attempted(await hook.test());

@@ -28,7 +28,10 @@ const register = (by: Somebody, url: string, events = ["api_key.created"]) =>
 /** A receiver that keeps every post waiting until it is told to answer. */
 async function startPatient() {
   const held: ServerResponse[] = [];
-  const server = createServer((request, response) => request.resume().on("end", () => held.push(response))).listen(0, "127.0.0.1");
+  const server = createServer((request, response) => request.resume().on("end", () => held.push(response))).listen(
+    0,
+    "127.0.0.1",
+  );
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
@@ -45,10 +48,13 @@ async function startPatient() {
 it("an organization has at most 1,000 webhooks, also when they are made at the same time, and may replace one", async () => {
   const urls = Array.from({ length: MOST - 1 }, (_, nth) => `https://example.com/${nth}`);
   const lanes = Array.from({ length: 8 }, async () => {
-    for (let url = urls.pop(); url !== undefined; url = urls.pop()) expect((await register(other, url)).status).toBe(201);
+    for (let url = urls.pop(); url !== undefined; url = urls.pop())
+      expect((await register(other, url)).status).toBe(201);
   });
   await Promise.all(lanes);
-  const rush = await Promise.all(Array.from({ length: 12 }, (_, nth) => register(other, `https://example.com/rush-${nth}`)));
+  const rush = await Promise.all(
+    Array.from({ length: 12 }, (_, nth) => register(other, `https://example.com/rush-${nth}`)),
+  );
   expect(rush.map(outcome).toSorted()).toEqual(["201", ...Array<string>(11).fill("409 conflict")]);
   const one = rush.find(({ status }) => status === 201)?.body.webhook_id as string;
   expect((await app.call("DELETE", `/api/v2/webhooks/${one}`, { token: other.token })).status).toBe(204);
@@ -61,24 +67,31 @@ it("an organization whose 900 endpoints keep their posts waiting leaves places f
   const [patient, good, third] = [await startPatient(), await startReceiver(), await founder(app)];
   const left = Array.from({ length: 900 }, (_, nth) => nth);
   const lanes = Array.from({ length: 8 }, async () => {
-    for (let nth = left.pop(); nth !== undefined; nth = left.pop()) expect((await register(greedy, `${patient.url}${nth}`)).status).toBe(201);
+    for (let nth = left.pop(); nth !== undefined; nth = left.pop())
+      expect((await register(greedy, `${patient.url}${nth}`)).status).toBe(201);
   });
   await Promise.all(lanes);
   const webhookId = (await register(third, good.url)).body.webhook_id as string;
   const body = { name: "key", scopes: ["read:users"] };
-  expect((await app.call("POST", `/api/admin/organizations/${greedy.org}/api-keys`, { token: greedy.token, body })).status).toBe(201);
+  expect(
+    (await app.call("POST", `/api/admin/organizations/${greedy.org}/api-keys`, { token: greedy.token, body })).status,
+  ).toBe(201);
   // It has got all that it will get when nothing more comes for two seconds, four looks of the pump.
-  for (let before = -1; before < patient.held.length; await new Promise((resolve) => setTimeout(resolve, 2_000))) before = patient.held.length;
+  for (let before = -1; before < patient.held.length; await new Promise((resolve) => setTimeout(resolve, 2_000)))
+    before = patient.held.length;
   expect(patient.held.length).toBeGreaterThan(300);
   expect(patient.held.length).toBeLessThan(400);
-  for (let nth = 0; nth < 20; nth++) expect((await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token: third.token })).status).toBe(202);
+  for (let nth = 0; nth < 20; nth++)
+    expect((await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token: third.token })).status).toBe(202);
   await good.waitFor(20);
   // Once its endpoints answer, the rest of them are told.
   const answered = new Set<ServerResponse>();
-  await expect.poll(() => {
-    patient.held.forEach((response) => answered.add(response));
-    patient.answer();
-    return answered.size;
-  }).toBe(900);
+  await expect
+    .poll(() => {
+      patient.held.forEach((response) => answered.add(response));
+      patient.answer();
+      return answered.size;
+    })
+    .toBe(900);
   await Promise.all([patient.close(), good.close()]);
 });

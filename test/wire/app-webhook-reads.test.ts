@@ -23,6 +23,8 @@ it("30 parallel reads of an app's webhook and 10 requests of another tenant are 
     const beside = Array.from({ length: 10 }, (_, at) => read(other.token, others[at % others.length] ?? ""));
     const answers = await Promise.all([...reads, ...beside]);
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-    expect(answers.slice(0, 30).filter((answer) => answer.body.webhook_id !== id || answer.body.app_id !== appId)).toEqual([]);
+    expect(
+      answers.slice(0, 30).filter((answer) => answer.body.webhook_id !== id || answer.body.app_id !== appId),
+    ).toEqual([]);
   }
 });

@@ -25,14 +25,15 @@ beforeAll(async () => {
   const token = await app.login();
   headers = { authorization: `Bearer ${token}` };
   orgUuid = (await app.call("GET", "/api/auth/me", { token })).body.org_uuid as string;
-  keyId = (await app.call("GET", `/api/admin/organizations/${orgUuid}/signing-keys`, { token })).body.data[0].key_id as string;
+  keyId = (await app.call("GET", `/api/admin/organizations/${orgUuid}/signing-keys`, { token })).body.data[0]
+    .key_id as string;
 });
 afterAll(() => app.close());
 
 const binary = { useBinaryFormat: true };
 const transports = {
   connect: () => createConnectTransport({ baseUrl: app.url, httpVersion: "1.1", ...binary }),
-  "gRPC": () => createGrpcTransport({ baseUrl: app.url, ...binary }),
+  gRPC: () => createGrpcTransport({ baseUrl: app.url, ...binary }),
   "gRPC-Web": () => createGrpcWebTransport({ baseUrl: app.url, httpVersion: "1.1", ...binary }),
 };
 
@@ -52,44 +53,78 @@ const nested = (levels: number): JsonObject => (levels === 1 ? { end: 1 } : { a:
 const listOf = (kind: Value["kind"]) => create(ListValueSchema, { values: [create(ValueSchema, { kind })] });
 
 describe.each(Object.keys(transports) as (keyof typeof transports)[])("a binary message over %s", (name) => {
-  const client = <T extends Parameters<typeof createClient>[0]>(service: T) => createClient(service, transports[name]());
-  const sign = (payload: JsonObject) => outcome(client(SigningKeysService).sign({ orgUuid, keyId, payload }, { headers }));
-  const trust = (kind: Value["kind"]) => outcome(client(UsersService).updateOrganization({ orgUuid, jitDomains: listOf(kind) }, { headers }));
+  const client = <T extends Parameters<typeof createClient>[0]>(service: T) =>
+    createClient(service, transports[name]());
+  const sign = (payload: JsonObject) =>
+    outcome(client(SigningKeysService).sign({ orgUuid, keyId, payload }, { headers }));
+  const trust = (kind: Value["kind"]) =>
+    outcome(client(UsersService).updateOrganization({ orgUuid, jitDomains: listOf(kind) }, { headers }));
 
   it.each<[string, () => Promise<unknown>]>([
-    ["a name that is written by the unit of work", () => client(UsersService).updateProfile({ firstName: "a\0b" }, { headers })],
+    [
+      "a name that is written by the unit of work",
+      () => client(UsersService).updateProfile({ firstName: "a\0b" }, { headers }),
+    ],
     ["a search", () => client(BuyerService).browseApps({ q: "a\0b" }, { headers })],
-    ["a feature nobody stores", () => client(AccessService).checkEntitlement({ feature: "a\0b", orgUuid }, { headers })],
-    ["a feature in a list", () => client(AccessService).checkEntitlements({ checks: [{ feature: "a\0b", orgUuid }] }, { headers })],
+    [
+      "a feature nobody stores",
+      () => client(AccessService).checkEntitlement({ feature: "a\0b", orgUuid }, { headers }),
+    ],
+    [
+      "a feature in a list",
+      () => client(AccessService).checkEntitlements({ checks: [{ feature: "a\0b", orgUuid }] }, { headers }),
+    ],
     ["a password", () => client(LoginService).login({ ...app.owner, orgName: app.owner.org, password: "a\0b" })],
-    ["an item of a list", () => client(WebhooksService).createWebhook({ url: "https://a.test/", events: ["*", "a\0"] }, { headers })],
+    [
+      "an item of a list",
+      () => client(WebhooksService).createWebhook({ url: "https://a.test/", events: ["*", "a\0"] }, { headers }),
+    ],
   ])("is refused for a NUL in %s", async (_what, call) => expect(await outcome(call())).toBe("400 BAD_REQUEST"));
 
   it("carries JSON values that are JSON, at most as deep as a JSON body", async () => {
     expect(await sign({ sub: "x", list: [1.5, null, true, { a: "b" }] })).toBe("ok");
     expect(await sign(nested(31))).toBe("ok");
     expect(await sign(nested(32))).toBe("400 BAD_REQUEST");
-    for (const bad of [{ a: Number.NaN }, { a: [Number.POSITIVE_INFINITY] }, { "a\0": 1 }, { a: { b: ["x\0"] } }]) expect(await sign(bad), JSON.stringify(bad)).toBe("400 BAD_REQUEST");
+    for (const bad of [{ a: Number.NaN }, { a: [Number.POSITIVE_INFINITY] }, { "a\0": 1 }, { a: { b: ["x\0"] } }])
+      expect(await sign(bad), JSON.stringify(bad)).toBe("400 BAD_REQUEST");
     expect(await trust({ case: "stringValue", value: "a.test" })).toBe("ok");
-    for (const kind of [{ case: undefined }, { case: "numberValue", value: Number.NaN }, { case: "stringValue", value: "a\0.test" }] as Value["kind"][]) expect(await trust(kind), String(kind.case)).toBe("400 BAD_REQUEST");
+    for (const kind of [
+      { case: undefined },
+      { case: "numberValue", value: Number.NaN },
+      { case: "stringValue", value: "a\0.test" },
+    ] as Value["kind"][])
+      expect(await trust(kind), String(kind.case)).toBe("400 BAD_REQUEST");
   });
 
   it("is refused for an optional id that is empty", async () => {
     const refusals = [
-      () => client(WebhooksService).createWebhook({ url: "https://a.test/", events: ["*"], scope: "app", appId: "" }, { headers }),
+      () =>
+        client(WebhooksService).createWebhook(
+          { url: "https://a.test/", events: ["*"], scope: "app", appId: "" },
+          { headers },
+        ),
       () => client(PublisherService).listAllInstalls({ appId: "" }, { headers }),
       () => client(PublisherService).listAllInstalls({ orgUuid: "" }, { headers }),
     ];
     for (const refusal of refusals) expect(await outcome(refusal())).toBe("400 VALIDATION_ERROR");
-    expect(await outcome(client(LoginService).sendMagicLink({ email: "x@people.test", orgUuid: "" }))).toBe("400 BAD_REQUEST");
+    expect(await outcome(client(LoginService).sendMagicLink({ email: "x@people.test", orgUuid: "" }))).toBe(
+      "400 BAD_REQUEST",
+    );
   });
 });
 
 it("an optional id that is empty is wrong in a body of REST too, and absent in its query", async () => {
   const token = (headers["authorization"] ?? "").slice(7);
-  const refused = await app.call("POST", "/api/v2/webhooks", { token, body: { url: "https://a.test/", events: ["*"], scope: "app", app_id: "" } });
-  expect([refused.status, refused.body.errors]).toEqual([400, [{ field: "app_id", code: "format", message: "must be a UUID" }]]);
-  expect((await app.call("POST", "/api/auth/magic-link/send", { body: { email: "x@people.test", org_uuid: "" } })).status).toBe(400);
+  const refused = await app.call("POST", "/api/v2/webhooks", {
+    token,
+    body: { url: "https://a.test/", events: ["*"], scope: "app", app_id: "" },
+  });
+  expect([refused.status, refused.body.errors]).toEqual([
+    400,
+    [{ field: "app_id", code: "format", message: "must be a UUID" }],
+  ]);
+  expect(
+    (await app.call("POST", "/api/auth/magic-link/send", { body: { email: "x@people.test", org_uuid: "" } })).status,
+  ).toBe(400);
   expect((await app.call("GET", "/api/admin/marketplace/installs?app_id=&org_uuid=", { token })).status).toBe(200);
 });
-

@@ -9,28 +9,43 @@ const logged: { msg: string; status: number }[] = [];
 let token: string;
 let me: { user_uuid: string; org_uuid: string };
 beforeAll(async () => {
-  app = await startApp({ log: createLog({ level: "info", destination: { write: (line) => void logged.push(JSON.parse(line) as { msg: string; status: number }) } }) });
+  app = await startApp({
+    log: createLog({
+      level: "info",
+      destination: { write: (line) => void logged.push(JSON.parse(line) as { msg: string; status: number }) },
+    }),
+  });
   token = await app.login();
   me = (await app.call("GET", "/api/auth/me", { token })).body;
 });
 afterAll(() => app.close());
 
-const read = (path: string, known?: string, method = "GET") => app.call(method, path, { token, headers: known === undefined ? {} : { "if-none-match": known } });
+const read = (path: string, known?: string, method = "GET") =>
+  app.call(method, path, { token, headers: known === undefined ? {} : { "if-none-match": known } });
 
 describe("what the client has already is not sent again", () => {
   it.each(["picture", "organization's key set", "instance's key set"])("the %s", async (what) => {
-    const path = what === "picture" ? `/api/users/${me.user_uuid}/picture` : what.startsWith("org") ? `/api/organizations/${me.org_uuid}/.well-known/jwks.json` : "/.well-known/jwks.json";
+    const path =
+      what === "picture"
+        ? `/api/users/${me.user_uuid}/picture`
+        : what.startsWith("org")
+          ? `/api/organizations/${me.org_uuid}/.well-known/jwks.json`
+          : "/.well-known/jwks.json";
     const first = await read(path);
     const etag = first.headers.get("etag") ?? "";
     expect(first.status).toBe(200);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
       for (const method of ["GET", "HEAD"]) {
         const again = await read(path, known, method);
-        expect([again.status, again.text, again.headers.get("etag"), again.headers.get("cache-control")], known).toEqual([304, "", etag, first.headers.get("cache-control")]);
+        expect(
+          [again.status, again.text, again.headers.get("etag"), again.headers.get("cache-control")],
+          known,
+        ).toEqual([304, "", etag, first.headers.get("cache-control")]);
         expect(again.headers.get("content-type")).toBeNull();
       }
     }
-    for (const known of ['"other"', etag.replaceAll('"', ""), `"${etag.slice(1, -2)}"`, ""]) expect((await read(path, known)).status, known).toBe(200);
+    for (const known of ['"other"', etag.replaceAll('"', ""), `"${etag.slice(1, -2)}"`, ""])
+      expect((await read(path, known)).status, known).toBe(200);
   });
 
   it("is logged as what was answered", async () => {
@@ -43,12 +58,20 @@ describe("what the client has already is not sent again", () => {
   it("is sent again once it has changed", async () => {
     const path = `/api/organizations/${me.org_uuid}/.well-known/jwks.json`;
     const etag = (await read(path)).headers.get("etag") ?? "";
-    expect((await app.call("POST", `/api/admin/organizations/${me.org_uuid}/signing-keys/rotate`, { token: await elevate(app, token) })).status).toBe(200);
+    expect(
+      (
+        await app.call("POST", `/api/admin/organizations/${me.org_uuid}/signing-keys/rotate`, {
+          token: await elevate(app, token),
+        })
+      ).status,
+    ).toBe(200);
     expect((await read(path, etag)).status).toBe(200);
   });
 
   it("is judged after the caller, and only where there is an ETag", async () => {
-    expect((await app.call("GET", `/api/users/${me.user_uuid}/picture`, { headers: { "if-none-match": "*" } })).status).toBe(401);
+    expect(
+      (await app.call("GET", `/api/users/${me.user_uuid}/picture`, { headers: { "if-none-match": "*" } })).status,
+    ).toBe(401);
     expect((await read("/api/users/0b1d2a3e-aaaa-4000-8000-00000000000f/picture", "*")).status).toBe(404);
     expect((await read("/api/profile", "*")).status).toBe(200);
   });

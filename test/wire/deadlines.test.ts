@@ -19,7 +19,11 @@ afterAll(async () => {
 
 it("a refusal that comes after its deadline is heard by nobody and ends nothing", async () => {
   const tries = Array.from({ length: 60 }, (_, at) =>
-    app.call("POST", "/atrium.marketplace.v1.PublisherService/ListAdmins", { token, body: { app_id: randomUUID() }, headers: { "connect-timeout-ms": String(1 + (at % 4)) } }),
+    app.call("POST", "/atrium.marketplace.v1.PublisherService/ListAdmins", {
+      token,
+      body: { app_id: randomUUID() },
+      headers: { "connect-timeout-ms": String(1 + (at % 4)) },
+    }),
   );
   for (const { status } of await Promise.all(tries)) expect([404, 504]).toContain(status);
   await new Promise((resolve) => setTimeout(resolve, 200));

@@ -21,33 +21,48 @@ describe("an organization named in a query", () => {
 
   it("is a wrong field when it is no UUID, for whoever may ask at all", async () => {
     for (const token of [owner.token, platform]) {
-      expect(await events(token, "x")).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "org_uuid", code: "format" }] } });
+      expect(await events(token, "x")).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: "org_uuid", code: "format" }] },
+      });
     }
     expect(outcome(await events(employee.token, "x"))).toBe("403 forbidden");
-    const connect = await app.call("POST", "/atrium.auth_events.v1.AuthEventsService/ListAuthEvents", { token: owner.token, body: { org_uuid: "x" } });
+    const connect = await app.call("POST", "/atrium.auth_events.v1.AuthEventsService/ListAuthEvents", {
+      token: owner.token,
+      body: { org_uuid: "x" },
+    });
     expect([connect.status, connect.body.details[0].debug.reason]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
   it("is not there when it is another's or nobody's, and one's own in any case", async () => {
     const other = await founder(app);
-    for (const org of [other.org, "0b1d2a3e-aaaa-4000-8000-00000000000f"]) expect(outcome(await events(owner.token, org))).toBe("404 not_found");
+    for (const org of [other.org, "0b1d2a3e-aaaa-4000-8000-00000000000f"])
+      expect(outcome(await events(owner.token, org))).toBe("404 not_found");
     expect(outcome(await events(owner.token, owner.org.toUpperCase()))).toBe("200");
   });
 });
 
 describe("the permissions of a role", () => {
   it("are replaced by a list that is there, and never emptied by mistake", async () => {
-    const made = await app.call("POST", "/api/v2/products/p/roles", { token: owner.token, body: { name: "Auditor", permissions: [{ id: 1 }, { id: 2 }] } });
+    const made = await app.call("POST", "/api/v2/products/p/roles", {
+      token: owner.token,
+      body: { name: "Auditor", permissions: [{ id: 1 }, { id: 2 }] },
+    });
     const path = `/api/roles/${made.body.data.id}/permissions`;
-    const ids = async () => ((await app.call("GET", path, { token: owner.token })).body.data as { id: number }[]).map(({ id }) => id);
+    const ids = async () =>
+      ((await app.call("GET", path, { token: owner.token })).body.data as { id: number }[]).map(({ id }) => id);
     for (const body of [{}, { permissions: null }, { permission: [1] }]) {
-      expect(await app.call("PUT", path, { token: owner.token, body }), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: "permissions", code: "required" }] } });
+      expect(await app.call("PUT", path, { token: owner.token, body }), JSON.stringify(body)).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: "permissions", code: "required" }] },
+      });
     }
     expect(await ids()).toEqual([1, 2]);
     expect((await app.call("PUT", path, { token: owner.token, body: { permissions: [] } })).status).toBe(200);
     expect(await ids()).toEqual([]);
     // Stock clients of the other protocols leave empty lists out: there, absent is empty.
-    const replace = (body: unknown) => app.call("POST", "/atrium.rbac.v1.RbacService/ReplaceRolePermissions", { token: owner.token, body });
+    const replace = (body: unknown) =>
+      app.call("POST", "/atrium.rbac.v1.RbacService/ReplaceRolePermissions", { token: owner.token, body });
     expect((await replace({ role_id: made.body.data.id, permissions: [2] })).status).toBe(200);
     expect((await replace({ role_id: made.body.data.id })).status).toBe(200);
     expect(await ids()).toEqual([]);

@@ -23,10 +23,16 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const parts = (): string[] => token.split(".");
-const encode = (value: unknown): string => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 const stranger = generateKeyPairSync("ed25519");
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const signed = (changes: JWTPayload = {}, head: Record<string, unknown> = {}, key = stranger.privateKey, alg = "EdDSA"): Promise<string> =>
+const signed = (
+  changes: JWTPayload = {},
+  head: Record<string, unknown> = {},
+  key = stranger.privateKey,
+  alg = "EdDSA",
+): Promise<string> =>
   new SignJWT({ ...claims, ...changes }).setProtectedHeader({ alg, typ: "at+jwt", kid, ...head }).sign(key);
 
 /** HS256 with what an attacker has: the public key, in every form a careless library may take. */
@@ -39,8 +45,17 @@ async function confused(secret: Buffer): Promise<string> {
 const forgeries: [string, () => Promise<string> | string][] = [
   ["with alg none", () => new UnsecuredJWT(claims).encode()],
   ["with alg none and our kid", () => `${encode({ alg: "none", typ: "at+jwt", kid })}.${encode(claims)}.`],
-  ["with alg None and our signature", () => `${encode({ alg: "None", typ: "at+jwt", kid })}.${parts()[1]}.${parts()[2]}`],
-  ["with HS256 keyed by the PEM", async () => confused(Buffer.from(await exportSPKI((await importJWK(publicKey, "EdDSA")) as Parameters<typeof exportSPKI>[0])))],
+  [
+    "with alg None and our signature",
+    () => `${encode({ alg: "None", typ: "at+jwt", kid })}.${parts()[1]}.${parts()[2]}`,
+  ],
+  [
+    "with HS256 keyed by the PEM",
+    async () =>
+      confused(
+        Buffer.from(await exportSPKI((await importJWK(publicKey, "EdDSA")) as Parameters<typeof exportSPKI>[0])),
+      ),
+  ],
   ["with HS256 keyed by the JWK", () => confused(Buffer.from(JSON.stringify(publicKey)))],
   ["with HS256 keyed by the raw key", () => confused(Buffer.from(publicKey.x ?? "", "base64url"))],
   ["signed by a stranger's key under our kid", () => signed()],
@@ -56,7 +71,10 @@ const forgeries: [string, () => Promise<string> | string][] = [
   ["with a kid of 4,000 characters", () => signed({}, { kid: "k".repeat(4_000) })],
   ["with a NUL in every claim", () => signed({ org: "\0", sub: "\0", jti: "\0", sid: "\0" })],
   ["without a kid", () => signed({}, { kid: undefined })],
-  ["with claims that were changed", () => `${parts()[0]}.${encode({ ...claims, platform_admin: true, org: randomUUID() })}.${parts()[2]}`],
+  [
+    "with claims that were changed",
+    () => `${parts()[0]}.${encode({ ...claims, platform_admin: true, org: randomUUID() })}.${parts()[2]}`,
+  ],
   ["with a header that was changed", () => `${encode({ alg: "EdDSA", typ: "JWT", kid })}.${parts()[1]}.${parts()[2]}`],
   ["with a signature that was cut", () => token.slice(0, -4)],
   ["with a signature that was padded", () => `${token}==`],
@@ -88,12 +106,18 @@ describe("a token", () => {
     expect(rest).toMatchObject({ status: 401, body: { code: "unauthorized" } });
     expect(rest.headers.get("www-authenticate")).toMatch(/^Bearer/u);
     expect(rest.text).not.toContain(forged);
-    expect(await app.call("POST", "/atrium.access.v1.AccessService/GetMe", { token: forged, body: {} })).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
+    expect(await app.call("POST", "/atrium.access.v1.AccessService/GetMe", { token: forged, body: {} })).toMatchObject({
+      status: 401,
+      body: { code: "unauthenticated" },
+    });
   });
 
-  it.each(["", "Basic eDp5", "Bearer", "Bearer ", "Token x", "Bearer a b", "bearer"])("in an Authorization of %j is 401", async (authorization) => {
-    expect((await app.call("GET", "/api/auth/me", { headers: { authorization } })).status).toBe(401);
-  });
+  it.each(["", "Basic eDp5", "Bearer", "Bearer ", "Token x", "Bearer a b", "bearer"])(
+    "in an Authorization of %j is 401",
+    async (authorization) => {
+      expect((await app.call("GET", "/api/auth/me", { headers: { authorization } })).status).toBe(401);
+    },
+  );
 
   it("is taken whatever the case of the scheme, and only from the header", async () => {
     expect((await app.call("GET", "/api/auth/me", { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
@@ -111,7 +135,9 @@ describe("a token", () => {
   });
 
   it("of another kind is no bearer: refresh and mail tokens, dev tokens", async () => {
-    const { body } = await app.call("POST", "/api/auth/login", { body: { email: app.owner.email, password: app.owner.password, org_name: app.owner.org } });
+    const { body } = await app.call("POST", "/api/auth/login", {
+      body: { email: app.owner.email, password: app.owner.password, org_name: app.owner.org },
+    });
     expect((await app.call("GET", "/api/auth/me", { token: body.refresh_token as string })).status).toBe(401);
   });
 
@@ -123,7 +149,11 @@ describe("a token", () => {
       const foreign = await app.call("GET", route, { token: mine.token });
       const unknown = await app.call("GET", route.replace(theirs.orgUuid, randomUUID()), { token: mine.token });
       expect(foreign.status, route).toBe(404);
-      expect({ ...foreign.body, instance: "", request_id: "" }).toEqual({ ...unknown.body, instance: "", request_id: "" });
+      expect({ ...foreign.body, instance: "", request_id: "" }).toEqual({
+        ...unknown.body,
+        instance: "",
+        request_id: "",
+      });
     }
   });
 

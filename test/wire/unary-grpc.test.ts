@@ -85,7 +85,13 @@ describe("a unary gRPC call", () => {
     ["with a wrong password", login, () => wrongLogin, () => ({}), "16"],
     ["with missing fields", login, () => empty, () => ({}), "3"],
     ["with bytes that are no message", me, () => frame(Buffer.from([255, 255, 255])), bearer, "3"],
-    ["with the content type of the codec", me, () => empty, () => ({ ...bearer(), "content-type": "application/grpc+proto" }), "0"],
+    [
+      "with the content type of the codec",
+      me,
+      () => empty,
+      () => ({ ...bearer(), "content-type": "application/grpc+proto" }),
+      "0",
+    ],
     ["without a message", me, () => Buffer.alloc(0), bearer, "12"],
   ])("%s is answered alike whenever its message comes", async (_what, path, body, headers, status) => {
     const [at, later] = [await call(path, body(), headers(), 0), await call(path, body(), headers(), 60)];

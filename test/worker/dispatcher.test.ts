@@ -7,9 +7,18 @@ import type { TopicHandler } from "../../src/worker/dispatcher.ts";
 
 /** An outbox in memory with `count` rows about `endpoints` things, one after the other. */
 function heldBack(count: number, endpoints: number) {
-  const waiting = Array.from({ length: count }, (_, at): OutboxRow => ({
-    id: String(at), topic: "t", payload: { about: at % endpoints }, attempts: 1, createdAt: new Date(0), expiresAt: null, traceparent: null,
-  }));
+  const waiting = Array.from(
+    { length: count },
+    (_, at): OutboxRow => ({
+      id: String(at),
+      topic: "t",
+      payload: { about: at % endpoints },
+      attempts: 1,
+      createdAt: new Date(0),
+      expiresAt: null,
+      traceparent: null,
+    }),
+  );
   const completed: string[] = [];
   const failed: string[] = [];
   const outbox: Outbox = {
@@ -52,13 +61,21 @@ it("messages of which one does for all are handled once for as many as were ther
 it("other messages are handled each", async () => {
   const { outbox, completed } = heldBack(40, 2);
   let handled = 0;
-  await dispatched(outbox, { handle: () => Promise.resolve(void handled++), retry: [10], concurrency: 4 }, () => completed.length === 40);
+  await dispatched(
+    outbox,
+    { handle: () => Promise.resolve(void handled++), retry: [10], concurrency: 4 },
+    () => completed.length === 40,
+  );
   expect(handled).toBe(40);
 });
 
 it("when the one fails, all that it stood for are tried again", async () => {
   const { outbox, completed, failed } = heldBack(10, 1);
-  await dispatched(outbox, { handle: () => Promise.reject(new Error("away")), retry: [10], concurrency: 4, same }, () => failed.length === 10);
+  await dispatched(
+    outbox,
+    { handle: () => Promise.reject(new Error("away")), retry: [10], concurrency: 4, same },
+    () => failed.length === 10,
+  );
   expect(completed).toEqual([]);
 });
 
@@ -68,7 +85,11 @@ it("a topic of which nothing can be handled rests between looks, and goes on at 
     const { outbox, completed, failed } = heldBack(10_000, 10_000);
     let isAway = true;
     const handle = (): Promise<void> => (isAway ? Promise.reject(new Error("away")) : Promise.resolve());
-    const dispatcher = createDispatcher({ outbox, topics: { t: { handle, retry: [10], concurrency: 4 } }, log: silentLog });
+    const dispatcher = createDispatcher({
+      outbox,
+      topics: { t: { handle, retry: [10], concurrency: 4 } },
+      log: silentLog,
+    });
     dispatcher.start();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(failed.length).toBeGreaterThan(40);

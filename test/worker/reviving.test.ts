@@ -24,7 +24,13 @@ afterAll(async () => {
 });
 
 async function start(temporal: Awaited<ReturnType<typeof temporalServer>>, schedule: string): Promise<TestApp> {
-  return startApp({ role: "all", databaseUrl: database.url, temporal, clock: systemClock, env: { SERVICE_WEBHOOK_SCHEDULE: schedule } });
+  return startApp({
+    role: "all",
+    databaseUrl: database.url,
+    temporal,
+    clock: systemClock,
+    env: { SERVICE_WEBHOOK_SCHEDULE: schedule },
+  });
 }
 
 it("installs, retries and overlaps go on where Temporal has lost their workflows", async () => {
@@ -35,13 +41,21 @@ it("installs, retries and overlaps go on where Temporal has lost their workflows
   const receiver = await startReceiver(() => (answering ? 204 : 500));
   running.push(market, receiver);
   const installId = (await offer.install()).body.install_id as string;
-  await expect.poll(async () => (await market.read(installId)).timeline.map(({ event }) => event)).toContain("attempt_failed");
-  const hook = await first.call("POST", "/api/v2/webhooks", { token: market.buyer, body: { url: receiver.url, events: ["user.created"] } });
+  await expect
+    .poll(async () => (await market.read(installId)).timeline.map(({ event }) => event))
+    .toContain("attempt_failed");
+  const hook = await first.call("POST", "/api/v2/webhooks", {
+    token: market.buyer,
+    body: { url: receiver.url, events: ["user.created"] },
+  });
   await first.call("POST", `/api/v2/webhooks/${hook.body.webhook_id}/test`, { token: market.buyer });
-  const retries = () => runSql(database.url, "select 1 from webhook_deliveries where queue = 'retry' and status = 'pending'");
+  const retries = () =>
+    runSql(database.url, "select 1 from webhook_deliveries where queue = 'retry' and status = 'pending'");
   await expect.poll(retries).toHaveLength(1);
   const org = (await first.call("GET", "/api/auth/me", { token: market.buyer })).body.org_uuid as string;
-  const rotation = await first.call("POST", `/api/admin/organizations/${org}/signing-keys/rotate`, { token: await elevate(first, market.buyer) });
+  const rotation = await first.call("POST", `/api/admin/organizations/${org}/signing-keys/rotate`, {
+    token: await elevate(first, market.buyer),
+  });
   expect(rotation.status).toBe(200);
   await first.close();
 
@@ -51,19 +65,31 @@ it("installs, retries and overlaps go on where Temporal has lost their workflows
   const elsewhere = await temporalServer();
   const second = await start(elsewhere, "0s,100ms");
   running.push(second);
-  const read = async () => (await callRest(second.url, "GET", `/api/installs/${installId}`, { token: market.buyer })).body.status as string;
+  const read = async () =>
+    (await callRest(second.url, "GET", `/api/installs/${installId}`, { token: market.buyer })).body.status as string;
   await expect.poll(read).toBe("active");
   await receiver.waitFor(2);
   const connection = lazyConnection(elsewhere);
   const { workflow } = new Client({ connection, namespace: elsewhere.namespace });
   running.push(connection);
-  const state = async () => (await workflow.getHandle(`key-rotation/${rotation.body.previous_key_id}`).describe().catch(() => undefined))?.status.name;
+  const state = async () =>
+    (
+      await workflow
+        .getHandle(`key-rotation/${rotation.body.previous_key_id}`)
+        .describe()
+        .catch(() => undefined)
+    )?.status.name;
   await expect.poll(state).toBe("RUNNING");
 
   // Asked for again where nothing is lost, it disturbs nobody.
   const temporal = createTemporalClient(elsewhere);
   running.push(temporal);
-  const again = { workflowType: "rotateKey", workflowId: `key-rotation/${rotation.body.previous_key_id}`, taskQueue: "atrium", args: [rotation.body.previous_key_id] };
+  const again = {
+    workflowType: "rotateKey",
+    workflowId: `key-rotation/${rotation.body.previous_key_id}`,
+    taskQueue: "atrium",
+    args: [rotation.body.previous_key_id],
+  };
   expect(await temporal.startWorkflow(again)).toBe("runs");
   expect(offer.server.calls).toHaveLength(2);
 });

@@ -17,11 +17,14 @@ import type { WorkflowPath } from "./paths.ts";
 
 /**
  * Walks every path of every workflow on the whole program and keeps the histories for the replay test:
- * `node test/workflows/record.ts [--as <suffix>] [path …]`. Keep the old files of a path when its code changes and record
- * the new history under a name of its own, `<path>.<suffix>.json`: a deployment meets both.
+ * `node test/workflows/record.ts [--as <suffix>] [path …]`. Keep the old files of a path when its code changes and
+ * record the new history under a name of its own, `<path>.<suffix>.json`: a deployment meets both.
  */
 const folder = join(import.meta.dirname, "histories");
-const { values: { as: suffix }, positionals: wanted } = parseArgs({ options: { as: { type: "string" } }, allowPositionals: true });
+const {
+  values: { as: suffix },
+  positionals: wanted,
+} = parseArgs({ options: { as: { type: "string" } }, allowPositionals: true });
 const NAMESPACE = "default";
 
 interface Setting {
@@ -33,8 +36,18 @@ interface Setting {
 
 const settings: Readonly<Record<WorkflowPath["setting"], Setting>> = {
   patient: { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms" } },
-  hasty: { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms", SERVICE_PROVISION_DEADLINE: "1200ms", SERVICE_DEPROVISION_DEADLINE: "1200ms", SERVICE_TTL_KEY_OVERLAP: "2s" } },
-  "soon-long": { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms,200ms" }, temporal: ["limit.historyCount.suggestContinueAsNew=15"] },
+  hasty: {
+    env: {
+      SERVICE_WEBHOOK_SCHEDULE: "0s,200ms",
+      SERVICE_PROVISION_DEADLINE: "1200ms",
+      SERVICE_DEPROVISION_DEADLINE: "1200ms",
+      SERVICE_TTL_KEY_OVERLAP: "2s",
+    },
+  },
+  "soon-long": {
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms,200ms" },
+    temporal: ["limit.historyCount.suggestContinueAsNew=15"],
+  },
 };
 
 const database = await startPostgres();
@@ -42,7 +55,9 @@ try {
   await mkdir(folder, { recursive: true });
   await migrate({ url: database.url, migrations, log: silentLog });
   for (const [name, setting] of Object.entries(settings)) {
-    const chosen = Object.entries(paths).filter(([path, { setting: its }]) => its === name && (wanted.length === 0 || wanted.includes(path)));
+    const chosen = Object.entries(paths).filter(
+      ([path, { setting: its }]) => its === name && (wanted.length === 0 || wanted.includes(path)),
+    );
     if (chosen.length > 0) await record(chosen, setting);
   }
 } finally {
@@ -52,15 +67,25 @@ try {
 async function record(chosen: readonly [string, WorkflowPath][], setting: Setting): Promise<void> {
   const temporal = await startTemporal(setting.temporal);
   const connection = await reach(temporal.address);
-  const app = await startApp({ role: "all", databaseUrl: database.url, temporal: { address: temporal.address, namespace: NAMESPACE }, clock: systemClock, env: setting.env });
+  const app = await startApp({
+    role: "all",
+    databaseUrl: database.url,
+    temporal: { address: temporal.address, namespace: NAMESPACE },
+    clock: systemClock,
+    env: setting.env,
+  });
   const market = await openMarket(app);
   const client = new Client({ connection, namespace: NAMESPACE });
-  const signal = (workflowId: string, name: string): Promise<void> => client.workflow.getHandle(workflowId).signal(name);
+  const signal = (workflowId: string, name: string): Promise<void> =>
+    client.workflow.getHandle(workflowId).signal(name);
   try {
     for (const [name, path] of chosen) {
       const id = await path.walk({ app, market, signal });
       const runs = await historiesOf(client, id);
-      await writeFile(join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`), `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`);
+      await writeFile(
+        join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`),
+        `{"workflowId":${JSON.stringify(id)},"runs":[\n${runs.join(",\n")}\n]}\n`,
+      );
       console.log(`${name}: ${runs.length} run${runs.length === 1 ? "" : "s"}`);
     }
   } finally {
@@ -94,5 +119,7 @@ async function historiesOf(client: Client, workflowId: string): Promise<string[]
     if (runs.length > 0 && open === 0) break;
   }
   runs.sort((a, b) => a.start - b.start);
-  return Promise.all(runs.map(async ({ runId }) => printHistory(await client.workflow.getHandle(workflowId, runId).fetchHistory())));
+  return Promise.all(
+    runs.map(async ({ runId }) => printHistory(await client.workflow.getHandle(workflowId, runId).fetchHistory())),
+  );
 }

@@ -9,19 +9,28 @@ import { readHistory } from "./history.ts";
 import type { KeptWorkflow } from "./history.ts";
 import { paths } from "./paths.ts";
 
-Runtime.install({ logger: new DefaultLogger("ERROR", () => undefined), telemetryOptions: { logging: { filter: "off" } } });
+Runtime.install({
+  logger: new DefaultLogger("ERROR", () => undefined),
+  telemetryOptions: { logging: { filter: "off" } },
+});
 const folder = join(import.meta.dirname, "histories");
 const names = readdirSync(folder).map((file) => file.replace(/\.json$/u, ""));
-const read = (name: string): KeptWorkflow => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as KeptWorkflow;
+const read = (name: string): KeptWorkflow =>
+  JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as KeptWorkflow;
 
 /** Replays every run of a kept workflow on the code of today; rejects when it would do something else than it did. */
 async function replay({ workflowId, runs }: KeptWorkflow): Promise<void> {
-  for (const run of runs) await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, readHistory(run), workflowId);
+  for (const run of runs)
+    await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, readHistory(run), workflowId);
 }
 
 it("every path was recorded, and every workflow has one", () => {
   expect(names).toEqual(expect.arrayContaining(Object.keys(paths)));
-  const recorded = new Set(names.flatMap((name) => [...JSON.stringify(read(name)).matchAll(/"workflowType":\{"name":"(\w+)"/gu)].map(([, type]) => type)));
+  const recorded = new Set(
+    names.flatMap((name) =>
+      [...JSON.stringify(read(name)).matchAll(/"workflowType":\{"name":"(\w+)"/gu)].map(([, type]) => type),
+    ),
+  );
   expect(recorded).toEqual(new Set(Object.keys(workflows)));
 });
 

@@ -22,13 +22,27 @@ export function membersRpc({ members, organizations }: Administration): Partial<
       return { status: "ok" };
     },
     updateUser: async ({ userUuid, status, isOwner }, context) =>
-      printMember(await members.update(caller(context), userUuid, { status: status as MemberRow["status"] | undefined, isOwner }, requestInfo(context))),
+      printMember(
+        await members.update(
+          caller(context),
+          userUuid,
+          { status: status as MemberRow["status"] | undefined, isOwner },
+          requestInfo(context),
+        ),
+      ),
     deleteUser: async ({ userUuid }, context) => {
       await members.remove(caller(context), userUuid, requestInfo(context));
       return {};
     },
     updateOrganization: async ({ orgUuid, name, plan, jitDomains }, context) =>
-      printOrganization(await organizations.update(caller(context), orgUuid, { name, plan, jitDomains: jitDomains && toJson(ListValueSchema, jitDomains) }, requestInfo(context))),
+      printOrganization(
+        await organizations.update(
+          caller(context),
+          orgUuid,
+          { name, plan, jitDomains: jitDomains && toJson(ListValueSchema, jitDomains) },
+          requestInfo(context),
+        ),
+      ),
     deleteOrganization: async (_request, context) => {
       await organizations.remove(caller(context), requestInfo(context));
       return {};
@@ -43,7 +57,11 @@ export function roleChangesRpc({ members, roles }: Administration): Partial<Serv
       data: await roles.replacePermissions(caller(context), roleId, permissions, requestInfo(context)),
     }),
     createProductRole: async ({ name, permissions }, context) => ({
-      data: await roles.create(caller(context), { name, permissions: permissions.map(({ id }) => id) }, requestInfo(context)),
+      data: await roles.create(
+        caller(context),
+        { name, permissions: permissions.map(({ id }) => id) },
+        requestInfo(context),
+      ),
     }),
     assignRole: async ({ userUuid, roleId }, context) => {
       await members.setRole(caller(context), userUuid, roleId, requestInfo(context));
@@ -53,5 +71,15 @@ export function roleChangesRpc({ members, roles }: Administration): Partial<Serv
 }
 
 function printMember({ user_uuid, id, email, first_name, role, role_id, is_owner, status, created_at }: MemberRow) {
-  return { userUuid: user_uuid, id, email, firstName: first_name, role, roleId: role_id, isOwner: is_owner, status, createdAt: timestampFromDate(created_at) };
+  return {
+    userUuid: user_uuid,
+    id,
+    email,
+    firstName: first_name,
+    role,
+    roleId: role_id,
+    isOwner: is_owner,
+    status,
+    createdAt: timestampFromDate(created_at),
+  };
 }

@@ -23,7 +23,9 @@ export interface AdministrationDeps {
   clock: Clock;
   audit: Pick<Audit, "record">;
   /** Tells the webhooks of an organization. */
-  announce: Announce<"user.updated" | "user.deactivated" | "user.deleted" | "organization.deleted" | "role.assigned" | "role.updated">;
+  announce: Announce<
+    "user.updated" | "user.deactivated" | "user.deleted" | "organization.deleted" | "role.assigned" | "role.updated"
+  >;
   orgs: Pick<Orgs, "lock" | "change" | "remove" | "planExists">;
   users: { people: Pick<Users["people"], "lock"> };
   access: Pick<Access, "role" | "demandGrantable" | "entitled">;
@@ -33,7 +35,13 @@ export interface AdministrationDeps {
     ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void>;
   };
   /** What domains below do when a member is removed or made inactive, in the transaction of that and before it. */
-  whenEnded: readonly ((tx: Tx, orgUuid: string, userUuid: string, status: "inactive" | "removed", by: EndedBy) => Promise<void>)[];
+  whenEnded: readonly ((
+    tx: Tx,
+    orgUuid: string,
+    userUuid: string,
+    status: "inactive" | "removed",
+    by: EndedBy,
+  ) => Promise<void>)[];
   /** What domains below do when an organization ends, in the transaction of that. */
   whenDeleted: readonly ((tx: Tx, orgUuid: string, caller: Caller, info: RequestInfo) => Promise<void>)[];
 }

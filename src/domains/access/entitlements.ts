@@ -19,7 +19,10 @@ export interface EntitlementQuestion {
 /** Entitlement checks (decisions 3.12): the verified token decides; only the names of apps are looked up. */
 export function createEntitlements(apps: EntitlementLookups) {
   /** Slugs of the apps the caller administers, where that matters for any of these features. */
-  async function administered({ appAdmin }: Caller, questions: readonly EntitlementQuestion[]): Promise<readonly string[]> {
+  async function administered(
+    { appAdmin }: Caller,
+    questions: readonly EntitlementQuestion[],
+  ): Promise<readonly string[]> {
     const matters = appAdmin.length > 0 && questions.some(({ feature }) => feature.startsWith("app:"));
     return matters ? apps.slugsOf(appAdmin) : [];
   }
@@ -31,10 +34,18 @@ export function createEntitlements(apps: EntitlementLookups) {
     },
 
     /** Answers many checks in the order asked, each with what decided it. */
-    async explain(caller: Caller, questions: readonly EntitlementQuestion[]): Promise<(EntitlementQuestion & Decision & { explain: Explanation })[]> {
+    async explain(
+      caller: Caller,
+      questions: readonly EntitlementQuestion[],
+    ): Promise<(EntitlementQuestion & Decision & { explain: Explanation })[]> {
       const own = await administered(caller, questions);
-      const decided = questions.map((question) => ({ ...question, ...decide(caller, question.feature, question.orgUuid, own) }));
-      const slugs = decided.filter(({ granted, feature }) => granted && feature.startsWith("app:")).map(({ feature }) => feature.slice(4));
+      const decided = questions.map((question) => ({
+        ...question,
+        ...decide(caller, question.feature, question.orgUuid, own),
+      }));
+      const slugs = decided
+        .filter(({ granted, feature }) => granted && feature.startsWith("app:"))
+        .map(({ feature }) => feature.slice(4));
       const facts = slugs.length === 0 ? [] : await apps.factsOf([...new Set(slugs)], caller.userUuid, caller.orgUuid);
       const bySlug = new Map(facts.map((fact) => [fact.slug, fact]));
       return decided.map((one) => ({ ...one, explain: explain(one, bySlug.get(one.feature.slice(4))) }));

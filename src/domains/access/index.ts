@@ -26,8 +26,15 @@ export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
 export interface AppLookups extends EntitlementLookups {
   /** Slugs of an organization's active installs. */
   activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
-  /** Slugs of an organization's active installs, ids of its apps that somebody administers by a grant, ids of those it publishes. */
-  appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<{ installed: string[]; granted: string[]; published: string[] }>;
+  /**
+   * Slugs of an organization's active installs, ids of its apps that somebody administers by a grant, ids of those it
+   * publishes.
+   */
+  appClaims(
+    tx: Pick<Tx, "query">,
+    orgUuid: string,
+    userUuid: string,
+  ): Promise<{ installed: string[]; granted: string[]; published: string[] }>;
 }
 
 /** What access is made of. */
@@ -67,7 +74,8 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     async grants(tx: Tx, standing: Standing): Promise<Grants> {
       const { org } = standing;
       // Of this organization only: whoever leaves it, or is signed in to another, administers none of its apps.
-      const { installed, granted, published } = org === null ? noApps : await apps.appClaims(tx, org.uuid, standing.userUuid);
+      const { installed, granted, published } =
+        org === null ? noApps : await apps.appClaims(tx, org.uuid, standing.userUuid);
       return {
         roles: org === null ? [] : [org.role],
         entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],
@@ -107,7 +115,8 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     },
     /** The organizations the caller is a member of, active or not; for a credential that is no person's, its own. */
     organizations(caller: Caller): Promise<MembershipRow[]> {
-      if (caller.userUuid === null) return store.organizationOfCredential(database, callerOrg(caller), caller.roles[0] ?? "");
+      if (caller.userUuid === null)
+        return store.organizationOfCredential(database, callerOrg(caller), caller.roles[0] ?? "");
       return store.organizationsOf(database, caller.userUuid);
     },
   };

@@ -13,20 +13,32 @@ export interface MembershipWish {
   isOwner?: boolean | undefined;
 }
 
-/** Whether a caller is still what their token says, by their own membership as it is now; `self` is undefined where there is none, as for keys. */
-export function stillActs(caller: Pick<Caller, "userUuid" | "roles" | "isOwner">, self: MemberRow | undefined): boolean {
+/**
+ * Whether a caller is still what their token says, by their own membership as it is now; `self` is undefined where
+ * there is none, as for keys.
+ */
+export function stillActs(
+  caller: Pick<Caller, "userUuid" | "roles" | "isOwner">,
+  self: MemberRow | undefined,
+): boolean {
   if (caller.userUuid === null) return true;
   return self?.status === "active" && caller.roles.includes(self.role) && caller.isOwner === self.is_owner;
 }
 
-/** Refuses who may not give or take ownership: 403 `forbidden` for others than owners, `step_up_required` without an elevated token. */
+/**
+ * Refuses who may not give or take ownership: 403 `forbidden` for others than owners, `step_up_required` without an
+ * elevated token.
+ */
 export function demandOwnership(caller: Pick<Caller, "isOwner" | "elevated">): void {
   if (!caller.isOwner) throw accessErrors.ownersOnly({ message: "Ownership is given and taken by owners only." });
   if (!caller.elevated) throw errors.stepUpRequired();
 }
 
 /** What webhooks hear of a change: its gravest part. */
-export function eventOf(was: MemberRow, is: MembershipState): "user.deleted" | "user.deactivated" | "role.assigned" | "user.updated" {
+export function eventOf(
+  was: MemberRow,
+  is: MembershipState,
+): "user.deleted" | "user.deactivated" | "role.assigned" | "user.updated" {
   if (is.status === "removed") return "user.deleted";
   if (is.status === "inactive" && was.status !== "inactive") return "user.deactivated";
   return is.roleId === was.role_id ? "user.updated" : "role.assigned";
@@ -37,7 +49,12 @@ export function eventOf(was: MemberRow, is: MembershipState): "user.deleted" | "
  * and the wish end ownership. Throws 403 `forbidden` for an owner's membership that somebody else changes, 409
  * `last_owner`, 409 `conflict` for an owner who would be inactive. `others`: active owners besides this one.
  */
-export function nextMembership(caller: Pick<Caller, "isOwner">, member: MemberRow, wish: MembershipWish, others: number): MembershipState | undefined {
+export function nextMembership(
+  caller: Pick<Caller, "isOwner">,
+  member: MemberRow,
+  wish: MembershipWish,
+  others: number,
+): MembershipState | undefined {
   if (member.is_owner && !caller.isOwner) throw accessErrors.ownersOnly();
   const status = wish.status ?? member.status;
   const roleId = wish.isOwner === true ? adminRole : (wish.roleId ?? member.role_id);

@@ -21,11 +21,20 @@ export interface MemberFilter {
   status?: string | undefined;
 }
 
-const columns = "m.user_uuid, p.id, p.email, p.first_name, r.name as role, m.role_id, m.is_owner, m.status, m.created_at";
+const columns =
+  "m.user_uuid, p.id, p.email, p.first_name, r.name as role, m.role_id, m.is_owner, m.status, m.created_at";
 const joined = "join people p on p.uuid = m.user_uuid join roles r on r.id = m.role_id";
 
-/** A page of an organization's members by email: one index gives the page in its order, whatever the organization's size. */
-export function membersOf(database: Database, orgUuid: string, filter: MemberFilter, { limit, offset }: Page): Promise<MemberRow[]> {
+/**
+ * A page of an organization's members by email: one index gives the page in its order, whatever the organization's
+ * size.
+ */
+export function membersOf(
+  database: Database,
+  orgUuid: string,
+  filter: MemberFilter,
+  { limit, offset }: Page,
+): Promise<MemberRow[]> {
   const { where, params, shape } = narrowed(orgUuid, filter);
   const sql = `select ${columns} from (
       select * from memberships where ${where} order by email_key limit $${params.length + 1} offset $${params.length + 2}) m
@@ -37,10 +46,20 @@ export function membersOf(database: Database, orgUuid: string, filter: MemberFil
 export async function countMembers(database: Database, orgUuid: string, filter: MemberFilter): Promise<number> {
   if (filter.emailKey !== undefined) {
     const { where, params, shape } = narrowed(orgUuid, filter);
-    return (await database.prepared<{ n: number }>(`access_members_count_${shape}`, `select count(*)::int as n from memberships where ${where}`, params))[0]?.n ?? 0;
+    return (
+      (
+        await database.prepared<{ n: number }>(
+          `access_members_count_${shape}`,
+          `select count(*)::int as n from memberships where ${where}`,
+          params,
+        )
+      )[0]?.n ?? 0
+    );
   }
   const sql = "select active, inactive from membership_counts where org_uuid = $1";
-  const [counts] = await database.prepared<{ active: number; inactive: number }>("access_members_counts", sql, [orgUuid]);
+  const [counts] = await database.prepared<{ active: number; inactive: number }>("access_members_counts", sql, [
+    orgUuid,
+  ]);
   if (counts === undefined) return 0;
   if (filter.status !== undefined) return filter.status === "active" ? counts.active : counts.inactive;
   return counts.active + counts.inactive;
@@ -51,7 +70,11 @@ function narrowed(orgUuid: string, { emailKey, status }: MemberFilter) {
   const clauses = ["org_uuid = $1"];
   clauses.push(status === undefined ? "status <> 'removed'" : `status = $${params.push(status)}`);
   if (emailKey !== undefined) clauses.push(`email_key = $${params.push(emailKey)}`);
-  return { where: clauses.join(" and "), params, shape: `${status === undefined ? 0 : 1}${emailKey === undefined ? 0 : 1}` };
+  return {
+    where: clauses.join(" and "),
+    params,
+    shape: `${status === undefined ? 0 : 1}${emailKey === undefined ? 0 : 1}`,
+  };
 }
 
 /** A member, read in a transaction; undefined for whoever is none (any more). */
@@ -62,7 +85,8 @@ export async function memberIn(tx: Tx, orgUuid: string, userUuid: string): Promi
 
 /** How many active owners an organization has besides one person. */
 export async function otherOwners(tx: Tx, orgUuid: string, userUuid: string): Promise<number> {
-  const sql = "select count(*)::int as n from memberships where org_uuid = $1 and user_uuid <> $2 and is_owner and status = 'active'";
+  const sql =
+    "select count(*)::int as n from memberships where org_uuid = $1 and user_uuid <> $2 and is_owner and status = 'active'";
   return (await tx.query<{ n: number }>(sql, [orgUuid, userUuid]))[0]?.n ?? 0;
 }
 
@@ -74,7 +98,13 @@ export interface MembershipState {
 }
 
 /** Changes a membership; its version rises, so that older tokens are refused. */
-export async function changeMembership(tx: Tx, orgUuid: string, userUuid: string, { roleId, isOwner, status }: MembershipState, at: Date): Promise<void> {
+export async function changeMembership(
+  tx: Tx,
+  orgUuid: string,
+  userUuid: string,
+  { roleId, isOwner, status }: MembershipState,
+  at: Date,
+): Promise<void> {
   await tx.judge();
   await tx.query(
     `update memberships set role_id = $3, is_owner = $4, status = $5, version = version + 1, updated_at = $6

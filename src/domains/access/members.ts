@@ -14,8 +14,21 @@ import type { MemberRow } from "./member-store.ts";
 import { takeTurn } from "./turn.ts";
 
 /** Members of the caller's organization (decisions 2.4). */
-export function createMembers({ database, clock, audit, announce, orgs, users, access, ending, whenEnded }: AdministrationDeps) {
-  /** A member of the caller's organization, in the caller's turn; the person is locked too, so that no session opens beside the change. */
+export function createMembers({
+  database,
+  clock,
+  audit,
+  announce,
+  orgs,
+  users,
+  access,
+  ending,
+  whenEnded,
+}: AdministrationDeps) {
+  /**
+   * A member of the caller's organization, in the caller's turn; the person is locked too, so that no session opens
+   * beside the change.
+   */
   async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
     const { uuid: orgUuid } = await takeTurn(tx, orgs, caller);
     await users.people.lock(tx, userUuid);
@@ -25,42 +38,74 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
   }
 
   /** Makes a membership what is wished; answers it, undefined once removed. */
-  async function change(tx: Tx, caller: Caller, member: MemberRow, wish: MembershipWish, info: RequestInfo, others?: number): Promise<MemberRow | undefined> {
+  async function change(
+    tx: Tx,
+    caller: Caller,
+    member: MemberRow,
+    wish: MembershipWish,
+    info: RequestInfo,
+    others?: number,
+  ): Promise<MemberRow | undefined> {
     const org = callerOrg(caller);
     const next = nextMembership(caller, member, wish, others ?? (await store.otherOwners(tx, org, member.user_uuid)));
     if (next === undefined) return member;
     const ended = next.status === member.status || next.status === "active" ? undefined : next.status;
     const by = { caller, info, reason: `membership_${next.status}` };
-    // Whoever writes for a caller locks first what is written, and last what the caller stands on; so does what ends that.
+    // Whoever writes for a caller locks first what is written, and last what the caller stands on; so does what ends
+    // that.
     if (ended !== undefined) for (const react of whenEnded) await react(tx, org, member.user_uuid, ended, by);
     await store.changeMembership(tx, org, member.user_uuid, next, dateOf(clock));
     if (ended !== undefined) await ending.ofMember(tx, org, member.user_uuid, by);
     const after = await store.memberIn(tx, org, member.user_uuid);
-    const type = next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
+    const type =
+      next.status === "removed" ? "user.removed" : next.roleId === member.role_id ? "user.updated" : "role.assigned";
     const metadata = { before: stateOf(member), ...(after === undefined ? {} : { after: stateOf(after) }) };
     const resource = { type: "user", id: member.user_uuid };
-    await audit.record(tx, { type, outcome: "success", userUuid: member.user_uuid, orgUuid: org, info, actor: actorOf(caller), resource, metadata });
+    await audit.record(tx, {
+      type,
+      outcome: "success",
+      userUuid: member.user_uuid,
+      orgUuid: org,
+      info,
+      actor: actorOf(caller),
+      resource,
+      metadata,
+    });
     const state = { ...stateOf(after ?? member), is_owner: next.isOwner, status: next.status };
-    await announce(tx, { type: eventOf(member, next), orgUuid: org, data: { user_uuid: member.user_uuid, email: member.email, ...state } });
+    await announce(tx, {
+      type: eventOf(member, next),
+      orgUuid: org,
+      data: { user_uuid: member.user_uuid, email: member.email, ...state },
+    });
     return after;
   }
 
   return {
-    /** A member, row locked in the caller's turn, for what other domains change of them. Throws 404 `user_not_found`. */
+    /**
+     * A member, row locked in the caller's turn, for what other domains change of them. Throws 404 `user_not_found`.
+     */
     hold: locked,
 
     /** A page of members by email; by the address that is given, and by status. */
-    async list(caller: Caller, { email, status }: { email?: string | undefined; status?: string | undefined }, page: Page): Promise<{ data: MemberRow[]; total: number }> {
+    async list(
+      caller: Caller,
+      { email, status }: { email?: string | undefined; status?: string | undefined },
+      page: Page,
+    ): Promise<{ data: MemberRow[]; total: number }> {
       const org = callerOrg(caller);
       const emailKey = email ? (parseEmail(email)?.key ?? "") : undefined;
       const filter = { emailKey, status: status || undefined };
-      const [data, total] = await Promise.all([store.membersOf(database, org, filter, page), store.countMembers(database, org, filter)]);
+      const [data, total] = await Promise.all([
+        store.membersOf(database, org, filter, page),
+        store.countMembers(database, org, filter),
+      ]);
       return { data, total };
     },
 
     /**
      * Gives a member another role, by id or name; older access tokens of theirs are refused from then on. Throws 404
-     * `user_not_found`, `role_not_found`, 403 `forbidden` for a role above the caller's power and for owners, 409 `last_owner`.
+     * `user_not_found`, `role_not_found`, 403 `forbidden` for a role above the caller's power and for owners, 409
+     * `last_owner`.
      */
     async setRole(caller: Caller, userUuid: string, wanted: number | string, info: RequestInfo): Promise<void> {
       await database.transaction(async (tx) => {
@@ -72,10 +117,16 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
     },
 
     /**
-     * Changes status and ownership; sessions, API keys and open invitations of a member who is made inactive end at once. Throws 403 `forbidden`,
-     * `step_up_required`, 404 `user_not_found`, 409 `last_owner`, `conflict` for an owner who would be inactive.
+     * Changes status and ownership; sessions, API keys and open invitations of a member who is made inactive end at
+     * once. Throws 403 `forbidden`, `step_up_required`, 404 `user_not_found`, 409 `last_owner`, `conflict` for an owner
+     * who would be inactive.
      */
-    async update(caller: Caller, userUuid: string, wish: { status?: "active" | "inactive" | undefined; isOwner?: boolean | undefined }, info: RequestInfo): Promise<MemberRow> {
+    async update(
+      caller: Caller,
+      userUuid: string,
+      wish: { status?: "active" | "inactive" | undefined; isOwner?: boolean | undefined },
+      info: RequestInfo,
+    ): Promise<MemberRow> {
       if (wish.isOwner !== undefined) demandOwnership(caller);
       return database.transaction(async (tx) => {
         const member = await locked(tx, caller, userUuid);
@@ -83,7 +134,10 @@ export function createMembers({ database, clock, audit, announce, orgs, users, a
       }, caller);
     },
 
-    /** Removes a member and ends their sessions, API keys and open invitations at once. Throws 404 `user_not_found`, 403 `forbidden` for owners, 409 `last_owner`. */
+    /**
+     * Removes a member and ends their sessions, API keys and open invitations at once. Throws 404 `user_not_found`, 403
+     * `forbidden` for owners, 409 `last_owner`.
+     */
     async remove(caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
       await database.transaction(async (tx) => {
         const member = await locked(tx, caller, userUuid);

@@ -22,7 +22,16 @@ export interface OrganizationWish {
 }
 
 /** Changes of organizations, and their end (decisions 2.5, 2.9). */
-export function createOrganizations({ database, clock, audit, announce, orgs, access, ending, whenDeleted }: AdministrationDeps) {
+export function createOrganizations({
+  database,
+  clock,
+  audit,
+  announce,
+  orgs,
+  access,
+  ending,
+  whenDeleted,
+}: AdministrationDeps) {
   /** Ends a locked organization with everything in it. */
   async function end(tx: Tx, { uuid, name }: OrganizationRow, caller: Caller, info: RequestInfo): Promise<void> {
     await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name } });
@@ -31,18 +40,37 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
     await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
     for (const react of whenDeleted) await react(tx, uuid, caller, info);
     const resource = { type: "organization", id: uuid };
-    await audit.record(tx, { type: "organization.deleted", outcome: "success", userUuid: caller.userUuid, orgUuid: uuid, info, actor: actorOf(caller), resource, metadata: { name } });
+    await audit.record(tx, {
+      type: "organization.deleted",
+      outcome: "success",
+      userUuid: caller.userUuid,
+      orgUuid: uuid,
+      info,
+      actor: actorOf(caller),
+      resource,
+      metadata: { name },
+    });
   }
 
   return {
     /**
      * Changes an organization: its name and mail domains by its administrators, the plan of any by platform admins.
-     * Throws 403 `forbidden`, 404 `not_found`, 400 `invalid_plan`, `validation_error`, 409 `conflict` for a name in use.
+     * Throws 403 `forbidden`, 404 `not_found`, 400 `invalid_plan`, `validation_error`, 409 `conflict` for a name in
+     * use.
      */
-    async update(caller: Caller, orgUuid: string, wish: OrganizationWish, info: RequestInfo): Promise<OrganizationRow & { entitlements: string[] }> {
+    async update(
+      caller: Caller,
+      orgUuid: string,
+      wish: OrganizationWish,
+      info: RequestInfo,
+    ): Promise<OrganizationRow & { entitlements: string[] }> {
       const uuid = orgUuid.toLowerCase();
       demandMayChange(caller, uuid, wish);
-      const change: OrganizationChange = { name: wish.name, plan: wish.plan, jitDomains: wish.jitDomains === undefined ? undefined : readDomains(wish.jitDomains) };
+      const change: OrganizationChange = {
+        name: wish.name,
+        plan: wish.plan,
+        jitDomains: wish.jitDomains === undefined ? undefined : readDomains(wish.jitDomains),
+      };
       const changed = await database.transaction(async (tx) => {
         const before = await orgs.lock(tx, uuid);
         if (before === undefined) throw orgErrors.notFound();
@@ -51,7 +79,16 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
         if (after === before) return before;
         const metadata = { before: stateOf(before), after: stateOf(after) };
         const resource = { type: "organization", id: uuid };
-        await audit.record(tx, { type: "organization.updated", outcome: "success", userUuid: caller.userUuid, orgUuid: uuid, info, actor: actorOf(caller), resource, metadata });
+        await audit.record(tx, {
+          type: "organization.updated",
+          outcome: "success",
+          userUuid: caller.userUuid,
+          orgUuid: uuid,
+          info,
+          actor: actorOf(caller),
+          resource,
+          metadata,
+        });
         return after;
       }, caller);
       return access.entitled(changed);
@@ -76,15 +113,23 @@ export function createOrganizations({ database, clock, audit, announce, orgs, ac
 /** Who may change what: administrators their own organization but for the plan, platform admins the plan of any. */
 function demandMayChange(caller: Caller, uuid: string, wish: OrganizationWish): void {
   const own = caller.orgUuid === uuid;
-  if (!own && (wish.plan === undefined || wish.name !== undefined || wish.jitDomains !== undefined)) throw accessErrors.foreignPlanOnly();
+  if (!own && (wish.plan === undefined || wish.name !== undefined || wish.jitDomains !== undefined))
+    throw accessErrors.foreignPlanOnly();
   if (wish.plan !== undefined && !caller.isPlatformAdmin) throw accessErrors.planForPlatform();
 }
 
 /** Mail domains as they are kept: lower case, IDNA encoded, each once. Throws `validation_error`. */
 function readDomains(given: readonly unknown[]): string[] {
-  if (given.length > mostDomains) throw errors.validation({ fields: [{ field: "jit_domains", code: "too_many", message: `must have at most ${mostDomains} items` }] });
+  if (given.length > mostDomains)
+    throw errors.validation({
+      fields: [{ field: "jit_domains", code: "too_many", message: `must have at most ${mostDomains} items` }],
+    });
   const domains = given.map((text) => (typeof text === "string" ? parseEmail(`x@${text.trim()}`)?.domain : undefined));
-  const fields = domains.flatMap((domain, at) => (domain?.includes(".") === true ? [] : [{ field: `jit_domains[${at}]`, code: "format", message: "must be a mail domain" }]));
+  const fields = domains.flatMap((domain, at) =>
+    domain?.includes(".") === true
+      ? []
+      : [{ field: `jit_domains[${at}]`, code: "format", message: "must be a mail domain" }],
+  );
   if (fields.length > 0) throw errors.validation({ fields });
   return [...new Set(domains.filter((domain) => domain !== undefined))];
 }

@@ -27,7 +27,12 @@ export async function lockRole(tx: Tx, orgUuid: string, roleId: number): Promise
 }
 
 /** Adds a role to an organization; undefined when it has one of that name, whatever the case. */
-export async function insertRole(tx: Tx, orgUuid: string, name: string, at: Date): Promise<{ id: number; name: string } | undefined> {
+export async function insertRole(
+  tx: Tx,
+  orgUuid: string,
+  name: string,
+  at: Date,
+): Promise<{ id: number; name: string } | undefined> {
   const sql = `
     insert into roles (org_uuid, name, created_at)
     select $1, $2, $3 where not exists (select 1 from roles where org_uuid is null and lower(name) = lower($2))
@@ -37,7 +42,10 @@ export async function insertRole(tx: Tx, orgUuid: string, name: string, at: Date
 
 /** Permissions of the catalogue among these ids. */
 export function permissionsAmong(tx: Tx, ids: readonly number[]): Promise<{ id: number; name: string }[]> {
-  return tx.query<{ id: number; name: string }>("select id, name from permissions where id = any($1::bigint[]) order by id", [ids]);
+  return tx.query<{ id: number; name: string }>(
+    "select id, name from permissions where id = any($1::bigint[]) order by id",
+    [ids],
+  );
 }
 
 /** Makes these the permissions of a role. */

@@ -31,7 +31,8 @@ export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessServ
 /** Organizations of the caller: what of the users area access answers. */
 export function organizationsRpc(access: Access): Partial<ServiceImpl<typeof UsersService>> {
   return {
-    listOrganizations: async (request, context) => window((await access.organizations(caller(context))).map(printMembership), pageOf(request)),
+    listOrganizations: async (request, context) =>
+      window((await access.organizations(caller(context))).map(printMembership), pageOf(request)),
     getOrganization: async (_request, context) => printOrganization(await access.organization(caller(context))),
   };
 }
@@ -42,7 +43,9 @@ export function rolesRpc(access: Access, administration: Administration): Servic
     ...roleChangesRpc(administration),
     listRoles: async (request, context) => window(await access.roles(caller(context)), pageOf(request)),
     listPermissions: async () => ({ data: await access.permissions() }),
-    listRolePermissions: async ({ roleId }, context) => ({ data: await access.rolePermissions(caller(context), roleId) }),
+    listRolePermissions: async ({ roleId }, context) => ({
+      data: await access.rolePermissions(caller(context), roleId),
+    }),
     listProductPermissions: async () => ({ data: await access.permissions() }),
     listProductRoles: async (request, context) => window(await access.roles(caller(context)), pageOf(request)),
   });
@@ -54,7 +57,15 @@ function window<T>(all: readonly T[], page: Page) {
 }
 
 function printMembership({ created_at, org_uuid, role_id, is_owner, name, role, status }: MembershipRow) {
-  return { orgUuid: org_uuid, name, role, roleId: role_id, isOwner: is_owner, status, createdAt: timestampFromDate(created_at) };
+  return {
+    orgUuid: org_uuid,
+    name,
+    role,
+    roleId: role_id,
+    isOwner: is_owner,
+    status,
+    createdAt: timestampFromDate(created_at),
+  };
 }
 
 // A caller object stays the same from request to request while nothing about the caller changes.

@@ -22,10 +22,13 @@ export function decide(
   orgUuid: string,
   administered: readonly string[],
 ): Decision {
-  if (feature.startsWith("app:") && administered.includes(feature.slice(4))) return { granted: true, reason: "role:app_admin", claim: "app_admin" };
+  if (feature.startsWith("app:") && administered.includes(feature.slice(4)))
+    return { granted: true, reason: "role:app_admin", claim: "app_admin" };
   if (caller.isPlatformAdmin) return { granted: true, reason: "role:platform_admin", claim: "platform_admin" };
-  if (caller.orgUuid === null || caller.orgUuid !== orgUuid.toLowerCase()) return { granted: false, reason: "denied", claim: "org" };
-  if (caller.entitlements.includes(feature)) return { granted: true, reason: `entitlement:${feature}`, claim: "entitlements" };
+  if (caller.orgUuid === null || caller.orgUuid !== orgUuid.toLowerCase())
+    return { granted: false, reason: "denied", claim: "org" };
+  if (caller.entitlements.includes(feature))
+    return { granted: true, reason: `entitlement:${feature}`, claim: "entitlements" };
   return { granted: false, reason: "denied", claim: undefined };
 }
 
@@ -49,7 +52,10 @@ export interface Explanation {
   stepUpRequired: boolean;
 }
 
-/** What decided a check: the claim of the token, and the grant or install that stands behind it. No feature needs an elevated token. */
+/**
+ * What decided a check: the claim of the token, and the grant or install that stands behind it. No feature needs an
+ * elevated token.
+ */
 export function explain({ claim }: Decision, app: AppFacts | undefined): Explanation {
   const base = { stepUpRequired: false };
   if (claim === undefined) return { decidedBy: "none", ...base };

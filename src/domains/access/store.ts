@@ -90,7 +90,11 @@ export interface NamedRow {
 
 /** Roles of an organization: the built-in ones and its own. */
 export function listRoles(database: Database, orgUuid: string): Promise<NamedRow[]> {
-  return database.prepared<NamedRow>("access_roles", "select id, name from roles where org_uuid is null or org_uuid = $1 order by id", [orgUuid]);
+  return database.prepared<NamedRow>(
+    "access_roles",
+    "select id, name from roles where org_uuid is null or org_uuid = $1 order by id",
+    [orgUuid],
+  );
 }
 
 /** The whole catalogue of permissions. */
@@ -99,13 +103,20 @@ export function listPermissions(database: Database): Promise<NamedRow[]> {
 }
 
 /** Permissions of a role the organization has; undefined for a role it does not have. */
-export async function permissionsOf(database: Database, orgUuid: string, roleId: number): Promise<NamedRow[] | undefined> {
+export async function permissionsOf(
+  database: Database,
+  orgUuid: string,
+  roleId: number,
+): Promise<NamedRow[] | undefined> {
   const sql = `
     select p.id, p.name from roles r
     left join role_permissions rp on rp.role_id = r.id
     left join permissions p on p.id = rp.permission_id
     where r.id = $2::bigint and (r.org_uuid is null or r.org_uuid = $1) order by p.id`;
-  const rows = await database.prepared<{ id: number | null; name: string }>("access_role_permissions", sql, [orgUuid, roleId]);
+  const rows = await database.prepared<{ id: number | null; name: string }>("access_role_permissions", sql, [
+    orgUuid,
+    roleId,
+  ]);
   if (rows.length === 0) return undefined;
   return rows.filter((row): row is NamedRow => row.id !== null);
 }

@@ -9,8 +9,9 @@ import type { AuditRecord } from "./events.ts";
  *   hash         = SHA-256(canonical({created_at, event_id, org_uuid, payload_hash, previous_hash, sequence}))
  *   signature    = over "atrium.audit.head.v1\n" + canonical({at, hash, org_uuid, sequence})
  *
- * Hashes are lower-case hex, sequences count from 1, and the first link's `previous_hash` is 64 zeros. A link does not need its
- * event, so that a purged event leaves the chain whole; it does hold the event's time, so that only old events can have been purged.
+ * Hashes are lower-case hex, sequences count from 1, and the first link's `previous_hash` is 64 zeros. A link does not
+ * need its event, so that a purged event leaves the chain whole; it does hold the event's time, so that only old events
+ * can have been purged.
  */
 
 /** `previous_hash` of the first link. */
@@ -56,7 +57,9 @@ export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const object = value as Record<string, unknown>;
-  const members = Object.keys(object).filter((key) => object[key] !== undefined).sort();
+  const members = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort();
   return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(object[key])}`).join(",")}}`;
 }
 
@@ -80,8 +83,36 @@ export function printEvent(event: AuditRecord): PrintedEvent {
 }
 
 /** `payload_hash` of an event. */
-export function hashEvent({ event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, created_at, actor, resource_type, resource_id }: PrintedEvent): string {
-  return sha256(canonical({ event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, created_at, actor, resource_type, resource_id }));
+export function hashEvent({
+  event_id,
+  type,
+  outcome,
+  user_uuid,
+  org_uuid,
+  ip_address,
+  user_agent,
+  metadata,
+  created_at,
+  actor,
+  resource_type,
+  resource_id,
+}: PrintedEvent): string {
+  return sha256(
+    canonical({
+      event_id,
+      type,
+      outcome,
+      user_uuid,
+      org_uuid,
+      ip_address,
+      user_agent,
+      metadata,
+      created_at,
+      actor,
+      resource_type,
+      resource_id,
+    }),
+  );
 }
 
 /** `hash` of a link. */

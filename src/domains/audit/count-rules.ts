@@ -1,4 +1,7 @@
-/** What a count adds up: whole days, hours or minutes that have totals, or events one by one. Without `from` or `to` it is open there. */
+/**
+ * What a count adds up: whole days, hours or minutes that have totals, or events one by one. Without `from` or `to` it
+ * is open there.
+ */
 export interface Part {
   unit: "all" | "day" | "hour" | "minute" | "event";
   from?: Date | undefined;
@@ -36,5 +39,9 @@ function cut(from: number | undefined, to: number | undefined, longest: readonly
 }
 
 function part(unit: Part["unit"], from: number | undefined, to: number | undefined): Part {
-  return { unit, from: from === undefined ? undefined : new Date(from), to: to === undefined ? undefined : new Date(to) };
+  return {
+    unit,
+    from: from === undefined ? undefined : new Date(from),
+    to: to === undefined ? undefined : new Date(to),
+  };
 }

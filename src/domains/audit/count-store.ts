@@ -21,34 +21,78 @@ export async function countEvents(database: Database, filter: EventFilter): Prom
   const params: unknown[] = [];
   const bind = (value: unknown, cast: string): string => `$${params.push(value)}::${cast}`;
   const ranges = (owners: readonly unknown[], those: readonly Part[]): string => {
-    const rows = owners.flatMap((owner) => those.map((part) => ({ owner, level: part.unit === "event" ? -1 : levels[part.unit], ...bounds(part) })));
-    const list = <K extends "owner" | "level" | "from" | "to">(name: K, cast: string): string => bind(rows.map((row) => row[name]), `${cast}[]`);
+    const rows = owners.flatMap((owner) =>
+      those.map((part) => ({ owner, level: part.unit === "event" ? -1 : levels[part.unit], ...bounds(part) })),
+    );
+    const list = <K extends "owner" | "level" | "from" | "to">(name: K, cast: string): string =>
+      bind(
+        rows.map((row) => row[name]),
+        `${cast}[]`,
+      );
     return `unnest(${list("owner", "uuid")}, ${list("level", "smallint")}, ${list("from", "timestamptz")}, ${list("to", "timestamptz")}) as part (owner, level, from_at, to_at)`;
   };
   const kind = [
     type === undefined ? undefined : `x.type = ${bind(type, "text")}`,
     outcome === undefined ? undefined : `x.outcome = ${bind(outcome, "text")}`,
   ];
-  const event = [...kind, authOnly ? "x.is_auth" : undefined, userUuid === undefined ? undefined : `x.user_uuid = ${bind(userUuid, "uuid")}`, "x.created_at >= part.from_at and x.created_at < part.to_at"];
-  const everything = !authOnly && [type, outcome, userUuid, filter.from, filter.to].every((given) => given === undefined);
+  const event = [
+    ...kind,
+    authOnly ? "x.is_auth" : undefined,
+    userUuid === undefined ? undefined : `x.user_uuid = ${bind(userUuid, "uuid")}`,
+    "x.created_at >= part.from_at and x.created_at < part.to_at",
+  ];
+  const everything =
+    !authOnly && [type, outcome, userUuid, filter.from, filter.to].every((given) => given === undefined);
   const sums: string[] = [];
   if (totals.length > 0) {
     const known = authOnly && type === undefined ? `x.type = any(${bind(authEventTypes, "text[]")})` : undefined;
     const whose = `x.org_key = part.owner and x.user_key = ${bind(userUuid ?? EVERYBODY, "uuid")} and x.level = part.level`;
     const keys = scope.map(chainKey);
     sums.push(
-      added(ranges(keys, totals), `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`),
-      added(ranges(keys, [span(totals)]), everything ? "select count(*) as n from audit_pending p where p.org_key = part.owner"
-        // What waits is looked up event by event: joined, it would be sought in all of the log.
-        : `select coalesce(sum((select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])})), 0)::bigint as n from audit_pending p where p.org_key = part.owner`),
+      added(
+        ranges(keys, totals),
+        `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`,
+      ),
+      added(
+        ranges(keys, [span(totals)]),
+        everything
+          ? "select count(*) as n from audit_pending p where p.org_key = part.owner"
+          : // What waits is looked up event by event: joined, it would be sought in all of the log.
+            `select coalesce(sum((select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])})), 0)::bigint as n from audit_pending p where p.org_key = part.owner`,
+      ),
     );
   }
   const orgs = scope.filter((org) => org !== null);
-  if (edges.length > 0 && orgs.length > 0) sums.push(added(ranges(orgs, edges), `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...event])}`));
-  if (edges.length > 0 && orgs.length < scope.length) sums.push(added(ranges([null], edges), `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...event])}`));
-  const given = [everything, totals.length > 0, edges.length > 0 && orgs.length > 0, edges.length > 0 && orgs.length < scope.length, authOnly, userUuid, type, outcome];
+  if (edges.length > 0 && orgs.length > 0)
+    sums.push(
+      added(
+        ranges(orgs, edges),
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...event])}`,
+      ),
+    );
+  if (edges.length > 0 && orgs.length < scope.length)
+    sums.push(
+      added(
+        ranges([null], edges),
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...event])}`,
+      ),
+    );
+  const given = [
+    everything,
+    totals.length > 0,
+    edges.length > 0 && orgs.length > 0,
+    edges.length > 0 && orgs.length < scope.length,
+    authOnly,
+    userUuid,
+    type,
+    outcome,
+  ];
   const shape = given.map((one) => (one === undefined || one === false ? 0 : 1)).join("");
-  const rows = await database.prepared<{ n: string }>(`audit_count_${shape}`, `select ${sums.join(" + ")} as n`, params);
+  const rows = await database.prepared<{ n: string }>(
+    `audit_count_${shape}`,
+    `select ${sums.join(" + ")} as n`,
+    params,
+  );
   return Number(rows[0]?.n ?? 0);
 }
 

@@ -12,7 +12,12 @@ export interface ExportedGap {
 }
 
 /** An event with its place in the chain; `before` holds the links between the event before it and this one. */
-export type ExportedEvent = PrintedEvent & { sequence: number; previous_hash: string; hash: string; before?: ExportedGap[] };
+export type ExportedEvent = PrintedEvent & {
+  sequence: number;
+  previous_hash: string;
+  hash: string;
+  before?: ExportedGap[];
+};
 
 /** What an export says of itself. */
 export interface ExportSummary {
@@ -34,7 +39,20 @@ export interface ExportFormat {
   close(summary: ExportSummary): string;
 }
 
-const columns = ["event_id", "type", "outcome", "user_uuid", "org_uuid", "ip_address", "user_agent", "metadata", "created_at", "actor", "resource_type", "resource_id"] as const;
+const columns = [
+  "event_id",
+  "type",
+  "outcome",
+  "user_uuid",
+  "org_uuid",
+  "ip_address",
+  "user_agent",
+  "metadata",
+  "created_at",
+  "actor",
+  "resource_type",
+  "resource_id",
+] as const;
 
 /** One object; each event on a line of its own. */
 const json: ExportFormat = {
@@ -67,7 +85,11 @@ const csv: ExportFormat = {
 export const exportFormats: Readonly<Record<string, ExportFormat>> = { json, ndjson, csv };
 
 /** The names by media type. */
-export const formatOfMedia: Readonly<Record<string, string>> = { "application/json": "json", "application/x-ndjson": "ndjson", "text/csv": "csv" };
+export const formatOfMedia: Readonly<Record<string, string>> = {
+  "application/json": "json",
+  "application/x-ndjson": "ndjson",
+  "text/csv": "csv",
+};
 
 /** JSON on one line also for readers that end lines at U+2028 and U+2029. */
 function line(value: object): string {

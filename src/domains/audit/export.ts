@@ -56,7 +56,12 @@ type Range = ReturnType<typeof parseRange>;
 /** Exports of the wider log of an organization, in the order of its chain. */
 export function createExport({ database, clock, record }: ExportDeps, linker: Linker, heads: Heads) {
   /** Every event of a range with what lies between. */
-  async function* events(key: string, owner: string, { first, last }: { first: number; last: number }, range: Range): AsyncGenerator<ExportedEvent> {
+  async function* events(
+    key: string,
+    owner: string,
+    { first, last }: { first: number; last: number },
+    range: Range,
+  ): AsyncGenerator<ExportedEvent> {
     // The link before the first event shows why the export does not begin with the chain.
     const [earlier] = first > 1 ? await store.bareLinksAfter(database, key, Math.max(0, first - 3), first - 2, 1) : [];
     let [position, previous] = [Math.max(0, first - 2), earlier?.hash ?? GENESIS];
@@ -68,7 +73,13 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
         const { event, hash } = link;
         if (event === undefined || !within(event.createdAt, range)) before.push(gapOf(link, previous));
         else {
-          yield { ...printEvent(event), sequence: link.position, previous_hash: previous, hash, ...(before.length === 0 ? {} : { before }) };
+          yield {
+            ...printEvent(event),
+            sequence: link.position,
+            previous_hash: previous,
+            hash,
+            ...(before.length === 0 ? {} : { before }),
+          };
           before = [];
         }
         [position, previous] = [link.position, hash];
@@ -77,7 +88,12 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
   }
 
   /** The signed end of what is exported. A place before the end is signed when the links from there lead to the end. */
-  async function headAt(key: string, owner: string, position: number, head: HeadRow | undefined): Promise<HeadRow | undefined> {
+  async function headAt(
+    key: string,
+    owner: string,
+    position: number,
+    head: HeadRow | undefined,
+  ): Promise<HeadRow | undefined> {
     if (head === undefined || position === head.position) return head;
     const [start] = await store.bareLinksAfter(database, key, position - 1, position, 1);
     if (start === undefined) return undefined;
@@ -91,14 +107,27 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
       }
     }
     if (previous !== head.hash) return undefined;
-    return database.transaction(async (tx) => heads.sign(await heads.keyOf(tx, owner), { org_uuid: owner, sequence: position, hash: start.hash, at: dateOf(clock).toISOString() }));
+    return database.transaction(async (tx) =>
+      heads.sign(await heads.keyOf(tx, owner), {
+        org_uuid: owner,
+        sequence: position,
+        hash: start.hash,
+        at: dateOf(clock).toISOString(),
+      }),
+    );
   }
 
   return {
     /** Begins an export; throws `invalid_date_range`. Notes it in the log, after the events it holds. */
-    async export(caller: Caller, info: RequestInfo, query: ExportQuery, { mediaType, dry }: ExportManner): Promise<ExportFile> {
+    async export(
+      caller: Caller,
+      info: RequestInfo,
+      query: ExportQuery,
+      { mediaType, dry }: ExportManner,
+    ): Promise<ExportFile> {
       const range = parseRange(query.from, query.to);
-      const name = query.format === undefined || query.format === "" ? (formatOfMedia[mediaType] ?? "json") : query.format;
+      const name =
+        query.format === undefined || query.format === "" ? (formatOfMedia[mediaType] ?? "json") : query.format;
       const format = exportFormats[name] as ExportFormat;
       const owner = query.orgUuid.toLowerCase();
       const key = store.chainKey(owner);
@@ -109,7 +138,21 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
       const resource = { type: "organization", id: owner };
-      if (!dry) await database.transaction((tx) => record(tx, { type: "audit.exported", outcome: "success", userUuid: caller.userUuid, orgUuid: owner, info, actor: actorOf(caller), resource, metadata }), caller);
+      if (!dry)
+        await database.transaction(
+          (tx) =>
+            record(tx, {
+              type: "audit.exported",
+              outcome: "success",
+              userUuid: caller.userUuid,
+              orgUuid: owner,
+              info,
+              actor: actorOf(caller),
+              resource,
+              metadata,
+            }),
+          caller,
+        );
       const rows = span === undefined ? none() : events(key, owner, span, range);
       const day = dateOf(clock).toISOString().slice(0, 10);
       return {
@@ -122,7 +165,11 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
 }
 
 /** The text of an export, event by event; one event is held back to know which is the last. */
-async function* written(format: ExportFormat, rows: AsyncIterable<ExportedEvent>, summary: (total: number) => ExportSummary): AsyncGenerator<string> {
+async function* written(
+  format: ExportFormat,
+  rows: AsyncIterable<ExportedEvent>,
+  summary: (total: number) => ExportSummary,
+): AsyncGenerator<string> {
   yield format.open;
   let total = 0;
   let held: ExportedEvent | undefined;
@@ -155,17 +202,42 @@ function within(at: Date, { from, to }: Range): boolean {
 }
 
 function gapOf({ position, eventId, createdAt, payloadHash, hash, purged }: LinkRow, previous: string): ExportedGap {
-  return { sequence: position, previous_hash: previous, hash, event_id: eventId, created_at: createdAt.toISOString(), payload_hash: payloadHash, purged };
+  return {
+    sequence: position,
+    previous_hash: previous,
+    hash,
+    event_id: eventId,
+    created_at: createdAt.toISOString(),
+    payload_hash: payloadHash,
+    purged,
+  };
 }
 
-function hashOf(owner: string, { position, eventId, createdAt, payloadHash }: Omit<LinkRow, "event">, previous: string): string {
-  return hashLink({ org_uuid: owner, sequence: position, previous_hash: previous, event_id: eventId, created_at: createdAt.toISOString(), payload_hash: payloadHash });
+function hashOf(
+  owner: string,
+  { position, eventId, createdAt, payloadHash }: Omit<LinkRow, "event">,
+  previous: string,
+): string {
+  return hashLink({
+    org_uuid: owner,
+    sequence: position,
+    previous_hash: previous,
+    event_id: eventId,
+    created_at: createdAt.toISOString(),
+    payload_hash: payloadHash,
+  });
 }
 
 /** A head as it is shown. */
 export function printHead(head: HeadRow | undefined): ExportSummary["head"] {
   if (head === undefined) return null;
-  return { sequence: head.position, hash: head.hash, signature: head.signature.toString("base64url"), kid: head.kid, at: head.at.toISOString() };
+  return {
+    sequence: head.position,
+    hash: head.hash,
+    signature: head.signature.toString("base64url"),
+    kid: head.kid,
+    at: head.at.toISOString(),
+  };
 }
 
 /** Exports of the log. */

@@ -15,19 +15,34 @@ export interface HeadKeys {
   publicKey(orgUuid: string | null, kid: string): Promise<VerificationKey | undefined>;
 }
 
-const signOffLoop = promisify(sign) as (algorithm: string | null, data: Buffer, key: SigningKey["privateKey"]) => Promise<Buffer>;
+const signOffLoop = promisify(sign) as (
+  algorithm: string | null,
+  data: Buffer,
+  key: SigningKey["privateKey"],
+) => Promise<Buffer>;
 
 /** Makes and proves the signed ends of chains. */
 export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }) {
   return {
     /** The key that signs the heads of an organization now: its own, or the instance's where it has none any more. */
-    keyOf: (tx: Tx, orgUuid: string | null): Promise<SigningKey> => keys.active(tx, orgUuid).catch(() => keys.active(tx, null)),
+    keyOf: (tx: Tx, orgUuid: string | null): Promise<SigningKey> =>
+      keys.active(tx, orgUuid).catch(() => keys.active(tx, null)),
 
     /** Signs a head, and seals it with the instance key. */
     async sign(key: SigningKey, facts: HeadFacts): Promise<HeadRow> {
       const bytes = headBytes(facts);
-      const signature = key.algorithm === "ed25519" ? sign(null, bytes, key.privateKey) : await signOffLoop("sha256", bytes, key.privateKey);
-      return { position: facts.sequence, hash: facts.hash, signature, kid: key.kid, at: new Date(facts.at), seal: sealer.seal(bytes, contextOf(facts.org_uuid)) };
+      const signature =
+        key.algorithm === "ed25519"
+          ? sign(null, bytes, key.privateKey)
+          : await signOffLoop("sha256", bytes, key.privateKey);
+      return {
+        position: facts.sequence,
+        hash: facts.hash,
+        signature,
+        kid: key.kid,
+        at: new Date(facts.at),
+        seal: sealer.seal(bytes, contextOf(facts.org_uuid)),
+      };
     },
 
     /** Whether this service made a stored head: nobody else has the instance key. */

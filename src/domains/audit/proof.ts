@@ -19,8 +19,8 @@ type Missing = Pick<ExportedGap, "event_id" | "sequence" | "created_at" | "purge
 
 /**
  * Checks an export without the service: every event against its link, every link against the one before it, the gaps
- * against the retention and the file's times, the end against the head's signature. Nothing but the events that are not in
- * the file is kept in memory.
+ * against the retention and the file's times, the end against the head's signature. Nothing but the events that are not
+ * in the file is kept in memory.
  */
 export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, head: null };
@@ -35,10 +35,18 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   /** Checks one link and its place; the first of a file is taken for what it says of what was before it. */
   function follow(link: Omit<ExportedGap, "purged">): void {
     const { sequence, previous_hash: previous, event_id, created_at, payload_hash } = link;
-    if (last === undefined && sequence === 1 && previous !== GENESIS) fail(link, "the chain does not begin with this event");
-    if (last !== undefined && sequence !== last.sequence + 1) fail(link, `it is number ${sequence} and follows number ${last.sequence}: events were taken out, put in or moved`);
+    if (last === undefined && sequence === 1 && previous !== GENESIS)
+      fail(link, "the chain does not begin with this event");
+    if (last !== undefined && sequence !== last.sequence + 1)
+      fail(
+        link,
+        `it is number ${sequence} and follows number ${last.sequence}: events were taken out, put in or moved`,
+      );
     if (last !== undefined && previous !== last.hash) fail(link, "its link does not continue the one before it");
-    if (hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash) fail(link, "it does not fit its link: the event or the link has been changed");
+    if (
+      hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash
+    )
+      fail(link, "it does not fit its link: the event or the link has been changed");
     last = { sequence, hash: link.hash };
   }
 
@@ -55,10 +63,15 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   function judgeHead({ head }: ExportSummary): void {
     if (head === null) return fail(null, "the file has no signed head");
     const key = keys.get(head.kid);
-    if (last?.sequence !== head.sequence || last.hash !== head.hash) return fail(null, `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: events at its end were taken out or put in`);
+    if (last?.sequence !== head.sequence || last.hash !== head.hash)
+      return fail(
+        null,
+        `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: events at its end were taken out or put in`,
+      );
     if (key === undefined) return fail(null, `the key set has no key ${head.kid}, which signed the head`);
     const facts = { org_uuid: owner, sequence: head.sequence, hash: head.hash, at: head.at };
-    if (!isSignedBy(key, facts, Buffer.from(head.signature, "base64url"))) fail(null, "the signature of the head is not that of its key");
+    if (!isSignedBy(key, facts, Buffer.from(head.signature, "base64url")))
+      fail(null, "the signature of the head is not that of its key");
   }
 
   return {
@@ -69,17 +82,24 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
       if (last === undefined) owner = event.org_uuid;
       if (event.org_uuid !== owner) fail(event, "it belongs to another organization than the first");
       const gaps = event.before ?? [];
-      if (last === undefined && gaps.length === 0 && event.sequence !== 1) fail(event, "the file begins in the middle of the chain without saying why");
+      if (last === undefined && gaps.length === 0 && event.sequence !== 1)
+        fail(event, "the file begins in the middle of the chain without saying why");
       for (const gap of gaps) {
         follow(gap);
-        missing.push({ event_id: gap.event_id, sequence: gap.sequence, created_at: gap.created_at, purged: gap.purged });
+        missing.push({
+          event_id: gap.event_id,
+          sequence: gap.sequence,
+          created_at: gap.created_at,
+          purged: gap.purged,
+        });
       }
       follow({ ...event, payload_hash: hashEvent(event) });
     },
 
     /** Takes what the file says of itself, and answers. */
     end(summary: ExportSummary | undefined): ProofResult {
-      if (result.problem === null && summary === undefined) fail(null, "the file is not whole: what an export ends with is missing");
+      if (result.problem === null && summary === undefined)
+        fail(null, "the file is not whole: what an export ends with is missing");
       if (summary === undefined || result.problem !== null) return result;
       if (summary.total !== result.events) fail(null, `the file has ${result.events} events and says ${summary.total}`);
       judgeMissing(summary);

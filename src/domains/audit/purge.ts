@@ -24,7 +24,11 @@ export interface PurgeDeps {
 export function createPurge({ database, clock, record }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
 
-  async function purge(orgUuid: string | null, who: Pick<AuditEvent, "userUuid" | "info" | "actor">, onBehalf?: OnBehalf): Promise<number> {
+  async function purge(
+    orgUuid: string | null,
+    who: Pick<AuditEvent, "userUuid" | "info" | "actor">,
+    onBehalf?: OnBehalf,
+  ): Promise<number> {
     if (!(await linker.linkAll(orgUuid))) return 0;
     let total = 0;
     for (let removed = BATCH; removed > 0; total += removed) {
@@ -32,7 +36,14 @@ export function createPurge({ database, clock, record }: PurgeDeps, linker: Link
     }
     const metadata = { purged: total };
     const resource = orgUuid === null ? {} : { resource: { type: "organization", id: orgUuid } };
-    const event = { type: "audit.purged" as const, outcome: "success" as const, orgUuid, metadata, ...resource, ...who };
+    const event = {
+      type: "audit.purged" as const,
+      outcome: "success" as const,
+      orgUuid,
+      metadata,
+      ...resource,
+      ...who,
+    };
     if (total > 0) await database.transaction((tx) => record(tx, event), onBehalf);
     return total;
   }
@@ -42,11 +53,24 @@ export function createPurge({ database, clock, record }: PurgeDeps, linker: Link
     purge: (caller: Caller, info: RequestInfo, orgUuid: string): Promise<number> =>
       purge(orgUuid, { userUuid: caller.userUuid, info, actor: actorOf(caller) }, caller),
 
-    /** Once a day: purges some organizations that have old events; answers how many it looked at, 0 when the day's work is done. */
+    /**
+     * Once a day: purges some organizations that have old events; answers how many it looked at, 0 when the day's work
+     * is done.
+     */
     async purgeDaily(): Promise<number> {
       if (clock.now() < next.at) return 0;
-      const chains = await store.oldChains(database.background, next.after === "" ? null : next.after, dateOf(clock, -SHORTEST_RETENTION_MS), CHAINS);
-      for (const key of chains) await purge(store.chainOwner(key), { userUuid: null, info: { address: "", userAgent: "atrium" }, actor: systemActor });
+      const chains = await store.oldChains(
+        database.background,
+        next.after === "" ? null : next.after,
+        dateOf(clock, -SHORTEST_RETENTION_MS),
+        CHAINS,
+      );
+      for (const key of chains)
+        await purge(store.chainOwner(key), {
+          userUuid: null,
+          info: { address: "", userAgent: "atrium" },
+          actor: systemActor,
+        });
       const last = chains.at(-1);
       next = last === undefined ? { at: clock.now() + DAY_MS, after: "" } : { at: 0, after: last };
       return chains.length;

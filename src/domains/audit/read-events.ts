@@ -43,18 +43,23 @@ export interface ReadEventsDeps {
 export function createReadEvents(deps: ReadEventsDeps) {
   async function list(caller: Caller, query: EventQuery, authOnly: boolean): Promise<EventPage> {
     const type = given(query.type);
-    if (type !== undefined && !(authOnly ? isAuthEventType(type) : isAuditEventType(type))) throw auditErrors.invalidType();
+    if (type !== undefined && !(authOnly ? isAuthEventType(type) : isAuditEventType(type)))
+      throw auditErrors.invalidType();
     const range = parseRange(given(query.from), given(query.to));
     const scope = askedScope(caller, given(query.orgUuid));
     const userUuid = given(query.userUuid)?.toLowerCase();
     const asked = given(query.orgUuid)?.toLowerCase();
-    if (asked !== undefined && asked !== caller.orgUuid && !(await deps.organizationExists(asked))) throw auditErrors.notFound();
+    if (asked !== undefined && asked !== caller.orgUuid && !(await deps.organizationExists(asked)))
+      throw auditErrors.notFound();
     if (userUuid !== undefined && !(await deps.personKnown(userUuid, scope.length === 1 ? (scope[0] ?? null) : null))) {
       throw auditErrors.notFound();
     }
     const filter = { scope, authOnly, userUuid, type, outcome: given(query.outcome), ...range };
     const [limit, offset] = [query.limit ?? 50, query.offset ?? 0];
-    const [data, total] = await Promise.all([pageOfEvents(deps.database, filter, limit, offset), countEvents(deps.database, filter)]);
+    const [data, total] = await Promise.all([
+      pageOfEvents(deps.database, filter, limit, offset),
+      countEvents(deps.database, filter),
+    ]);
     return { data, total, limit, offset };
   }
 

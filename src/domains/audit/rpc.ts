@@ -1,7 +1,11 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { AuthEventsService } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
-import type { AuditEventSchema, AuthEventSchema, VerifyAuditEventsResponseSchema } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import type {
+  AuditEventSchema,
+  AuthEventSchema,
+  VerifyAuditEventsResponseSchema,
+} from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { caller, requestInfo } from "../../platform/caller.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
@@ -28,16 +32,29 @@ export function auditRpc(audit: Audit, chain: AuditChain): ServiceRegistration {
     },
     async *exportAuditEvents(request, context) {
       const manner = { mediaType: context.values.get(mediaTypeKey), dry: context.requestMethod === "HEAD" };
-      const { contentType, fileName, chunks } = await chain.export(caller(context), requestInfo(context), request, manner);
+      const { contentType, fileName, chunks } = await chain.export(
+        caller(context),
+        requestInfo(context),
+        request,
+        manner,
+      );
       context.responseHeader.set("content-disposition", `attachment; filename="${fileName}"`);
       for await (const data of chunks) yield { contentType, data };
     },
-    purgeAuthEvents: async ({ orgUuid }, context) => ({ purged: await chain.purge(caller(context), requestInfo(context), orgUuid.toLowerCase()) }),
+    purgeAuthEvents: async ({ orgUuid }, context) => ({
+      purged: await chain.purge(caller(context), requestInfo(context), orgUuid.toLowerCase()),
+    }),
     verifyAuditEvents: async ({ orgUuid }) => printVerification(await chain.verify(orgUuid.toLowerCase())),
   });
 }
 
-function printVerification({ valid, events, purged, head, firstBrokenEventId }: Verification): MessageInitShape<typeof VerifyAuditEventsResponseSchema> {
+function printVerification({
+  valid,
+  events,
+  purged,
+  head,
+  firstBrokenEventId,
+}: Verification): MessageInitShape<typeof VerifyAuditEventsResponseSchema> {
   const shown = printHead(head ?? undefined);
   return {
     valid,
@@ -67,7 +84,15 @@ function printAuditEvent(event: AuditRecord): MessageInitShape<typeof AuditEvent
   const { $typeName: _, ...shared } = printAuthEvent(event);
   return {
     ...shared,
-    ...(actor === null ? {} : { actor: { type: actor.type, ...(actor.id === null ? {} : { id: actor.id }), ...(actor.email === null ? {} : { email: actor.email }) } }),
+    ...(actor === null
+      ? {}
+      : {
+          actor: {
+            type: actor.type,
+            ...(actor.id === null ? {} : { id: actor.id }),
+            ...(actor.email === null ? {} : { email: actor.email }),
+          },
+        }),
     ...(event.resourceType === null ? {} : { resourceType: event.resourceType }),
     ...(event.resourceId === null ? {} : { resourceId: event.resourceId }),
   };

@@ -4,8 +4,8 @@ import { auditErrors } from "./errors.ts";
 const iso = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/u;
 
 /**
- * Reads an ISO 8601 time; a date alone is its 00:00Z, a time without zone is UTC. Events have whole milliseconds, so one
- * is before, or not before, a finer time exactly where it is so of the next whole one. Throws `invalid_date_range`.
+ * Reads an ISO 8601 time; a date alone is its 00:00Z, a time without zone is UTC. Events have whole milliseconds, so
+ * one is before, or not before, a finer time exactly where it is so of the next whole one. Throws `invalid_date_range`.
  */
 export function parseTime(text: string): Date {
   const match = iso.exec(text.trim());
@@ -22,7 +22,10 @@ export function parseTime(text: string): Date {
 }
 
 /** Reads a range: `from` inclusive, `to` exclusive, either may be absent. Throws `invalid_date_range`. */
-export function parseRange(from: string | undefined, to: string | undefined): { from: Date | undefined; to: Date | undefined } {
+export function parseRange(
+  from: string | undefined,
+  to: string | undefined,
+): { from: Date | undefined; to: Date | undefined } {
   const range = {
     from: from === undefined || from === "" ? undefined : parseTime(from),
     to: to === undefined || to === "" ? undefined : parseTime(to),
@@ -35,7 +38,10 @@ export function parseRange(from: string | undefined, to: string | undefined): { 
  * The organizations whose events a caller asks for; null stands for events of no organization.
  * Without a wish it is their own, for platform admins also those of none; a foreign one is for platform admins only.
  */
-export function askedScope(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, asked: string | undefined): (string | null)[] {
+export function askedScope(
+  caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">,
+  asked: string | undefined,
+): (string | null)[] {
   const wish = asked === undefined || asked === "" ? undefined : asked.toLowerCase();
   if (wish !== undefined && wish !== caller.orgUuid && !caller.isPlatformAdmin) throw auditErrors.notFound();
   if (wish !== undefined) return [wish];
@@ -43,7 +49,10 @@ export function askedScope(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, 
   return caller.isPlatformAdmin ? [...own, null] : own;
 }
 
-/** Whether a caller may read an event of `orgUuid` by its id: of their own organization, and platform admins those of none (decisions 2.5). */
+/**
+ * Whether a caller may read an event of `orgUuid` by its id: of their own organization, and platform admins those of
+ * none (decisions 2.5).
+ */
 export function mayRead(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, orgUuid: string | null): boolean {
   return orgUuid === null ? caller.isPlatformAdmin : orgUuid === caller.orgUuid;
 }

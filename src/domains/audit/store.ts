@@ -64,7 +64,12 @@ export interface EventRow {
 export const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor, resource_type, resource_id, created_at`;
 
 /** One page of events, newest first. */
-export async function pageOfEvents(database: Database, filter: EventFilter, limit: number, offset: number): Promise<AuditRecord[]> {
+export async function pageOfEvents(
+  database: Database,
+  filter: EventFilter,
+  limit: number,
+  offset: number,
+): Promise<AuditRecord[]> {
   if (filter.scope.length === 0) return [];
   const { branches, params, shape } = select(filter, `${columns}, sequence`, limit + offset);
   const sql = `select ${columns} from (${branches}) e order by created_at desc, sequence desc
@@ -74,14 +79,25 @@ export async function pageOfEvents(database: Database, filter: EventFilter, limi
 }
 
 /** One event by its id; `authOnly` hides administrative actions. */
-export async function findEvent(database: Database, eventId: string, authOnly: boolean): Promise<AuditRecord | undefined> {
+export async function findEvent(
+  database: Database,
+  eventId: string,
+  authOnly: boolean,
+): Promise<AuditRecord | undefined> {
   const sql = `select ${columns} from audit_events where event_id = $1 and (is_auth or not $2)`;
   const [row] = await database.prepared<EventRow>("audit_one", sql, [eventId, authOnly]);
   return row === undefined ? undefined : toRecord(row);
 }
 
-/** One branch for each organization and outcome: each is an index scan in the order of the list, no further than the page, and they merge. */
-function select(filter: EventFilter, selected: string, most: number): { branches: string; params: unknown[]; shape: string } {
+/**
+ * One branch for each organization and outcome: each is an index scan in the order of the list, no further than the
+ * page, and they merge.
+ */
+function select(
+  filter: EventFilter,
+  selected: string,
+  most: number,
+): { branches: string; params: unknown[]; shape: string } {
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
   const shared = [
@@ -93,10 +109,18 @@ function select(filter: EventFilter, selected: string, most: number): { branches
   ];
   const present = [...shared, filter.outcome].map((clause) => (clause === undefined ? "0" : "1")).join("");
   const scopes = filter.scope.map((org) => (org === null ? "org_uuid is null" : `org_uuid = ${bind(org)}`));
-  const outcomes = filter.outcome === undefined ? ["outcome = 'success'", "outcome = 'failure'"] : [`outcome = ${bind(filter.outcome)}`];
+  const outcomes =
+    filter.outcome === undefined
+      ? ["outcome = 'success'", "outcome = 'failure'"]
+      : [`outcome = ${bind(filter.outcome)}`];
   const clauses = shared.filter((clause) => clause !== undefined);
   const order = `order by created_at desc, sequence desc limit ${bind(most)}`;
-  const branches = scopes.flatMap((scope) => outcomes.map((outcome) => `(select ${selected} from audit_events where ${[scope, outcome, ...clauses].join(" and ")} ${order})`));
+  const branches = scopes.flatMap((scope) =>
+    outcomes.map(
+      (outcome) =>
+        `(select ${selected} from audit_events where ${[scope, outcome, ...clauses].join(" and ")} ${order})`,
+    ),
+  );
   const shape = `${present}_${filter.scope.map((org) => (org === null ? "n" : "o")).join("")}`;
   return { branches: branches.join(" union all "), params, shape };
 }

@@ -8,8 +8,8 @@ import type { ProofResult } from "./proof.ts";
 type LastEvent = ExportedEvent & { export?: ExportSummary };
 
 /**
- * Proves an exported file (NDJSON, or JSON) with a JWK Set, without the service. A file as the service writes it is read line
- * by line; JSON in another layout is read as a whole.
+ * Proves an exported file (NDJSON, or JSON) with a JWK Set, without the service. A file as the service writes it is
+ * read line by line; JSON in another layout is read as a whole.
  * @throws Error for a file or key set that is neither
  */
 export async function verifyExport(file: string, jwks: unknown): Promise<ProofResult> {
@@ -55,8 +55,16 @@ function isOtherLayout(line: string): boolean {
 }
 
 function demandChain(event: ExportedEvent, number: number): ExportedEvent {
-  if (typeof event !== "object" || event === null || typeof event.event_id !== "string" || typeof event.hash !== "string" || typeof event.sequence !== "number") {
-    throw new Error(`entry ${number} is not an exported audit event with sequence and hash; verify NDJSON or JSON, CSV has no chain`);
+  if (
+    typeof event !== "object" ||
+    event === null ||
+    typeof event.event_id !== "string" ||
+    typeof event.hash !== "string" ||
+    typeof event.sequence !== "number"
+  ) {
+    throw new Error(
+      `entry ${number} is not an exported audit event with sequence and hash; verify NDJSON or JSON, CSV has no chain`,
+    );
   }
   return event;
 }
@@ -72,8 +80,12 @@ function parsed<T>(text: string, line: number): T {
 function keysOf(jwks: unknown): Map<string, VerificationKey> {
   const { keys } = (jwks ?? {}) as { keys?: unknown };
   if (!Array.isArray(keys)) throw new Error("the key set is not a JWK Set: it has no keys");
-  return new Map((keys as PublicJwk[]).filter(({ kid }) => typeof kid === "string").map((jwk) => {
-    const algorithm = jwk.kty === "RSA" ? "rsa4096" : "ed25519";
-    return [jwk.kid, { kid: jwk.kid, algorithm, publicKey: importPublicKey(algorithm, jwk) }];
-  }));
+  return new Map(
+    (keys as PublicJwk[])
+      .filter(({ kid }) => typeof kid === "string")
+      .map((jwk) => {
+        const algorithm = jwk.kty === "RSA" ? "rsa4096" : "ed25519";
+        return [jwk.kid, { kid: jwk.kid, algorithm, publicKey: importPublicKey(algorithm, jwk) }];
+      }),
+  );
 }

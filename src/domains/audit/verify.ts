@@ -59,10 +59,17 @@ export function createVerify({ database, clock }: { database: Database; clock: C
       const found = await walk(orgUuid);
       const broken = found.broken ?? (ours ? undefined : await beyond(orgUuid, head)) ?? (await unlinked(orgUuid));
       // Links that were added meanwhile are beyond the head that was read.
-      const ends = head === undefined ? found.position === 0 : found.position >= head.position && (await reaches(orgUuid, head));
+      const ends =
+        head === undefined ? found.position === 0 : found.position >= head.position && (await reaches(orgUuid, head));
       const signed = head === undefined || (await heads.isSigned(orgUuid, head)) === true;
       const valid = ours && ends && signed && broken === null;
-      return { valid, events: head?.position ?? found.position, purged: found.purged, head: head ?? null, firstBrokenEventId: broken };
+      return {
+        valid,
+        events: head?.position ?? found.position,
+        purged: found.purged,
+        head: head ?? null,
+        firstBrokenEventId: broken,
+      };
     },
   };
 
@@ -78,12 +85,24 @@ export function createVerify({ database, clock }: { database: Database; clock: C
   }
 }
 
-/** Whether a link does not follow the one before it, does not fit its event, or has lost it without being old enough. */
+/**
+ * Whether a link does not follow the one before it, does not fit its event, or has lost it without being old enough.
+ */
 function faulty(orgUuid: string, before: { position: number; hash: string }, link: LinkRow, youngest: number): boolean {
   const { position, eventId, createdAt, payloadHash, hash, event, purged } = link;
   if (position !== before.position + 1) return true;
   const at = createdAt.toISOString();
-  if (hashLink({ org_uuid: orgUuid, sequence: position, previous_hash: before.hash, event_id: eventId, created_at: at, payload_hash: payloadHash }) !== hash) return true;
+  if (
+    hashLink({
+      org_uuid: orgUuid,
+      sequence: position,
+      previous_hash: before.hash,
+      event_id: eventId,
+      created_at: at,
+      payload_hash: payloadHash,
+    }) !== hash
+  )
+    return true;
   if (event === undefined) return !purged || createdAt.getTime() > youngest;
   const printed = printEvent(event);
   return purged || printed.event_id !== eventId || printed.created_at !== at || hashEvent(printed) !== payloadHash;

@@ -21,7 +21,16 @@ export function createEnding({ clock, audit, announce }: Pick<ManageDeps, "clock
       for (const { key_id: id, org_uuid: orgUuid } of await revokeKeysMadeBy(tx, madeBy, dateOf(clock))) {
         const resource = { type: "api_key", id };
         const metadata = { kind: "api_key", key_id: id, reason };
-        await audit.record(tx, { type: "credential.revoked", outcome: "success", userUuid, orgUuid, info, actor, resource, metadata });
+        await audit.record(tx, {
+          type: "credential.revoked",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          actor,
+          resource,
+          metadata,
+        });
         await announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: id } });
       }
     },
@@ -31,7 +40,16 @@ export function createEnding({ clock, audit, announce }: Pick<ManageDeps, "clock
       for (const id of await revokeScimTokensOf(tx, orgUuid, dateOf(clock))) {
         const resource = { type: "scim_token", id };
         const metadata = { kind: "scim_token", token_id: id, reason };
-        await audit.record(tx, { type: "credential.revoked", outcome: "success", userUuid, orgUuid, info, actor, resource, metadata });
+        await audit.record(tx, {
+          type: "credential.revoked",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          actor,
+          resource,
+          metadata,
+        });
       }
     },
   };

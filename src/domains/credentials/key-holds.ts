@@ -31,7 +31,10 @@ export function createKeyHolds({ database, clock }: { database: Pick<Database, "
     }
   }
 
-  /** Resolves while the key is neither revoked nor expired and its maker an active member. @throws {unauthorized} otherwise */
+  /**
+   * Resolves while the key is neither revoked nor expired and its maker an active member. @throws {unauthorized}
+   * otherwise
+   */
   return (keyId: string): Promise<void> =>
     new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(() => void send());

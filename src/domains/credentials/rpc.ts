@@ -8,25 +8,51 @@ import type { Credentials } from "./index.ts";
 import { statusOf } from "./rules.ts";
 import type { ApiKeyRow, ScimTokenRow } from "./store.ts";
 
-const usedAt = (row: { last_used_at: Date | null }) => (row.last_used_at === null ? {} : { lastUsedAt: timestampFromDate(row.last_used_at) });
+const usedAt = (row: { last_used_at: Date | null }) =>
+  row.last_used_at === null ? {} : { lastUsedAt: timestampFromDate(row.last_used_at) };
 
 function printApiKey(row: ApiKeyRow, clock: Clock) {
   return {
-    keyId: row.key_id, name: row.name, prefix: row.prefix, last4: row.last4, scopes: row.scopes, status: statusOf(row, clock.now()),
-    expiresAt: timestampFromDate(row.expires_at), createdAt: timestampFromDate(row.created_at), ...usedAt(row),
+    keyId: row.key_id,
+    name: row.name,
+    prefix: row.prefix,
+    last4: row.last4,
+    scopes: row.scopes,
+    status: statusOf(row, clock.now()),
+    expiresAt: timestampFromDate(row.expires_at),
+    createdAt: timestampFromDate(row.created_at),
+    ...usedAt(row),
   };
 }
 
 function printScimToken(row: ScimTokenRow, clock: Clock) {
-  return { tokenId: row.token_id, name: row.name, status: statusOf(row, clock.now()), expiresAt: timestampFromDate(row.expires_at), createdAt: timestampFromDate(row.created_at), ...usedAt(row) };
+  return {
+    tokenId: row.token_id,
+    name: row.name,
+    status: statusOf(row, clock.now()),
+    expiresAt: timestampFromDate(row.expires_at),
+    createdAt: timestampFromDate(row.created_at),
+    ...usedAt(row),
+  };
 }
 
 /** API keys and SCIM tokens over the wire. */
 export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceImpl<typeof CredentialsService>> {
   return {
     async createApiKey({ orgUuid, name, scopes, expiresInDays }, context) {
-      const { key, secret } = await manage.createApiKey(caller(context), requestInfo(context), orgUuid.toLowerCase(), { name, scopes, expiresInDays });
-      return { keyId: key.key_id, apiKey: secret, name, scopes, expiresAt: timestampFromDate(key.expires_at), createdAt: timestampFromDate(key.created_at) };
+      const { key, secret } = await manage.createApiKey(caller(context), requestInfo(context), orgUuid.toLowerCase(), {
+        name,
+        scopes,
+        expiresInDays,
+      });
+      return {
+        keyId: key.key_id,
+        apiKey: secret,
+        name,
+        scopes,
+        expiresAt: timestampFromDate(key.expires_at),
+        createdAt: timestampFromDate(key.created_at),
+      };
     },
     async listApiKeys(request) {
       const { limit, offset } = pageOf(request);
@@ -38,8 +64,20 @@ export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceI
       return {};
     },
     async createScimToken({ orgUuid, name, expiresInDays }, context) {
-      const { token, secret } = await manage.createScimToken(caller(context), requestInfo(context), orgUuid.toLowerCase(), name ?? "", expiresInDays);
-      return { tokenId: token.token_id, token: secret, name: token.name, createdAt: timestampFromDate(token.created_at), expiresAt: timestampFromDate(token.expires_at) };
+      const { token, secret } = await manage.createScimToken(
+        caller(context),
+        requestInfo(context),
+        orgUuid.toLowerCase(),
+        name ?? "",
+        expiresInDays,
+      );
+      return {
+        tokenId: token.token_id,
+        token: secret,
+        name: token.name,
+        createdAt: timestampFromDate(token.created_at),
+        expiresAt: timestampFromDate(token.expires_at),
+      };
     },
     async listScimTokens(request) {
       const { limit, offset } = pageOf(request);

@@ -2,11 +2,28 @@ import type { Caller } from "../../platform/caller.ts";
 
 /** What API keys can be given access to (decisions 2.5). */
 const RESOURCES = [
-  "users", "roles", "sessions", "events", "keys", "credentials", "secrets", "certificates", "identities", "apps", "installs", "webhooks", "billing",
-  "templates", "gateway",
+  "users",
+  "roles",
+  "sessions",
+  "events",
+  "keys",
+  "credentials",
+  "secrets",
+  "certificates",
+  "identities",
+  "apps",
+  "installs",
+  "webhooks",
+  "billing",
+  "templates",
+  "gateway",
 ] as const;
 
-const SCOPES: ReadonlySet<string> = new Set(["admin", "vault:write", ...RESOURCES.flatMap((resource) => [`read:${resource}`, `write:${resource}`])]);
+const SCOPES: ReadonlySet<string> = new Set([
+  "admin",
+  "vault:write",
+  ...RESOURCES.flatMap((resource) => [`read:${resource}`, `write:${resource}`]),
+]);
 
 /** Scopes of a request that do not exist. */
 export function unknownScopes(scopes: readonly string[]): string[] {

@@ -23,7 +23,9 @@ export interface JwksDeps {
 export function createJwks({ database, clock, orgs }: JwksDeps) {
   async function keySet(orgUuid: string | null): Promise<KeySet> {
     const keys = await publishedKeys(database, orgUuid, dateOf(clock));
-    const digest = createHash("sha256").update(keys.map((key) => key.kid).join(" ")).digest("base64url");
+    const digest = createHash("sha256")
+      .update(keys.map((key) => key.kid).join(" "))
+      .digest("base64url");
     return { keys, headers: { etag: `"${digest.slice(0, 22)}"`, "cache-control": "public, max-age=300" } };
   }
 

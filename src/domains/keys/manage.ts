@@ -19,7 +19,10 @@ export interface ManageDeps extends SigningDeps {
   random: Pick<Random, "uuid">;
   audit: Pick<Audit, "record">;
   /** Tells the webhooks of an organization. */
-  announce(tx: Tx, event: { type: "signing_key.rotated"; orgUuid: string; data: Record<string, unknown> }): Promise<void>;
+  announce(
+    tx: Tx,
+    event: { type: "signing_key.rotated"; orgUuid: string; data: Record<string, unknown> },
+  ): Promise<void>;
   config: SigningDeps["config"] & {
     /** Claim `iss` of what is signed: the public URL of the service. */
     baseUrl: string;
@@ -39,12 +42,35 @@ const SIGNED_TYPE = "atrium-signed+jwt";
 export function createManage(deps: ManageDeps, signing: Signing) {
   const { database, clock, random, config } = deps;
 
-  async function audited(tx: Tx, type: AuditEventType, orgUuid: string, caller: Caller, info: RequestInfo, kid: string, metadata: Record<string, unknown> = {}): Promise<void> {
-    await deps.audit.record(tx, { type, outcome: "success", userUuid: caller.userUuid, orgUuid, info, metadata: { key_id: kid, ...metadata }, actor: actorOf(caller), resource: { type: "signing_key", id: kid } });
+  async function audited(
+    tx: Tx,
+    type: AuditEventType,
+    orgUuid: string,
+    caller: Caller,
+    info: RequestInfo,
+    kid: string,
+    metadata: Record<string, unknown> = {},
+  ): Promise<void> {
+    await deps.audit.record(tx, {
+      type,
+      outcome: "success",
+      userUuid: caller.userUuid,
+      orgUuid,
+      info,
+      metadata: { key_id: kid, ...metadata },
+      actor: actorOf(caller),
+      resource: { type: "signing_key", id: kid },
+    });
   }
 
   /** Makes `pair` the active key; the present one goes on verifying for the overlap. */
-  async function succeed(tx: Tx, orgUuid: string, pair: NewKeyPair, description: string, rotation: boolean): Promise<{ previous: KeyRow; expiresAt: Date }> {
+  async function succeed(
+    tx: Tx,
+    orgUuid: string,
+    pair: NewKeyPair,
+    description: string,
+    rotation: boolean,
+  ): Promise<{ previous: KeyRow; expiresAt: Date }> {
     const living = await store.livingKeysIn(tx, orgUuid, dateOf(clock));
     const previous = living.find((key) => key.active);
     if (previous === undefined) throw new Error(`no active signing key for ${orgUuid}`);
@@ -64,7 +90,13 @@ export function createManage(deps: ManageDeps, signing: Signing) {
 
   return {
     /** Makes a new active key; it is no rotation. Errors: 400 invalid_algorithm, 409 conflict beyond 10 living keys. */
-    async create(caller: Caller, info: RequestInfo, orgUuid: string, algorithm: string, description: string): Promise<KeyRow> {
+    async create(
+      caller: Caller,
+      info: RequestInfo,
+      orgUuid: string,
+      algorithm: string,
+      description: string,
+    ): Promise<KeyRow> {
       const wanted: KeyAlgorithm | undefined = readAlgorithm(algorithm);
       if (wanted === undefined) throw keyErrors.invalidAlgorithm();
       const pair = await signing.generate(wanted);
@@ -82,7 +114,11 @@ export function createManage(deps: ManageDeps, signing: Signing) {
     list: (orgUuid: string): Promise<KeyRow[]> => store.shownKeys(database, orgUuid, dateOf(clock)),
 
     /** A new key of the same algorithm becomes active. Error: 422 rotation_in_progress. */
-    async rotate(caller: Caller, info: RequestInfo, orgUuid: string): Promise<{ kid: string; previousKid: string; previousExpiresAt: Date }> {
+    async rotate(
+      caller: Caller,
+      info: RequestInfo,
+      orgUuid: string,
+    ): Promise<{ kid: string; previousKid: string; previousExpiresAt: Date }> {
       const active = (await store.shownKeys(database, orgUuid, dateOf(clock))).find((key) => key.active);
       if (active === undefined) throw new Error(`no active signing key for ${orgUuid}`);
       const pair = await signing.generate(active.algorithm);
@@ -90,8 +126,15 @@ export function createManage(deps: ManageDeps, signing: Signing) {
         await store.lockKeys(tx, orgUuid);
         if (await store.isRotating(tx, orgUuid, dateOf(clock))) throw keyErrors.rotationInProgress();
         const { previous, expiresAt } = await succeed(tx, orgUuid, pair, "rotated", true);
-        const data = { key_id: pair.kid, previous_key_id: previous.kid, previous_key_expires_at: expiresAt.toISOString() };
-        await audited(tx, "key.rotated", orgUuid, caller, info, pair.kid, { kind: "signing_key", previous_key_id: previous.kid });
+        const data = {
+          key_id: pair.kid,
+          previous_key_id: previous.kid,
+          previous_key_expires_at: expiresAt.toISOString(),
+        };
+        await audited(tx, "key.rotated", orgUuid, caller, info, pair.kid, {
+          kind: "signing_key",
+          previous_key_id: previous.kid,
+        });
         await deps.announce(tx, { type: "signing_key.rotated", orgUuid, data });
         return { kid: pair.kid, previousKid: previous.kid, previousExpiresAt: expiresAt };
       }, caller);
@@ -110,7 +153,13 @@ export function createManage(deps: ManageDeps, signing: Signing) {
       }, caller),
 
     /** Signs claims with the active key. Errors: 404 key_not_found, 409 conflict, 400 validation_error. */
-    async sign(caller: Caller, info: RequestInfo, orgUuid: string, kid: string, payload: Readonly<Record<string, unknown>>): Promise<Signed> {
+    async sign(
+      caller: Caller,
+      info: RequestInfo,
+      orgUuid: string,
+      kid: string,
+      payload: Readonly<Record<string, unknown>>,
+    ): Promise<Signed> {
       const now = Math.floor(clock.now() / 1000);
       const read = readPayload(payload, now);
       if ("violations" in read) throw errors.validation({ fields: read.violations });
@@ -119,7 +168,14 @@ export function createManage(deps: ManageDeps, signing: Signing) {
       return database.transaction(async (tx) => {
         const signer = await signing.active(tx, orgUuid, new Date(read.exp * 1000));
         if (signer.kid !== kid) throw keyErrors.notActive();
-        const token = await signJwt(signer, SIGNED_TYPE, { ...payload, exp: read.exp, iss: config.baseUrl, iat: now, jti: random.uuid(), org: orgUuid });
+        const token = await signJwt(signer, SIGNED_TYPE, {
+          ...payload,
+          exp: read.exp,
+          iss: config.baseUrl,
+          iat: now,
+          jti: random.uuid(),
+          org: orgUuid,
+        });
         await audited(tx, "signing_key.used", orgUuid, caller, info, kid);
         return { token, key };
       }, caller);

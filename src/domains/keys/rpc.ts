@@ -13,18 +13,30 @@ import type { KeySet } from "./jwks.ts";
 export function signingKeysRpc({ jwks, manage }: Keys): ServiceRegistration {
   return registration(SigningKeysService, {
     createSigningKey: async ({ orgUuid, algorithm, description }, context) =>
-      printKey(await manage.create(caller(context), requestInfo(context), orgUuid.toLowerCase(), algorithm, description)),
+      printKey(
+        await manage.create(caller(context), requestInfo(context), orgUuid.toLowerCase(), algorithm, description),
+      ),
     listSigningKeys: async ({ orgUuid }) => ({ data: (await manage.list(orgUuid.toLowerCase())).map(printKey) }),
     async deleteSigningKey({ orgUuid, keyId }, context) {
       await manage.remove(caller(context), requestInfo(context), orgUuid.toLowerCase(), keyId);
       return {};
     },
     async sign({ orgUuid, keyId, payload }, context) {
-      const { token, key } = await manage.sign(caller(context), requestInfo(context), orgUuid.toLowerCase(), keyId, payload ?? {});
+      const { token, key } = await manage.sign(
+        caller(context),
+        requestInfo(context),
+        orgUuid.toLowerCase(),
+        keyId,
+        payload ?? {},
+      );
       return { token, keyId, algorithm: key.algorithm };
     },
     async rotateSigningKey({ orgUuid }, context) {
-      const { kid, previousKid, previousExpiresAt } = await manage.rotate(caller(context), requestInfo(context), orgUuid.toLowerCase());
+      const { kid, previousKid, previousExpiresAt } = await manage.rotate(
+        caller(context),
+        requestInfo(context),
+        orgUuid.toLowerCase(),
+      );
       return { newKeyId: kid, previousKeyId: previousKid, previousKeyExpiresAt: timestampFromDate(previousExpiresAt) };
     },
     getOrganizationJwks: async ({ orgUuid }, context) => answer(await jwks.ofOrganization(orgUuid), context),
@@ -40,8 +52,13 @@ export function keysLoginRpc({ jwks }: Keys): Partial<ServiceImpl<typeof LoginSe
 
 function printKey(key: KeyRow) {
   return {
-    keyId: key.kid, algorithm: key.algorithm, description: key.description, publicKey: key.public_pem, active: key.active,
-    createdAt: timestampFromDate(key.created_at), ...(key.valid_until === null ? {} : { validUntil: timestampFromDate(key.valid_until) }),
+    keyId: key.kid,
+    algorithm: key.algorithm,
+    description: key.description,
+    publicKey: key.public_pem,
+    active: key.active,
+    createdAt: timestampFromDate(key.created_at),
+    ...(key.valid_until === null ? {} : { validUntil: timestampFromDate(key.valid_until) }),
   };
 }
 

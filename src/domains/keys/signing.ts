@@ -37,13 +37,18 @@ export function createSigning({ database, clock, sealer, config }: KeysDeps) {
   async function keep(tx: Tx, orgUuid: string | null, pair: NewKeyPair, description: string): Promise<boolean> {
     const { kid, algorithm, publicJwk, publicPem, privateDer } = pair;
     const privateKey = sealer.seal(privateDer, context(kid));
-    return store.insertActiveKey(tx, { kid, orgUuid, algorithm, publicJwk, publicPem, privateKey, description }, dateOf(clock));
+    return store.insertActiveKey(
+      tx,
+      { kid, orgUuid, algorithm, publicJwk, publicPem, privateKey, description },
+      dateOf(clock),
+    );
   }
 
   /** What ends before the overlap of its key could needs no note: the key is in the key set until then in any case. */
   async function choose(tx: Tx, orgUuid: string | null, until: Date | undefined): Promise<string | undefined> {
     const lasts = until === undefined ? 0 : until.getTime() - clock.now();
-    if (orgUuid === null || until === undefined || lasts <= config.keyOverlapMs - SWITCH_MS) return store.activeKid(tx, orgUuid);
+    if (orgUuid === null || until === undefined || lasts <= config.keyOverlapMs - SWITCH_MS)
+      return store.activeKid(tx, orgUuid);
     return store.activeKidUntil(tx, orgUuid, until, new Date(until.getTime() + lasts * COVERED));
   }
 
@@ -53,12 +58,14 @@ export function createSigning({ database, clock, sealer, config }: KeysDeps) {
 
     /** Stores a key as the active one, where the organization has none at this moment of the transaction. */
     async keepIn(tx: Tx, orgUuid: string, pair: NewKeyPair, description: string): Promise<void> {
-      if (!(await keep(tx, orgUuid, pair, description))) throw new Error("the organization has another active signing key");
+      if (!(await keep(tx, orgUuid, pair, description)))
+        throw new Error("the organization has another active signing key");
     },
 
     /** Stores the first key of a new organization. */
     async found(tx: Tx, orgUuid: string, pair: NewKeyPair): Promise<void> {
-      if (!(await keep(tx, orgUuid, pair, "first key"))) throw new Error("a new organization already has a signing key");
+      if (!(await keep(tx, orgUuid, pair, "first key")))
+        throw new Error("a new organization already has a signing key");
     },
 
     /** Sees to it that the instance has a key for tokens without organization; safe under several instances. */
@@ -79,14 +86,21 @@ export function createSigning({ database, clock, sealer, config }: KeysDeps) {
       }
     },
 
-    /** The key an organization (null: the instance) signs with at this moment; `until`: when what it signs expires, where it does. */
+    /**
+     * The key an organization (null: the instance) signs with at this moment; `until`: when what it signs expires,
+     * where it does.
+     */
     async active(tx: Tx, orgUuid: string | null, until?: Date): Promise<SigningKey> {
       const kid = await choose(tx, orgUuid, until);
       const cached = kid === undefined ? undefined : privateKeys.get(kid);
       if (cached !== undefined) return cached;
       const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);
       if (row === undefined) throw new Error(`no active signing key for ${orgUuid ?? "the instance"}`);
-      const key = { kid: row.kid, algorithm: row.algorithm, privateKey: importPrivateKey(row.algorithm, sealer.open(row.private_key, context(row.kid))) };
+      const key = {
+        kid: row.kid,
+        algorithm: row.algorithm,
+        privateKey: importPrivateKey(row.algorithm, sealer.open(row.private_key, context(row.kid))),
+      };
       privateKeys.set(row.kid, key);
       return key;
     },

@@ -24,7 +24,16 @@ export async function insertActiveKey(tx: Tx, key: KeyToStore, at: Date): Promis
   const rows = await tx.query(
     `insert into signing_keys (kid, org_uuid, algorithm, public_jwk, public_pem, private_key, description, active, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, true, $8) on conflict do nothing returning kid`,
-    [key.kid, key.orgUuid, key.algorithm, JSON.stringify(key.publicJwk), key.publicPem, key.privateKey, key.description, at],
+    [
+      key.kid,
+      key.orgUuid,
+      key.algorithm,
+      JSON.stringify(key.publicJwk),
+      key.publicPem,
+      key.privateKey,
+      key.description,
+      at,
+    ],
   );
   return rows.length === 1;
 }
@@ -37,8 +46,8 @@ export const published = `(valid_until is null or valid_until > $2
   or exists (select 1 from signing_key_uses u where u.kid = signing_keys.kid and u.until > $2))`;
 
 /**
- * The id of an organization's key that signs now, noting that what it signs is good until `until`. One note covers others
- * until `covered`, so that most signatures of a busy organization add none.
+ * The id of an organization's key that signs now, noting that what it signs is good until `until`. One note covers
+ * others until `covered`, so that most signatures of a busy organization add none.
  */
 export async function activeKidUntil(tx: Tx, orgUuid: string, until: Date, covered: Date): Promise<string | undefined> {
   const rows = await tx.query<{ kid: string }>(
@@ -62,13 +71,18 @@ export async function forgetUses(tx: Tx, before: Date, limit: number): Promise<n
 /** The id of the key that signs now. */
 export async function activeKid(tx: Tx, orgUuid: string | null): Promise<string | undefined> {
   const owner = orgUuid === null ? "org_uuid is null" : "org_uuid = $1";
-  const rows = await tx.query<{ kid: string }>(`select kid from signing_keys where ${owner} and active`, orgUuid === null ? [] : [orgUuid]);
+  const rows = await tx.query<{ kid: string }>(
+    `select kid from signing_keys where ${owner} and active`,
+    orgUuid === null ? [] : [orgUuid],
+  );
   return rows[0]?.kid;
 }
 
 /** The private half of a key. */
 export async function privateKeyOf(tx: Tx, kid: string): Promise<ActiveKeyRow | undefined> {
-  return (await tx.query<ActiveKeyRow>("select kid, algorithm, private_key from signing_keys where kid = $1", [kid]))[0];
+  return (
+    await tx.query<ActiveKeyRow>("select kid, algorithm, private_key from signing_keys where kid = $1", [kid])
+  )[0];
 }
 
 /** The public half of a key of this organization (null: of the instance), whether or not it is still valid. */
@@ -77,8 +91,11 @@ export async function publicKeyOf(
   orgUuid: string | null,
   kid: string,
 ): Promise<{ algorithm: KeyAlgorithm; public_pem: string } | undefined> {
-  const sql = "select algorithm, public_pem from signing_keys where kid = $2 and org_uuid is not distinct from $1::uuid";
-  return (await database.identifying<{ algorithm: KeyAlgorithm; public_pem: string }>("keys_public", sql, [orgUuid, kid]))[0];
+  const sql =
+    "select algorithm, public_pem from signing_keys where kid = $2 and org_uuid is not distinct from $1::uuid";
+  return (
+    await database.identifying<{ algorithm: KeyAlgorithm; public_pem: string }>("keys_public", sql, [orgUuid, kid])
+  )[0];
 }
 
 /** Public keys of the key set, newest first. */

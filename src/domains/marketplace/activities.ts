@@ -7,7 +7,16 @@ import type { MarketplaceAuditType } from "./events.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { App, Install } from "./entities.ts";
-import { STEP_MESSAGE, acceptableEndpoint, deprovisioningAnswer, endpointNote, noticeAnswer, provisioningAnswer, readCloudTarget, readMessage } from "./rules.ts";
+import {
+  STEP_MESSAGE,
+  acceptableEndpoint,
+  deprovisioningAnswer,
+  endpointNote,
+  noticeAnswer,
+  provisioningAnswer,
+  readCloudTarget,
+  readMessage,
+} from "./rules.ts";
 import type { InstallStepKind, PublisherAnswer } from "./rules.ts";
 import * as store from "./store.ts";
 
@@ -31,7 +40,9 @@ export type InstallStep =
     };
 
 /** How an attempt ended. */
-export type AttemptResult = { kind: "settled" | "accepted" } | { kind: "retry"; /** `Retry-After` of the publisher, milliseconds; 0: none. */ retryAfterMs: number };
+export type AttemptResult =
+  | { kind: "settled" | "accepted" }
+  | { kind: "retry" /** `Retry-After` of the publisher, milliseconds; 0: none. */; retryAfterMs: number };
 
 interface Answer {
   meaning: PublisherAnswer;
@@ -52,16 +63,25 @@ const MEANING: Readonly<Record<InstallStepKind, (status: number) => PublisherAns
   resume: noticeAnswer,
 };
 
-/** Reads a publisher's answer body; what is broken or too long changes nothing and is told in the timeline (decisions 9.4). */
+/**
+ * Reads a publisher's answer body; what is broken or too long changes nothing and is told in the timeline (decisions
+ * 9.4).
+ */
 function readBody(body: Buffer, truncated: boolean): Pick<Answer, "endpointUrl" | "message" | "cloudTarget" | "note"> {
   const nothing = { endpointUrl: undefined, message: "", cloudTarget: undefined, note: "" };
   if (truncated) return { ...nothing, note: "; its body was too long and was not read" };
   if (body.length === 0) return nothing;
   try {
     const value = parseJson(body);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return { ...nothing, note: "; its body is not a JSON object" };
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      return { ...nothing, note: "; its body is not a JSON object" };
     const { endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
-    return { endpointUrl: acceptableEndpoint(endpoint), message: readMessage(message), cloudTarget: readCloudTarget(cloudTarget), note: endpointNote(endpoint) };
+    return {
+      endpointUrl: acceptableEndpoint(endpoint),
+      message: readMessage(message),
+      cloudTarget: readCloudTarget(cloudTarget),
+      note: endpointNote(endpoint),
+    };
   } catch {
     return { ...nothing, note: "; its body is not JSON" };
   }
@@ -110,14 +130,34 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       });
       const meaning = MEANING[kind](response.status);
       const { note, ...answer } = readBody(response.body, response.truncated);
-      return { ...answer, meaning, note: `the publisher answered ${response.status}${note}`, retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()) };
+      return {
+        ...answer,
+        meaning,
+        note: `the publisher answered ${response.status}${note}`,
+        retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()),
+      };
     } catch (error) {
-      return { meaning: "retry", endpointUrl: undefined, message: "", cloudTarget: undefined, note: `no answer: ${error instanceof Error ? error.message : "unknown"}`, retryAfterMs: 0 };
+      return {
+        meaning: "retry",
+        endpointUrl: undefined,
+        message: "",
+        cloudTarget: undefined,
+        note: `no answer: ${error instanceof Error ? error.message : "unknown"}`,
+        retryAfterMs: 0,
+      };
     }
   }
 
   async function audited(tx: Tx, type: MarketplaceAuditType, install: Install): Promise<void> {
-    await deps.audit(tx, { type, orgUuid: install.orgUuid, caller: null, info: null, resourceType: "install", resourceId: install.installId, metadata: { install_id: install.installId, app_id: install.appId } });
+    await deps.audit(tx, {
+      type,
+      orgUuid: install.orgUuid,
+      caller: null,
+      info: null,
+      resourceType: "install",
+      resourceId: install.installId,
+      metadata: { install_id: install.installId, app_id: install.appId },
+    });
   }
 
   async function applyDone(tx: Tx, install: Install, kind: InstallStepKind, answer: Answer): Promise<void> {
@@ -150,12 +190,22 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       await audited(tx, "install.deprovisioned", install);
     } else {
       install.settle();
-      await store.addTimeline(tx, install.installId, at, "notice_failed", `${STEP_MESSAGE[kind]} never reached the publisher: ${reason}`);
+      await store.addTimeline(
+        tx,
+        install.installId,
+        at,
+        "notice_failed",
+        `${STEP_MESSAGE[kind]} never reached the publisher: ${reason}`,
+      );
     }
   }
 
   /** Runs `apply` on the locked row while the very same step still stands. */
-  async function onStep(installId: string, eventId: string, apply: (tx: Tx, install: Install, kind: InstallStepKind) => Promise<AttemptResult>): Promise<AttemptResult> {
+  async function onStep(
+    installId: string,
+    eventId: string,
+    apply: (tx: Tx, install: Install, kind: InstallStepKind) => Promise<AttemptResult>,
+  ): Promise<AttemptResult> {
     return database.transaction(async (tx) => {
       const install = await store.lockInstall(tx, installId);
       const pending = install?.pending();
@@ -188,7 +238,9 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         const install = await store.installById(em, installId);
         const app = install === null ? null : await store.appById(em, install.appId);
         const pending = install?.pending();
-        return install === null || app === null || pending?.eventId !== eventId ? null : { install, app, kind: pending.kind };
+        return install === null || app === null || pending?.eventId !== eventId
+          ? null
+          : { install, app, kind: pending.kind };
       });
       if (found === null) return { kind: "settled" };
       const answer = await post(found.install, found.app, found.kind, eventId);
@@ -197,14 +249,18 @@ export function createInstallActivities(deps: MarketplaceDeps) {
         switch (answer.meaning) {
           case "done":
             // It is about to be given back; until its turn comes nothing begins.
-            if (kind !== "deprovision" && !(await deps.orgLives(tx, install.orgUuid))) return { kind: "retry", retryAfterMs: 0 };
+            if (kind !== "deprovision" && !(await deps.orgLives(tx, install.orgUuid)))
+              return { kind: "retry", retryAfterMs: 0 };
             await applyDone(tx, install, kind, answer);
             return { kind: "settled" };
           case "refused":
             await giveUp(tx, install, kind, answer.message || answer.note);
             return { kind: "settled" };
           case "accepted":
-            install.accept(at, kind === "provision" ? dateOf(clock, config.provisionDeadlineMs) : (install.stepDeadline ?? at));
+            install.accept(
+              at,
+              kind === "provision" ? dateOf(clock, config.provisionDeadlineMs) : (install.stepDeadline ?? at),
+            );
             await store.addTimeline(tx, installId, at, "accepted", answer.note);
             return { kind: "accepted" };
           case "retry":
@@ -219,7 +275,14 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       await onStep(installId, eventId, async (tx, install, kind) => {
         const accepted = install.pending()?.accepted === true;
         const last = accepted ? undefined : await store.lastFailure(tx, installId, install.stepSince ?? null);
-        await giveUp(tx, install, kind, accepted ? "the publisher accepted but never reported the outcome" : `no usable answer of the publisher in time; the last attempt: ${last ?? "none was made"}`);
+        await giveUp(
+          tx,
+          install,
+          kind,
+          accepted
+            ? "the publisher accepted but never reported the outcome"
+            : `no usable answer of the publisher in time; the last attempt: ${last ?? "none was made"}`,
+        );
         return { kind: "settled" };
       });
     },

@@ -35,12 +35,30 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
     return app;
   }
 
-  function audited(tx: Tx, type: MarketplaceAuditType, app: App, caller: Caller, info: RequestInfo, more: Record<string, unknown> = {}): Promise<void> {
-    return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, ...more } });
+  function audited(
+    tx: Tx,
+    type: MarketplaceAuditType,
+    app: App,
+    caller: Caller,
+    info: RequestInfo,
+    more: Record<string, unknown> = {},
+  ): Promise<void> {
+    return deps.audit(tx, {
+      type,
+      orgUuid: app.orgUuid,
+      caller,
+      info,
+      resourceType: "app",
+      resourceId: app.appId,
+      metadata: { app_id: app.appId, ...more },
+    });
   }
 
   async function stillMembers(orgUuid: string, grants: readonly GrantRow[]): Promise<GrantRow[]> {
-    const active = await deps.people.activeMembersOf(orgUuid, grants.map((grant) => grant.user_uuid));
+    const active = await deps.people.activeMembersOf(
+      orgUuid,
+      grants.map((grant) => grant.user_uuid),
+    );
     return grants.filter((grant) => active.has(grant.user_uuid));
   }
 
@@ -56,7 +74,10 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
         return secret;
       }, caller),
 
-    /** Voids every `app_admin` claim issued before for this app, and nothing else (decisions 6.5). Error: 404 app_not_found. */
+    /**
+     * Voids every `app_admin` claim issued before for this app, and nothing else (decisions 6.5). Error: 404
+     * app_not_found.
+     */
     rotateKey: (caller: Caller, info: RequestInfo, appId: string): Promise<{ keyId: string; rotatedAt: Date }> =>
       database.transaction(async (tx) => {
         const app = await lockedApp(tx, caller, appId);
@@ -68,13 +89,20 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
       }, caller),
 
     /** Lists the app on another marketplace. Errors: 404 app_not_found, 409 conflict for what is listed already. */
-    list: (caller: Caller, info: RequestInfo, listing: Pick<ListingRow, "app_id" | "marketplace" | "external_product_id" | "external_plan_id">): Promise<ListingRow> =>
+    list: (
+      caller: Caller,
+      info: RequestInfo,
+      listing: Pick<ListingRow, "app_id" | "marketplace" | "external_product_id" | "external_plan_id">,
+    ): Promise<ListingRow> =>
       database.transaction(async (tx) => {
         const app = await lockedApp(tx, caller, listing.app_id);
         if (await admin.isListed(tx, listing)) throw marketplaceErrors.listed();
         const row: ListingRow = { ...listing, listing_id: random.uuid(), status: "active", created_at: dateOf(clock) };
         await admin.insertListing(tx, row);
-        await audited(tx, "listing.created", app, caller, info, { listing_id: row.listing_id, marketplace: row.marketplace });
+        await audited(tx, "listing.created", app, caller, info, {
+          listing_id: row.listing_id,
+          marketplace: row.marketplace,
+        });
         return row;
       }, caller),
 
@@ -91,23 +119,44 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
       const owning = new Set(owners.map((owner) => owner.userUuid));
       return [
         ...owners.map((owner): AppAdmin => ({ ...owner, isOrgOwner: true, grantedAt: null })),
-        ...grants.filter((grant) => !owning.has(grant.user_uuid)).map((grant): AppAdmin => ({ userUuid: grant.user_uuid, email: emails.get(grant.user_uuid) ?? "", isOrgOwner: false, grantedAt: grant.created_at })),
+        ...grants
+          .filter((grant) => !owning.has(grant.user_uuid))
+          .map(
+            (grant): AppAdmin => ({
+              userUuid: grant.user_uuid,
+              email: emails.get(grant.user_uuid) ?? "",
+              isOrgOwner: false,
+              grantedAt: grant.created_at,
+            }),
+          ),
       ];
     },
 
-    /** Makes a member of the publishing organization administrator. Errors: 404 app_not_found, user_not_found, 409 grant_exists. */
+    /**
+     * Makes a member of the publishing organization administrator. Errors: 404 app_not_found, user_not_found, 409
+     * grant_exists.
+     */
     async grant(caller: Caller, info: RequestInfo, appId: string, userUuid: string): Promise<GrantRow> {
       return database.transaction(async (tx) => {
         const app = await lockedApp(tx, caller, appId);
         if (!(await deps.people.keepActiveMember(tx, app.orgUuid, userUuid))) throw marketplaceErrors.userNotFound();
-        const made = await admin.insertGrant(tx, { grant_id: random.uuid(), app_id: appId, user_uuid: userUuid, granted_by: await deps.makerOf(tx, caller), created_at: dateOf(clock) });
+        const made = await admin.insertGrant(tx, {
+          grant_id: random.uuid(),
+          app_id: appId,
+          user_uuid: userUuid,
+          granted_by: await deps.makerOf(tx, caller),
+          created_at: dateOf(clock),
+        });
         if (made === undefined) throw marketplaceErrors.grantExists();
         await audited(tx, "app.admin_granted", app, caller, info, { user_uuid: userUuid });
         return made;
       }, caller);
     },
 
-    /** Ends a grant: nothing more is written for it, and the person's token shows it at its next refresh. Errors: 404 app_not_found, user_not_found. */
+    /**
+     * Ends a grant: nothing more is written for it, and the person's token shows it at its next refresh. Errors: 404
+     * app_not_found, user_not_found.
+     */
     revoke: (caller: Caller, info: RequestInfo, appId: string, userUuid: string): Promise<void> =>
       database.transaction(async (tx) => {
         const app = await lockedApp(tx, caller, appId);
@@ -116,14 +165,20 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
       }, caller),
 
     /** Cloud targets of every organization, newest first. */
-    cloudTargets: (status: string | undefined, page: Page) => database.read((em) => admin.cloudTargets(em, status, page)),
+    cloudTargets: (status: string | undefined, page: Page) =>
+      database.read((em) => admin.cloudTargets(em, status, page)),
 
     /** Takes a cloud target away and gives its install back. Again it changes nothing. Error: 404 target_not_found. */
     revokeCloudTarget: (caller: Caller, info: RequestInfo, targetId: string): Promise<CloudTargetRow> =>
       database.transaction(async (tx) => {
         const target = await admin.revokeTarget(tx, targetId);
         if (target === undefined) throw marketplaceErrors.targetNotFound();
-        await installs.removeIn(tx, { caller, info }, target.install_id, "its cloud target was revoked by the platform");
+        await installs.removeIn(
+          tx,
+          { caller, info },
+          target.install_id,
+          "its cloud target was revoked by the platform",
+        );
         return target;
       }, caller),
   };

@@ -43,7 +43,15 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
   const { database, clock, random, sealer } = deps;
 
   function audited(tx: Tx, type: MarketplaceAuditType, app: App, caller: Caller, info: RequestInfo): Promise<void> {
-    return deps.audit(tx, { type, orgUuid: app.orgUuid, caller, info, resourceType: "app", resourceId: app.appId, metadata: { app_id: app.appId, slug: app.slug, status: app.status } });
+    return deps.audit(tx, {
+      type,
+      orgUuid: app.orgUuid,
+      caller,
+      info,
+      resourceType: "app",
+      resourceId: app.appId,
+      metadata: { app_id: app.appId, slug: app.slug, status: app.status },
+    });
   }
 
   /** What the contract's field rules cannot see; every problem at once. Error: 400 validation_error. */
@@ -63,7 +71,13 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
     if ((await store.countDrafts(tx, orgUuid, MOST_DRAFTS)) >= MOST_DRAFTS) throw marketplaceErrors.tooManyDrafts();
   }
 
-  function change(appId: string, caller: Caller, info: RequestInfo, type: MarketplaceAuditType, apply: (app: App, at: Date) => void): Promise<App> {
+  function change(
+    appId: string,
+    caller: Caller,
+    info: RequestInfo,
+    type: MarketplaceAuditType,
+    apply: (app: App, at: Date) => void,
+  ): Promise<App> {
     return database.transaction(async (tx) => {
       const app = await store.lockApp(tx, appId);
       if (app === null) throw marketplaceErrors.appNotFound();
@@ -77,8 +91,16 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
   }
 
   return {
-    /** Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 409 slug_taken, conflict. */
-    async publish(caller: Caller, info: RequestInfo, slug: string, draft: AppDraft): Promise<{ app: App; secret: string }> {
+    /**
+     * Makes a draft; the provision secret is in this answer and never again. Errors: 400 validation_error, 401
+     * unauthorized, 409 slug_taken, conflict.
+     */
+    async publish(
+      caller: Caller,
+      info: RequestInfo,
+      slug: string,
+      draft: AppDraft,
+    ): Promise<{ app: App; secret: string }> {
       const orgUuid = callerOrg(caller);
       check(draft, slug);
       return database.transaction(async (tx) => {
@@ -107,7 +129,13 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
           updatedAt: at,
         });
         await tx.em.flush();
-        await insertGrant(tx, { grant_id: random.uuid(), app_id: appId, user_uuid: maker, granted_by: maker, created_at: at });
+        await insertGrant(tx, {
+          grant_id: random.uuid(),
+          app_id: appId,
+          user_uuid: maker,
+          granted_by: maker,
+          created_at: at,
+        });
         await audited(tx, "app.created", app, caller, info);
         return { app, secret };
       }, caller);
@@ -117,18 +145,22 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
     update(caller: Caller, info: RequestInfo, appId: string, patch: Partial<AppDraft>): Promise<App> {
       check(patch);
       return change(appId, caller, info, "app.updated", (app, at) => {
-        const plans = patch.plans ?? plansAfter(app.plans, app.basePriceCents, patch.basePriceCents ?? app.basePriceCents);
+        const plans =
+          patch.plans ?? plansAfter(app.plans, app.basePriceCents, patch.basePriceCents ?? app.basePriceCents);
         Object.assign(app, patch, { plans });
         app.edited(at);
       });
     },
 
     /** Makes a draft public. Errors: 404 app_not_found, 409 invalid_transition. */
-    approve: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.published", (app, at) => app.approve(at)),
+    approve: (caller: Caller, info: RequestInfo, appId: string) =>
+      change(appId, caller, info, "app.published", (app, at) => app.approve(at)),
     /** Refuses a draft. Errors: 404 app_not_found, 409 invalid_transition. */
-    reject: (caller: Caller, info: RequestInfo, appId: string, reason: string | null) => change(appId, caller, info, "app.rejected", (app, at) => app.reject(at, reason)),
+    reject: (caller: Caller, info: RequestInfo, appId: string, reason: string | null) =>
+      change(appId, caller, info, "app.rejected", (app, at) => app.reject(at, reason)),
     /** Takes an app off the marketplace. Errors: 404 app_not_found, 409 invalid_transition. */
-    archive: (caller: Caller, info: RequestInfo, appId: string) => change(appId, caller, info, "app.archived", (app, at) => app.archive(at)),
+    archive: (caller: Caller, info: RequestInfo, appId: string) =>
+      change(appId, caller, info, "app.archived", (app, at) => app.archive(at)),
 
     /** Apps by publisher and status, newest first, with the names of their publishers. */
     async list(filter: AppFilter, page: Page): Promise<{ apps: NamedApp[] } & Total> {

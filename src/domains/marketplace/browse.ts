@@ -16,10 +16,15 @@ export function createBrowse(deps: MarketplaceDeps) {
     /** A page of published apps; `page` counts from 1. A query without any word finds nothing. */
     browse(q: string, page: number): Promise<CataloguePage> {
       const [limit, offset] = [CATALOGUE_PAGE, (page - 1) * CATALOGUE_PAGE];
-      return database.read((em) => (q.trim() === "" ? wholeCatalogue(em, limit, offset) : searchCatalogue(em, q, limit, offset)));
+      return database.read((em) =>
+        q.trim() === "" ? wholeCatalogue(em, limit, offset) : searchCatalogue(em, q, limit, offset),
+      );
     },
 
-    /** One app and its publisher; what is not published shows to its owners and platform admins only. Error: 404 app_not_found. */
+    /**
+     * One app and its publisher; what is not published shows to its owners and platform admins only. Error: 404
+     * app_not_found.
+     */
     async detail(caller: Caller, slug: string): Promise<{ app: App; publisher: string; isOwner: boolean }> {
       const app = await database.read((em) => store.appBySlug(em, slug));
       if (app === null) throw marketplaceErrors.appNotFound();

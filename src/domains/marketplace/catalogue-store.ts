@@ -35,7 +35,12 @@ export async function wholeCatalogue(em: EntityManager, limit: number, offset: n
  * Published apps, best match first, then the newest. Every word of the search must begin a word of name, slug or
  * description; a search without any word finds nothing. Of more than 10,000 matches as many are ranked.
  */
-export async function searchCatalogue(em: EntityManager, search: string, limit: number, offset: number): Promise<CataloguePage> {
+export async function searchCatalogue(
+  em: EntityManager,
+  search: string,
+  limit: number,
+  offset: number,
+): Promise<CataloguePage> {
   // The words are read once and not for every row, and what is found is counted in passing.
   const sql = `with matches as materialized (
       select ${columns}, published_at, ts_rank(search, (select catalogue_query(?))) as rank

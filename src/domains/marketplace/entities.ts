@@ -34,7 +34,10 @@ const AppSchema = defineEntity({
 export class App extends AppSchema.class {
   /** Makes a draft public. */
   approve(at: Date): void {
-    if (this.status !== "draft") throw marketplaceErrors.invalidTransition({ message: `Only a draft can be approved; this app is ${this.status}.` });
+    if (this.status !== "draft")
+      throw marketplaceErrors.invalidTransition({
+        message: `Only a draft can be approved; this app is ${this.status}.`,
+      });
     this.status = "published";
     this.rejectionReason = null;
     this.publishedAt = at;
@@ -43,7 +46,10 @@ export class App extends AppSchema.class {
 
   /** Refuses a draft; the next edit makes it a draft again. */
   reject(at: Date, reason: string | null): void {
-    if (this.status !== "draft") throw marketplaceErrors.invalidTransition({ message: `Only a draft can be rejected; this app is ${this.status}.` });
+    if (this.status !== "draft")
+      throw marketplaceErrors.invalidTransition({
+        message: `Only a draft can be rejected; this app is ${this.status}.`,
+      });
     this.status = "rejected";
     this.rejectionReason = reason;
     this.updatedAt = at;
@@ -51,7 +57,8 @@ export class App extends AppSchema.class {
 
   /** Takes the app off the marketplace for good; its installs live on. */
   archive(at: Date): void {
-    if (this.status === "archived") throw marketplaceErrors.invalidTransition({ message: "The app is archived already." });
+    if (this.status === "archived")
+      throw marketplaceErrors.invalidTransition({ message: "The app is archived already." });
     this.status = "archived";
     this.updatedAt = at;
   }
@@ -93,7 +100,8 @@ const InstallSchema = defineEntity({
 
 // A function, not a private method: the ORM makes instances without running the constructor.
 function move(install: Install, to: InstallStatus, at: Date): void {
-  if (!mayMove(install.status, to)) throw marketplaceErrors.invalidTransition({ message: `An install that is ${install.status} cannot become ${to}.` });
+  if (!mayMove(install.status, to))
+    throw marketplaceErrors.invalidTransition({ message: `An install that is ${install.status} cannot become ${to}.` });
   install.status = to;
   install.updatedAt = at;
 }
@@ -146,14 +154,20 @@ export class Install extends InstallSchema.class {
 
   /** Stops it for the buyer; the publisher is told. */
   suspend(request: StepRequest): void {
-    if (this.status !== "active") throw marketplaceErrors.invalidTransition({ message: `Only an active install can be suspended; this one is ${this.status}.` });
+    if (this.status !== "active")
+      throw marketplaceErrors.invalidTransition({
+        message: `Only an active install can be suspended; this one is ${this.status}.`,
+      });
     move(this, "suspended", request.at);
     this.ask(request);
   }
 
   /** Lets it run again; the publisher is told. */
   resume(request: StepRequest): void {
-    if (this.status !== "suspended") throw marketplaceErrors.invalidTransition({ message: `Only a suspended install can be resumed; this one is ${this.status}.` });
+    if (this.status !== "suspended")
+      throw marketplaceErrors.invalidTransition({
+        message: `Only a suspended install can be resumed; this one is ${this.status}.`,
+      });
     move(this, "active", request.at);
     this.ask(request);
   }

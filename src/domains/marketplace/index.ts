@@ -36,18 +36,23 @@ export function createMarketplace(deps: MarketplaceDeps) {
     provisioning: createProvisioning(deps),
     activities: createInstallActivities(behind),
     /** Installs, by id, that have waited for their publisher for a minute or longer: each has a workflow. */
-    waiting: (after: string | null, limit: number) => pendingInstalls(behind.database, dateOf(deps.clock, -60_000), after, limit),
+    waiting: (after: string | null, limit: number) =>
+      pendingInstalls(behind.database, dateOf(deps.clock, -60_000), after, limit),
     ...createOrganizationEnd(behind, installs),
     /** Ends the grants of a member who is removed: coming back later does not bring them back. */
     memberLeaves: deleteGrantsOf,
     /** Slugs of an organization's active installs, for entitlements. */
     activeAppSlugs,
-    /** What tokens say of apps: those installed, those administered by a grant, those published, which owners administer without. */
+    /**
+     * What tokens say of apps: those installed, those administered by a grant, those published, which owners administer
+     * without.
+     */
     appClaims,
     /** Apps that the holder of a token administers now. */
     appsOfToken: (token: AppsOfToken) => appsOfToken(deps.database, token),
     /** Apps by slug, with a person's grant and an organization's active install of each, for entitlement checks. */
-    factsOf: (slugs: readonly string[], userUuid: string | null, orgUuid: string | null) => factsOf(deps.database, slugs, userUuid, orgUuid),
+    factsOf: (slugs: readonly string[], userUuid: string | null, orgUuid: string | null) =>
+      factsOf(deps.database, slugs, userUuid, orgUuid),
     /** Slugs of apps. */
     slugsOf: (appIds: readonly string[]) => slugsOf(deps.database, appIds),
   };

@@ -6,7 +6,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import type { MarketplaceDeps } from "./deps.ts";
-import type { App} from "./entities.ts";
+import type { App } from "./entities.ts";
 import { Install } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import { INSTALL_CHANGED } from "./events.ts";
@@ -46,7 +46,8 @@ function isUniqueViolation(error: unknown): boolean {
 function chosenMode(app: App, mode: string | undefined): string {
   if (mode === undefined || mode === "") {
     const [only, ...others] = app.deploymentModes;
-    if (only === undefined || others.length > 0) throw marketplaceErrors.invalidDeploymentMode({ message: "The app has several deployment modes; name one." });
+    if (only === undefined || others.length > 0)
+      throw marketplaceErrors.invalidDeploymentMode({ message: "The app has several deployment modes; name one." });
     return only;
   }
   if (!app.deploymentModes.includes(mode)) throw marketplaceErrors.invalidDeploymentMode();
@@ -54,7 +55,8 @@ function chosenMode(app: App, mode: string | undefined): string {
 }
 
 function chosenPlan(app: App, planId: string | undefined): AppPlan {
-  const plan = planId === undefined || planId === "" ? app.plans[0] : app.plans.find((candidate) => candidate.plan_id === planId);
+  const plan =
+    planId === undefined || planId === "" ? app.plans[0] : app.plans.find((candidate) => candidate.plan_id === planId);
   if (plan === undefined) throw marketplaceErrors.invalidPlan();
   return plan;
 }
@@ -64,14 +66,31 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
   const { database, clock, random, config } = deps;
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
-  function audited(tx: Tx, type: MarketplaceAuditType, install: Install, caller: Ender["caller"], info: Ender["info"]): Promise<void> {
-    return deps.audit(tx, { type, orgUuid: install.orgUuid, caller, info, resourceType: "install", resourceId: install.installId, metadata: { install_id: install.installId, app_id: install.appId } });
+  function audited(
+    tx: Tx,
+    type: MarketplaceAuditType,
+    install: Install,
+    caller: Ender["caller"],
+    info: Ender["info"],
+  ): Promise<void> {
+    return deps.audit(tx, {
+      type,
+      orgUuid: install.orgUuid,
+      caller,
+      info,
+      resourceType: "install",
+      resourceId: install.installId,
+      metadata: { install_id: install.installId, app_id: install.appId },
+    });
   }
 
   async function view(filter: InstallFilter, page: Page): Promise<{ views: InstallView[] } & Total> {
     return database.read(async (em) => {
       const { installs, ...total } = await store.installsWhere(em, filter, page);
-      const apps = await store.appsByIds(em, installs.map((install) => install.appId));
+      const apps = await store.appsByIds(
+        em,
+        installs.map((install) => install.appId),
+      );
       const views = installs.flatMap((install) => {
         const app = apps.get(install.appId);
         return app === undefined ? [] : [{ install, app }];
@@ -91,13 +110,24 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
 
   async function giveBack(tx: Tx, install: Install, { caller, info }: Ender, reason: string): Promise<void> {
     const at = dateOf(clock);
-    install.beginDeprovisioning({ kind: "deprovision", eventId: newEventId(random), at, deadline: dateOf(clock, config.deprovisionDeadlineMs) });
+    install.beginDeprovisioning({
+      kind: "deprovision",
+      eventId: newEventId(random),
+      at,
+      deadline: dateOf(clock, config.deprovisionDeadlineMs),
+    });
     await store.addTimeline(tx, install.installId, at, "deprovisioning", reason);
     await audited(tx, "install.deprovisioning", install, caller, info);
     await emitChanged(tx, install.installId);
   }
 
-  async function pause(caller: Caller, info: RequestInfo, appId: string, installId: string, kind: "suspend" | "resume"): Promise<InstallView> {
+  async function pause(
+    caller: Caller,
+    info: RequestInfo,
+    appId: string,
+    installId: string,
+    kind: "suspend" | "resume",
+  ): Promise<InstallView> {
     await database.transaction(async (tx) => {
       // Before the install: whoever locks both, locks the app first.
       await standing.keepAdministering(tx, caller, { appId });
@@ -106,7 +136,13 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
       if (!(await deps.orgLives(tx, install.orgUuid))) throw marketplaceErrors.invalidTransition({ message: ENDED });
       const at = dateOf(clock);
       install[kind]({ kind, eventId: newEventId(random), at, deadline: dateOf(clock, noticeMs) });
-      await store.addTimeline(tx, installId, at, kind === "suspend" ? "suspended" : "resumed", "by an administrator of the app");
+      await store.addTimeline(
+        tx,
+        installId,
+        at,
+        kind === "suspend" ? "suspended" : "resumed",
+        "by an administrator of the app",
+      );
       await audited(tx, kind === "suspend" ? "install.suspended" : "install.resumed", install, caller, info);
       await emitChanged(tx, installId);
     }, caller);
@@ -116,7 +152,8 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
   return {
     /**
      * Installs a published app: the row, the audit entry and the message that starts the workflow are one
-     * transaction. Errors: 401 unauthorized, 404 app_not_found, 400 invalid_deployment_mode, invalid_plan, 409 already_installed.
+     * transaction. Errors: 401 unauthorized, 404 app_not_found, 400 invalid_deployment_mode, invalid_plan, 409
+     * already_installed.
      */
     async install(caller: Caller, info: RequestInfo, slug: string, choice: InstallChoice): Promise<InstallView> {
       const orgUuid = callerOrg(caller);
@@ -154,7 +191,13 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
             updatedAt: at,
           });
           await tx.em.flush();
-          await store.addTimeline(tx, install.installId, at, "requested", `plan ${plan.plan_id}, quantity ${install.quantity}, ${deploymentMode}`);
+          await store.addTimeline(
+            tx,
+            install.installId,
+            at,
+            "requested",
+            `plan ${plan.plan_id}, quantity ${install.quantity}, ${deploymentMode}`,
+          );
           await audited(tx, "install.requested", install, caller, info);
           await emitChanged(tx, install.installId);
           return { install, app };
@@ -183,7 +226,8 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
         if (install === null || install.orgUuid !== orgUuid) throw marketplaceErrors.installNotFound();
         const app = await store.appById(tx.em, install.appId);
         if (app === null) throw marketplaceErrors.installNotFound();
-        if (install.status !== "deprovisioning") await giveBack(tx, install, { caller, info }, "asked for by the organization");
+        if (install.status !== "deprovisioning")
+          await giveBack(tx, install, { caller, info }, "asked for by the organization");
         return { install, app };
       }, caller);
     },
@@ -191,23 +235,38 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
     /** Begins deprovisioning of an install that is live, whoever's it is; one that is over stays so. */
     async removeIn(tx: Tx, by: Ender, installId: string, reason: string): Promise<void> {
       const install = await store.lockInstall(tx, installId);
-      if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned") await giveBack(tx, install, by, reason);
+      if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned")
+        await giveBack(tx, install, by, reason);
     },
 
     /** What the caller is to an app and where its install stands. Error: 404 app_not_found. */
-    async access(caller: Caller, appId: string, isAppAdmin: boolean): Promise<{ isOrgOwner: boolean; install: Install | null }> {
+    async access(
+      caller: Caller,
+      appId: string,
+      isAppAdmin: boolean,
+    ): Promise<{ isOrgOwner: boolean; install: Install | null }> {
       return database.read(async (em) => {
         const app = await store.appById(em, appId);
-        const install = app === null || caller.orgUuid === null ? null : await store.latestInstall(em, caller.orgUuid, appId);
-        if (app === null || (app.status !== "published" && install === null && !isAppAdmin && caller.orgUuid !== app.orgUuid)) throw marketplaceErrors.appNotFound();
+        const install =
+          app === null || caller.orgUuid === null ? null : await store.latestInstall(em, caller.orgUuid, appId);
+        if (
+          app === null ||
+          (app.status !== "published" && install === null && !isAppAdmin && caller.orgUuid !== app.orgUuid)
+        )
+          throw marketplaceErrors.appNotFound();
         return { isOrgOwner: caller.isOwner && caller.orgUuid === app.orgUuid, install };
       });
     },
 
     /** Stops an active install and tells its publisher. Errors: 404 install_not_found, 409 invalid_transition. */
-    suspend: (caller: Caller, info: RequestInfo, appId: string, installId: string) => pause(caller, info, appId, installId, "suspend"),
-    /** Lets a suspended install run again and tells its publisher. Errors: 404 install_not_found, 409 invalid_transition. */
-    resume: (caller: Caller, info: RequestInfo, appId: string, installId: string) => pause(caller, info, appId, installId, "resume"),
+    suspend: (caller: Caller, info: RequestInfo, appId: string, installId: string) =>
+      pause(caller, info, appId, installId, "suspend"),
+    /**
+     * Lets a suspended install run again and tells its publisher. Errors: 404 install_not_found, 409
+     * invalid_transition.
+     */
+    resume: (caller: Caller, info: RequestInfo, appId: string, installId: string) =>
+      pause(caller, info, appId, installId, "resume"),
   };
 }
 

@@ -12,12 +12,14 @@ import * as store from "./store.ts";
 const BATCH = 100;
 
 /**
- * What becomes of an organization's apps and installs when it is deleted: its apps are archived (installs elsewhere live on, as of
- * any archived app), and its own installs are given back. A batch of these in the transaction that ends it, the others behind it:
- * nobody of the organization can use them by then, and neither reports nor administrators of the app move them any more.
+ * What becomes of an organization's apps and installs when it is deleted: its apps are archived (installs elsewhere
+ * live on, as of any archived app), and its own installs are given back. A batch of these in the transaction that ends
+ * it, the others behind it: nobody of the organization can use them by then, and neither reports nor administrators of
+ * the app move them any more.
  */
 export function createOrganizationEnd(
-  { database, clock, audit }: Pick<MarketplaceDeps, "database" | "clock" | "audit">, installs: Pick<Installs, "removeIn">,
+  { database, clock, audit }: Pick<MarketplaceDeps, "database" | "clock" | "audit">,
+  installs: Pick<Installs, "removeIn">,
 ) {
   async function giveBack(tx: Tx, orgUuid: string, by: Ender): Promise<void> {
     const some = await store.liveInstallsOf(tx, orgUuid, BATCH);
@@ -33,10 +35,21 @@ export function createOrganizationEnd(
         if (app === null || app.status === "archived") continue;
         app.archive(dateOf(clock));
         const metadata = { app_id: appId, slug: app.slug, status: app.status };
-        await audit(tx, { type: "app.archived", orgUuid, caller, info, resourceType: "app", resourceId: appId, metadata });
+        await audit(tx, {
+          type: "app.archived",
+          orgUuid,
+          caller,
+          info,
+          resourceType: "app",
+          resourceId: appId,
+          metadata,
+        });
       }
       const { principal, userUuid, email } = caller;
-      await giveBack(tx, orgUuid, { caller: { principal, userUuid, email }, info: { address: info.address, userAgent: info.userAgent } });
+      await giveBack(tx, orgUuid, {
+        caller: { principal, userUuid, email },
+        info: { address: info.address, userAgent: info.userAgent },
+      });
     },
 
     /** Gives back the next batch of an organization that ended. Safe to do again. */

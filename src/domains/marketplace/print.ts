@@ -15,7 +15,12 @@ export function printApp(app: App, publisher: string, owner: boolean) {
     pricingModel: app.pricingModel,
     basePriceCents: app.basePriceCents,
     currency: app.currency,
-    plans: app.plans.map((plan) => ({ planId: plan.plan_id, name: plan.name, priceCents: plan.price_cents, interval: plan.interval })),
+    plans: app.plans.map((plan) => ({
+      planId: plan.plan_id,
+      name: plan.name,
+      priceCents: plan.price_cents,
+      interval: plan.interval,
+    })),
     status: app.status,
     ...(app.publishedAt ? { publishedAt: timestampFromDate(app.publishedAt) } : {}),
     createdAt: timestampFromDate(app.createdAt),
@@ -50,28 +55,47 @@ export function printInstall({ install, app, timeline }: InstallView) {
     ...(!install.failureReason ? {} : { failureReason: install.failureReason }),
     createdAt: timestampFromDate(install.createdAt),
     updatedAt: timestampFromDate(install.updatedAt),
-    timeline: (timeline ?? []).map((line) => ({ at: timestampFromDate(line.at), event: line.event, detail: line.detail })),
+    timeline: (timeline ?? []).map((line) => ({
+      at: timestampFromDate(line.at),
+      event: line.event,
+      detail: line.detail,
+    })),
   };
 }
 
 /** A listing as the contract shows it. */
 export function printListing(row: ListingRow) {
   return {
-    listingId: row.listing_id, appId: row.app_id, marketplace: row.marketplace, externalProductId: row.external_product_id,
+    listingId: row.listing_id,
+    appId: row.app_id,
+    marketplace: row.marketplace,
+    externalProductId: row.external_product_id,
     ...(row.external_plan_id === null ? {} : { externalPlanId: row.external_plan_id }),
-    status: row.status, createdAt: timestampFromDate(new Date(row.created_at)),
+    status: row.status,
+    createdAt: timestampFromDate(new Date(row.created_at)),
   };
 }
 
 /** A grant as the contract shows it. */
 export function printGrant(row: GrantRow) {
-  return { grantId: row.grant_id, appId: row.app_id, userUuid: row.user_uuid, grantedBy: row.granted_by, createdAt: timestampFromDate(row.created_at) };
+  return {
+    grantId: row.grant_id,
+    appId: row.app_id,
+    userUuid: row.user_uuid,
+    grantedBy: row.granted_by,
+    createdAt: timestampFromDate(row.created_at),
+  };
 }
 
 /** A cloud target as the contract shows it. */
 export function printTarget(row: CloudTargetRow) {
   return {
-    targetId: row.target_id, installId: row.install_id, orgUuid: row.org_uuid, provider: row.provider, region: row.region,
-    status: row.status, createdAt: timestampFromDate(new Date(row.created_at)),
+    targetId: row.target_id,
+    installId: row.install_id,
+    orgUuid: row.org_uuid,
+    provider: row.provider,
+    region: row.region,
+    status: row.status,
+    createdAt: timestampFromDate(new Date(row.created_at)),
   };
 }

@@ -31,9 +31,13 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
   try {
     value = parseJson(body);
   } catch (error) {
-    throw errors.badRequest({ message: `The body is not acceptable JSON: ${error instanceof Error ? error.message : "unreadable"}.`, cause: error });
+    throw errors.badRequest({
+      message: `The body is not acceptable JSON: ${error instanceof Error ? error.message : "unreadable"}.`,
+      cause: error,
+    });
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw errors.badRequest({ message: "The body is not a JSON object." });
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw errors.badRequest({ message: "The body is not a JSON object." });
   const { status, endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
   if (typeof status !== "string" || !STATUSES.includes(status)) {
     throw errors.validation({ fields: [{ field: "status", code: "in", message: `One of ${STATUSES.join(", ")}.` }] });
@@ -55,7 +59,13 @@ export function createProvisioning(deps: MarketplaceDeps) {
     const at = dateOf(clock);
     install.activate(at, report.endpointUrl);
     await store.keepCloudTarget(tx, deps.random.uuid(), install, report.cloudTarget, at);
-    await store.addTimeline(tx, install.installId, at, "active", `${report.message || "reported by the publisher"}${report.note}`);
+    await store.addTimeline(
+      tx,
+      install.installId,
+      at,
+      "active",
+      `${report.message || "reported by the publisher"}${report.note}`,
+    );
   }
 
   async function settle(tx: Tx, install: Install, report: ProvisioningReport): Promise<boolean> {
@@ -68,11 +78,22 @@ export function createProvisioning(deps: MarketplaceDeps) {
       await store.addTimeline(tx, install.installId, at, "failed", install.failureReason ?? "");
     } else if (install.status === "deprovisioning" && report.status === "deprovisioned") {
       install.finishDeprovisioning(at);
-      await store.addTimeline(tx, install.installId, at, "deprovisioned", report.message || "reported by the publisher");
-    } else if (install.status === report.status || (report.status === "failed" && install.status === "deprovisioned" && install.failureReason !== null)) {
+      await store.addTimeline(
+        tx,
+        install.installId,
+        at,
+        "deprovisioned",
+        report.message || "reported by the publisher",
+      );
+    } else if (
+      install.status === report.status ||
+      (report.status === "failed" && install.status === "deprovisioned" && install.failureReason !== null)
+    ) {
       return false;
     } else {
-      throw marketplaceErrors.invalidTransition({ message: `An install that is ${install.status} takes no report of ${report.status}.` });
+      throw marketplaceErrors.invalidTransition({
+        message: `An install that is ${install.status} takes no report of ${report.status}.`,
+      });
     }
     return true;
   }
@@ -83,7 +104,10 @@ export function createProvisioning(deps: MarketplaceDeps) {
       return install === null ? null : store.appById(em, install.appId);
     });
     // An unknown install costs the same check against a secret nobody has.
-    const secret = app === null ? `whsec_${deps.random.bytes(32).toString("base64")}` : sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
+    const secret =
+      app === null
+        ? `whsec_${deps.random.bytes(32).toString("base64")}`
+        : sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
     const genuine = verifyDelivery({ headers, body, secrets: [secret], nowSeconds: Math.floor(clock.now() / 1000) });
     if (!genuine || app === null) throw marketplaceErrors.badSignature();
     return app;
@@ -103,8 +127,17 @@ export function createProvisioning(deps: MarketplaceDeps) {
         const moved = await settle(tx, install, report);
         if (moved) {
           await deps.audit(tx, {
-            type: install.status === "active" ? "install.active" : report.status === "failed" ? "install.failed" : "install.deprovisioned",
-            orgUuid: install.orgUuid, caller: null, info: null, resourceType: "install", resourceId: installId,
+            type:
+              install.status === "active"
+                ? "install.active"
+                : report.status === "failed"
+                  ? "install.failed"
+                  : "install.deprovisioned",
+            orgUuid: install.orgUuid,
+            caller: null,
+            info: null,
+            resourceType: "install",
+            resourceId: installId,
             metadata: { install_id: installId, app_id: app.appId },
           });
           await emitChanged(tx, installId);

@@ -14,7 +14,12 @@ import type { Marketplace } from "./index.ts";
 import { printApp, printGrant, printInstall, printListing, printTarget, printWatched } from "./print.ts";
 
 function plansOf(plans: readonly Plan[]): AppDraft["plans"] {
-  return plans.map((plan) => ({ plan_id: plan.planId, name: plan.name || plan.planId, price_cents: plan.priceCents, interval: plan.interval || "month" }));
+  return plans.map((plan) => ({
+    plan_id: plan.planId,
+    name: plan.name || plan.planId,
+    price_cents: plan.priceCents,
+    interval: plan.interval || "month",
+  }));
 }
 
 function draftOf(request: PublishAppRequest): AppDraft {
@@ -31,8 +36,11 @@ function draftOf(request: PublishAppRequest): AppDraft {
 }
 
 function patchOf(request: UpdateAppRequest): Partial<AppDraft> {
-  const { name, description, pricingModel, basePriceCents, currency, provisionWebhook, deploymentModes, plans } = request;
-  const given = Object.entries({ name, description, pricingModel, basePriceCents, currency, provisionWebhook }).filter(([, value]) => value !== undefined);
+  const { name, description, pricingModel, basePriceCents, currency, provisionWebhook, deploymentModes, plans } =
+    request;
+  const given = Object.entries({ name, description, pricingModel, basePriceCents, currency, provisionWebhook }).filter(
+    ([, value]) => value !== undefined,
+  );
   return {
     ...Object.fromEntries(given),
     ...(deploymentModes.length > 0 ? { deploymentModes } : {}),
@@ -49,18 +57,29 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
       const { app, secret } = await apps.publish(caller(context), requestInfo(context), request.slug, draftOf(request));
       return { appId: app.appId, slug: app.slug, status: app.status, webhookSecret: secret };
     },
-    updateApp: async (request, context) => ownersView(await apps.update(caller(context), requestInfo(context), request.appId, patchOf(request))),
-    approveApp: async (request, context) => ownersView(await apps.approve(caller(context), requestInfo(context), request.appId)),
-    rejectApp: async (request, context) => ownersView(await apps.reject(caller(context), requestInfo(context), request.appId, request.reason ?? null)),
-    rotateWebhookSecret: async ({ appId }, context) => ({ appId, webhookSecret: await administration.rotateSecret(caller(context), requestInfo(context), appId) }),
+    updateApp: async (request, context) =>
+      ownersView(await apps.update(caller(context), requestInfo(context), request.appId, patchOf(request))),
+    approveApp: async (request, context) =>
+      ownersView(await apps.approve(caller(context), requestInfo(context), request.appId)),
+    rejectApp: async (request, context) =>
+      ownersView(await apps.reject(caller(context), requestInfo(context), request.appId, request.reason ?? null)),
+    rotateWebhookSecret: async ({ appId }, context) => ({
+      appId,
+      webhookSecret: await administration.rotateSecret(caller(context), requestInfo(context), appId),
+    }),
     async rotateSigningKey({ appId }, context) {
       const { keyId, rotatedAt } = await administration.rotateKey(caller(context), requestInfo(context), appId);
       return { appId, keyId, rotatedAt: timestampFromDate(rotatedAt) };
     },
     createListing: async (request, context) =>
-      printListing(await administration.list(caller(context), requestInfo(context), {
-        app_id: request.appId, marketplace: request.marketplace, external_product_id: request.externalProductId, external_plan_id: request.externalPlanId ?? null,
-      })),
+      printListing(
+        await administration.list(caller(context), requestInfo(context), {
+          app_id: request.appId,
+          marketplace: request.marketplace,
+          external_product_id: request.externalProductId,
+          external_plan_id: request.externalPlanId ?? null,
+        }),
+      ),
     async listListings(request) {
       const page = pageOf(request);
       const { rows, ...total } = await administration.listings(request.appId, page);
@@ -68,22 +87,39 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
     },
     async listAdmins(request) {
       const admins = await administration.admins(request.appId);
-      return { data: admins.map(({ grantedAt, ...admin }) => ({ ...admin, ...(grantedAt === null ? {} : { grantedAt: timestampFromDate(grantedAt) }) })) };
+      return {
+        data: admins.map(({ grantedAt, ...admin }) => ({
+          ...admin,
+          ...(grantedAt === null ? {} : { grantedAt: timestampFromDate(grantedAt) }),
+        })),
+      };
     },
-    grantAdmin: async (request, context) => printGrant(await administration.grant(caller(context), requestInfo(context), request.appId, request.userUuid.toLowerCase())),
+    grantAdmin: async (request, context) =>
+      printGrant(
+        await administration.grant(
+          caller(context),
+          requestInfo(context),
+          request.appId,
+          request.userUuid.toLowerCase(),
+        ),
+      ),
     async revokeAdmin(request, context) {
       await administration.revoke(caller(context), requestInfo(context), request.appId, request.userUuid.toLowerCase());
       return {};
     },
-    suspendInstall: async (request, context) => printInstall(await installs.suspend(caller(context), requestInfo(context), request.appId, request.installId)),
-    resumeInstall: async (request, context) => printInstall(await installs.resume(caller(context), requestInfo(context), request.appId, request.installId)),
+    suspendInstall: async (request, context) =>
+      printInstall(await installs.suspend(caller(context), requestInfo(context), request.appId, request.installId)),
+    resumeInstall: async (request, context) =>
+      printInstall(await installs.resume(caller(context), requestInfo(context), request.appId, request.installId)),
     async listCloudTargets(request) {
       const page = pageOf(request);
       const { rows, ...total } = await administration.cloudTargets(request.status, page);
       return { data: rows.map(printTarget), ...total, ...page };
     },
-    revokeCloudTarget: async (request, context) => printTarget(await administration.revokeCloudTarget(caller(context), requestInfo(context), request.targetId)),
-    archiveApp: async (request, context) => ownersView(await apps.archive(caller(context), requestInfo(context), request.appId)),
+    revokeCloudTarget: async (request, context) =>
+      printTarget(await administration.revokeCloudTarget(caller(context), requestInfo(context), request.targetId)),
+    archiveApp: async (request, context) =>
+      ownersView(await apps.archive(caller(context), requestInfo(context), request.appId)),
     async listApps(request, context) {
       const page = pageOf(request);
       const orgUuid = callerOrg(caller(context));
@@ -107,7 +143,15 @@ export function publisherRpc(market: Marketplace): ServiceRegistration {
       const { views, ...total } = await installs.list({ appId, orgUuid, status }, page);
       return { data: views.map(printInstall), ...total, ...page };
     },
-    reportProvisioning: async (request, context) => printInstall(await provisioning.report(request.installId, context.requestHeader, request.body?.data ?? new Uint8Array(), requestInfo(context))),
+    reportProvisioning: async (request, context) =>
+      printInstall(
+        await provisioning.report(
+          request.installId,
+          context.requestHeader,
+          request.body?.data ?? new Uint8Array(),
+          requestInfo(context),
+        ),
+      ),
   });
 }
 
@@ -119,8 +163,14 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
       const page = request.page ?? 1;
       const { rows, ...total } = await browse.browse(request.q ?? "", page);
       const found = rows.map((row) => ({
-        appId: row.app_id, name: row.name, slug: row.slug, description: row.description, pricingModel: row.pricing_model,
-        basePriceCents: row.base_price_cents, deploymentModes: row.deployment_modes, currency: row.currency,
+        appId: row.app_id,
+        name: row.name,
+        slug: row.slug,
+        description: row.description,
+        pricingModel: row.pricing_model,
+        basePriceCents: row.base_price_cents,
+        deploymentModes: row.deployment_modes,
+        currency: row.currency,
       }));
       return { apps: found, ...total, page };
     },
@@ -129,17 +179,28 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
       return printApp(app, publisher, isOwner);
     },
     installApp: async (request, context) =>
-      printInstall(await installs.install(caller(context), requestInfo(context), request.slug, { deploymentMode: request.deploymentMode, planId: request.planId, quantity: request.quantity })),
+      printInstall(
+        await installs.install(caller(context), requestInfo(context), request.slug, {
+          deploymentMode: request.deploymentMode,
+          planId: request.planId,
+          quantity: request.quantity,
+        }),
+      ),
     async listInstalls(request, context) {
       const page = pageOf(request);
-      const { views, ...total } = await installs.list({ orgUuid: callerOrg(caller(context)), status: request.status }, page);
+      const { views, ...total } = await installs.list(
+        { orgUuid: callerOrg(caller(context)), status: request.status },
+        page,
+      );
       return { data: views.map(printInstall), ...total, ...page };
     },
     getInstall: async (request, context) => printInstall(await installs.read(caller(context), request.installId)),
     async *watchInstall(request, context) {
-      for await (const view of market.watch(caller(context), request.installId, context.signal)) yield printWatched(view);
+      for await (const view of market.watch(caller(context), request.installId, context.signal))
+        yield printWatched(view);
     },
-    uninstallApp: async (request, context) => printInstall(await installs.remove(caller(context), requestInfo(context), request.installId)),
+    uninstallApp: async (request, context) =>
+      printInstall(await installs.remove(caller(context), requestInfo(context), request.installId)),
   });
 }
 
@@ -149,7 +210,11 @@ export function appAccessRpc({ apps, installs }: Marketplace): Pick<ServiceImpl<
     async getAppAccess({ appId }, context) {
       const isAppAdmin = await apps.isAppAdmin(caller(context), appId);
       const { isOrgOwner, install } = await installs.access(caller(context), appId, isAppAdmin);
-      return { isAppAdmin, isOrgOwner, ...(install === null ? {} : { installStatus: install.status, installId: install.installId }) };
+      return {
+        isAppAdmin,
+        isOrgOwner,
+        ...(install === null ? {} : { installStatus: install.status, installId: install.installId }),
+      };
     },
   };
 }

@@ -41,14 +41,36 @@ export function mayMove(from: InstallStatus, to: InstallStatus): boolean {
 }
 
 const RESERVED_SLUGS: ReadonlySet<string> = new Set([
-  "admin", "admins", "api", "app", "apps", "approve", "archive", "browse", "install", "installs", "listing", "listings", "marketplace", "new", "plans", "publish", "search", "webhook", "webhooks",
+  "admin",
+  "admins",
+  "api",
+  "app",
+  "apps",
+  "approve",
+  "archive",
+  "browse",
+  "install",
+  "installs",
+  "listing",
+  "listings",
+  "marketplace",
+  "new",
+  "plans",
+  "publish",
+  "search",
+  "webhook",
+  "webhooks",
 ]);
 const SLUG = /^[a-z0-9](?:-?[a-z0-9])*$/;
 
 /** Why a slug cannot be had, if so (decisions 9.1): 3–63 characters, no reserved word. */
 export function slugViolation(slug: string): FieldViolation | undefined {
   if (slug.length < 3 || slug.length > 63 || !SLUG.test(slug)) {
-    return { field: "slug", code: "pattern", message: "3 to 63 characters: lower-case letters and digits, single hyphens between them." };
+    return {
+      field: "slug",
+      code: "pattern",
+      message: "3 to 63 characters: lower-case letters and digits, single hyphens between them.",
+    };
   }
   if (RESERVED_SLUGS.has(slug)) return { field: "slug", code: "reserved", message: "This slug is reserved." };
   return undefined;
@@ -63,14 +85,21 @@ export function defaultPlan(basePriceCents: number): AppPlan {
 export function plansAfter(plans: AppPlan[], before: number, after: number): AppPlan[] {
   const [only, ...others] = plans;
   const { plan_id: id, name, price_cents: price, interval } = defaultPlan(before);
-  const isDefault = others.length === 0 && only?.plan_id === id && only.name === name && only.price_cents === price && only.interval === interval;
+  const isDefault =
+    others.length === 0 &&
+    only?.plan_id === id &&
+    only.name === name &&
+    only.price_cents === price &&
+    only.interval === interval;
   return isDefault ? [defaultPlan(after)] : plans;
 }
 
 /** Which plan bears the id of one before it, if any: an id names one plan of its app. */
 export function plansViolation(plans: readonly AppPlan[]): FieldViolation | undefined {
   const again = plans.findIndex((plan, nth) => plans.findIndex(({ plan_id: id }) => id === plan.plan_id) < nth);
-  return again < 0 ? undefined : { field: `plans[${again}].plan_id`, code: "duplicate", message: "must not repeat the plan_id of another plan" };
+  return again < 0
+    ? undefined
+    : { field: `plans[${again}].plan_id`, code: "duplicate", message: "must not repeat the plan_id of another plan" };
 }
 
 /** What a publisher's answer to `install.provisioning` or `install.deprovisioning` means. */
@@ -94,7 +123,10 @@ export function noticeAnswer(status: number): PublisherAnswer {
   return status >= 200 && status < 300 ? "done" : "retry";
 }
 
-/** An endpoint URL a publisher reports is kept only when it is http(s), as it stands, and at most 2,048 characters (decisions 9.4). */
+/**
+ * An endpoint URL a publisher reports is kept only when it is http(s), as it stands, and at most 2,048 characters
+ * (decisions 9.4).
+ */
 export function acceptableEndpoint(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > 2048) return undefined;
   // A parser forgives spaces, line breaks and missing slashes; whoever follows the link may read it otherwise.

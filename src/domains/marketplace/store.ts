@@ -57,7 +57,10 @@ export function lockApp(tx: Tx, appId: string): Promise<App | null> {
 /** The organization that publishes an app; undefined for an unknown one. */
 export async function ownerOf(database: Pick<Database, "prepared">, appId: string): Promise<string | undefined> {
   const rows = await database.prepared<{ org_uuid: string }>(
-    "app-owner", "select org_uuid from apps where app_id = $1", [appId]);
+    "app-owner",
+    "select org_uuid from apps where app_id = $1",
+    [appId],
+  );
   return rows[0]?.org_uuid;
 }
 
@@ -71,10 +74,14 @@ export function appBySlug(em: EntityManager, slug: string): Promise<App | null> 
   return em.findOne(App, { slug });
 }
 
-/** Drafts an organization has, counted up to `most`. Whoever counts them holds up others who do until the transaction ends. */
+/**
+ * Drafts an organization has, counted up to `most`. Whoever counts them holds up others who do until the transaction
+ * ends.
+ */
 export async function countDrafts(tx: Tx, orgUuid: string, most: number): Promise<number> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('app-drafts:' || $1, 0))", [orgUuid]);
-  const sql = "select count(*)::int as drafts from (select 1 from apps where org_uuid = $1 and status = 'draft' limit $2) as first_rows";
+  const sql =
+    "select count(*)::int as drafts from (select 1 from apps where org_uuid = $1 and status = 'draft' limit $2) as first_rows";
   return (await tx.query<{ drafts: number }>(sql, [orgUuid, most]))[0]?.drafts ?? 0;
 }
 
@@ -93,11 +100,21 @@ export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page
 }
 
 /** How many rows of a table a list has. In the list's own order, so that the index is read that has it. */
-async function counted(em: EntityManager, table: string, filter: Record<string, string | undefined>, order: string): Promise<Total> {
+async function counted(
+  em: EntityManager,
+  table: string,
+  filter: Record<string, string | undefined>,
+  order: string,
+): Promise<Total> {
   const columns = Object.entries(filter).filter(([, value]) => value !== undefined);
   const where = columns.length === 0 ? "" : ` where ${columns.map(([name]) => `${name} = ?`).join(" and ")}`;
   const sql = boundedCount(`from ${table}${where} order by ${order}`);
-  return totalOf(await em.getConnection().execute<{ counted: number }[]>(sql, columns.map(([, value]) => value)));
+  return totalOf(
+    await em.getConnection().execute<{ counted: number }[]>(
+      sql,
+      columns.map(([, value]) => value),
+    ),
+  );
 }
 
 /** What of an organization's apps a token of somebody's says, in one look: every token that is made asks. */
@@ -124,20 +141,28 @@ export interface AppClaims {
 
 /** Ids of an organization's apps that are not archived. */
 export async function unarchivedOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
-  const sql = "select app_id from apps where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at";
+  const sql =
+    "select app_id from apps where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at";
   const rows = await tx.query<{ app_id: string }>(sql, [orgUuid]);
   return rows.map((row) => row.app_id);
 }
 
 /** Slugs of apps, in any order. */
 export async function slugsOf(database: Pick<Database, "prepared">, appIds: readonly string[]): Promise<string[]> {
-  const rows = await database.prepared<{ slug: string }>("app-slugs", "select slug from apps where app_id = any($1::uuid[])", [appIds]);
+  const rows = await database.prepared<{ slug: string }>(
+    "app-slugs",
+    "select slug from apps where app_id = any($1::uuid[])",
+    [appIds],
+  );
   return rows.map((row) => row.slug);
 }
 
 /** The apps of these slugs, with the grant a person has of each and the active install of an organization. */
 export function factsOf(
-  database: Pick<Database, "prepared">, slugs: readonly string[], userUuid: string | null, orgUuid: string | null,
+  database: Pick<Database, "prepared">,
+  slugs: readonly string[],
+  userUuid: string | null,
+  orgUuid: string | null,
 ): Promise<{ slug: string; appId: string; grantId: string | null; installId: string | null }[]> {
   const sql = `select a.slug, a.app_id as "appId", g.grant_id as "grantId", i.install_id as "installId"
     from apps a
@@ -171,8 +196,13 @@ export async function appsOfToken(database: Pick<Database, "identifying">, token
         order by created_at desc limit ${MOST_OWN_APPS})
     ) found order by created_at, app_id`;
   const { claimed, issuedAtMs, orgUuid, userUuid, isOwner } = token;
-  const rows = await database.identifying<{ app_id: string }>("apps-of-token", sql,
-    [claimed, new Date(issuedAtMs), orgUuid, userUuid, isOwner]);
+  const rows = await database.identifying<{ app_id: string }>("apps-of-token", sql, [
+    claimed,
+    new Date(issuedAtMs),
+    orgUuid,
+    userUuid,
+    isOwner,
+  ]);
   return rows.map((row) => row.app_id);
 }
 
@@ -188,7 +218,8 @@ export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, lim
 /** Slugs of the apps an organization has installed and active. */
 export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const rows = await tx.query<{ slug: string }>(
-    "select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug", [orgUuid],
+    "select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug",
+    [orgUuid],
   );
   return rows.map((row) => row.slug);
 }
@@ -209,7 +240,11 @@ export function latestInstall(em: EntityManager, orgUuid: string, appId: string)
 }
 
 /** Installs by buyer, app and status, newest first. */
-export async function installsWhere(em: EntityManager, filter: InstallFilter, page: Page): Promise<{ installs: Install[] } & Total> {
+export async function installsWhere(
+  em: EntityManager,
+  filter: InstallFilter,
+  page: Page,
+): Promise<{ installs: Install[] } & Total> {
   const columns = { org_uuid: filter.orgUuid, app_id: filter.appId, status: filter.status };
   const [installs, total] = await Promise.all([
     em.find(Install, given(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page }),
@@ -226,12 +261,22 @@ export async function appsByIds(em: EntityManager, appIds: readonly string[]): P
 
 /** Whether a live install exists; the partial unique index decides under races. */
 export async function hasLiveInstall(tx: Tx, orgUuid: string, appId: string): Promise<boolean> {
-  const rows = await tx.query("select 1 from installs where org_uuid = $1 and app_id = $2 and status = any($3)", [orgUuid, appId, LIVE_INSTALL]);
+  const rows = await tx.query("select 1 from installs where org_uuid = $1 and app_id = $2 and status = any($3)", [
+    orgUuid,
+    appId,
+    LIVE_INSTALL,
+  ]);
   return rows.length > 0;
 }
 
 /** Appends to an install's timeline, of which the newest lines are kept. */
-export async function addTimeline(tx: Tx, installId: string, at: Date, event: TimelineEvent, detail: string): Promise<void> {
+export async function addTimeline(
+  tx: Tx,
+  installId: string,
+  at: Date,
+  event: TimelineEvent,
+  detail: string,
+): Promise<void> {
   const sql = `with line as (insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4))
     delete from install_timeline where install_id = $1 and id <= (
       select id from install_timeline where install_id = $1 order by id desc offset ${MOST_LINES - 1} limit 1)`;
@@ -239,13 +284,18 @@ export async function addTimeline(tx: Tx, installId: string, at: Date, event: Ti
 }
 
 /** The install of this id and its timeline, oldest first, as they stood at one moment: one statement reads both. */
-export async function installWithTimeline(em: EntityManager, installId: string): Promise<{ install: Install; timeline: TimelineLine[] } | null> {
-  const [row] = await em.getConnection().execute<{ timeline: { at: string; event: TimelineEvent; detail: string }[] }[]>(
-    `select i.*, (select coalesce(json_agg(json_build_object('at', t.at, 'event', t.event, 'detail', t.detail) order by t.id), '[]')
+export async function installWithTimeline(
+  em: EntityManager,
+  installId: string,
+): Promise<{ install: Install; timeline: TimelineLine[] } | null> {
+  const [row] = await em
+    .getConnection()
+    .execute<{ timeline: { at: string; event: TimelineEvent; detail: string }[] }[]>(
+      `select i.*, (select coalesce(json_agg(json_build_object('at', t.at, 'event', t.event, 'detail', t.detail) order by t.id), '[]')
        from install_timeline t where t.install_id = i.install_id) as timeline
      from installs i where i.install_id = ?`,
-    [installId],
-  );
+      [installId],
+    );
   if (row === undefined) return null;
   const { timeline, ...install } = row;
   return { install: em.map(Install, install), timeline: timeline.map((line) => ({ ...line, at: new Date(line.at) })) };
@@ -253,12 +303,21 @@ export async function installWithTimeline(em: EntityManager, installId: string):
 
 /** What the newest attempt at a publisher that failed since a time met; undefined where none did. */
 export async function lastFailure(tx: Tx, installId: string, since: Date | null): Promise<string | undefined> {
-  const rows = await tx.query<{ detail: string }>("select detail from install_timeline where install_id = $1 and event = 'attempt_failed' and at >= $2 order by id desc limit 1", [installId, since]);
+  const rows = await tx.query<{ detail: string }>(
+    "select detail from install_timeline where install_id = $1 and event = 'attempt_failed' and at >= $2 order by id desc limit 1",
+    [installId, since],
+  );
   return rows[0]?.detail;
 }
 
 /** Keeps what a publisher reports of a single-tenant install's place in the cloud (decisions 9.7). */
-export async function keepCloudTarget(tx: Tx, targetId: string, install: Install, target: { provider: string; region: string } | undefined, at: Date): Promise<void> {
+export async function keepCloudTarget(
+  tx: Tx,
+  targetId: string,
+  install: Install,
+  target: { provider: string; region: string } | undefined,
+  at: Date,
+): Promise<void> {
   if (target === undefined || install.deploymentMode !== "single_tenant") return;
   await tx.query(
     "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, $4, $5, 'active', $6) on conflict (install_id) do nothing",
@@ -277,7 +336,11 @@ export interface StuckInstall {
 }
 
 /** Installs whose publisher was asked for something before `before` and has not settled it, oldest first. */
-export function stuckInstalls(database: Pick<Database, "prepared">, before: Date, limit: number): Promise<StuckInstall[]> {
+export function stuckInstalls(
+  database: Pick<Database, "prepared">,
+  before: Date,
+  limit: number,
+): Promise<StuckInstall[]> {
   return database.prepared<StuckInstall>(
     "installs-stuck",
     `select i.install_id, a.slug, i.status, i.step_since as since,
@@ -287,8 +350,18 @@ export function stuckInstalls(database: Pick<Database, "prepared">, before: Date
   );
 }
 
-/** Installs whose publisher was asked for something before `before` and has not settled it, by id, after one of them. */
-export async function pendingInstalls(database: Pick<Database, "prepared">, before: Date, after: string | null, limit: number): Promise<string[]> {
-  const sql = "select install_id from installs where step is not null and step_since < $1 and install_id > coalesce($2::uuid, '00000000-0000-0000-0000-000000000000') order by install_id limit $3";
-  return (await database.prepared<{ install_id: string }>("installs-pending", sql, [before, after, limit])).map((row) => row.install_id);
+/**
+ * Installs whose publisher was asked for something before `before` and has not settled it, by id, after one of them.
+ */
+export async function pendingInstalls(
+  database: Pick<Database, "prepared">,
+  before: Date,
+  after: string | null,
+  limit: number,
+): Promise<string[]> {
+  const sql =
+    "select install_id from installs where step is not null and step_since < $1 and install_id > coalesce($2::uuid, '00000000-0000-0000-0000-000000000000') order by install_id limit $3";
+  return (await database.prepared<{ install_id: string }>("installs-pending", sql, [before, after, limit])).map(
+    (row) => row.install_id,
+  );
 }

@@ -12,7 +12,10 @@ export interface WatchedInstall {
 }
 
 /** Newest line of the timeline of each of these installs. */
-export function newestLines(database: Pick<Database, "watching">, installIds: readonly string[]): Promise<{ install_id: string; newest: string }[]> {
+export function newestLines(
+  database: Pick<Database, "watching">,
+  installIds: readonly string[],
+): Promise<{ install_id: string; newest: string }[]> {
   const sql = `select w.install_id, t.id::text as newest from unnest($1::uuid[]) as w (install_id)
     cross join lateral (select id from install_timeline where install_id = w.install_id order by id desc limit 1) t`;
   return database.watching("install-watch", sql, [installIds]);
@@ -28,7 +31,8 @@ interface Row extends Record<string, unknown> {
 
 /** Installs with their timelines, each as it stood at one moment, by one statement. */
 export async function watchedInstalls(
-  database: Pick<Database, "watching" | "read">, installIds: readonly string[],
+  database: Pick<Database, "watching" | "read">,
+  installIds: readonly string[],
 ): Promise<ReadonlyMap<string, WatchedInstall>> {
   const sql = `select i.*, a.name as app_name, a.slug as app_slug, t.newest::text as newest, coalesce(t.lines, '[]') as timeline
     from installs i join apps a using (app_id)

@@ -30,8 +30,8 @@ interface Watcher {
 }
 
 /**
- * Tells watchers of installs what has changed, whichever instance wrote it. Each change is read once, however many watch
- * the install, on connections of their own, and told to some of them at a time.
+ * Tells watchers of installs what has changed, whichever instance wrote it. Each change is read once, however many
+ * watch the install, on connections of their own, and told to some of them at a time.
  */
 export function createWatch(database: Pick<Database, "watching" | "read">) {
   const watched = new Map<string, Watched>();

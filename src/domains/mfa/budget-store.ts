@@ -18,6 +18,16 @@ export async function readBlock(tx: Tx, userUuid: string, budget: Budget): Promi
 }
 
 /** Stores a count. */
-export async function writeCount(tx: Tx, userUuid: string, budget: Budget, { failures, blockedUntil }: Count): Promise<void> {
-  await tx.query("update mfa_failures set failures = $3, blocked_until = $4 where user_uuid = $1 and budget = $2", [userUuid, budget, failures, blockedUntil]);
+export async function writeCount(
+  tx: Tx,
+  userUuid: string,
+  budget: Budget,
+  { failures, blockedUntil }: Count,
+): Promise<void> {
+  await tx.query("update mfa_failures set failures = $3, blocked_until = $4 where user_uuid = $1 and budget = $2", [
+    userUuid,
+    budget,
+    failures,
+    blockedUntil,
+  ]);
 }

@@ -32,7 +32,9 @@ export function createBudgets({ clock, config }: { clock: Clock; config: { stepU
     async begin(tx: Tx, userUuid: string, budget: Budget): Promise<Try> {
       const { failures, blockedUntil } = await lockCount(tx, userUuid, budget);
       const after = () =>
-        budget === "step_up" ? afterStepUpFailure(failures, clock.now(), config.stepUpLockMs) : afterSecondFactorFailure(failures, clock.now());
+        budget === "step_up"
+          ? afterStepUpFailure(failures, clock.now(), config.stepUpLockMs)
+          : afterSecondFactorFailure(failures, clock.now());
       return {
         refusal: refusalOf(blockedUntil),
         failed: () => writeCount(tx, userUuid, budget, after()),
@@ -41,7 +43,8 @@ export function createBudgets({ clock, config }: { clock: Clock; config: { stepU
     },
 
     /** The refusal somebody gets now without trying anything; undefined when they are not blocked. */
-    refusal: async (tx: Tx, userUuid: string, budget: Budget): Promise<ServiceError | undefined> => refusalOf(await readBlock(tx, userUuid, budget)),
+    refusal: async (tx: Tx, userUuid: string, budget: Budget): Promise<ServiceError | undefined> =>
+      refusalOf(await readBlock(tx, userUuid, budget)),
   };
 }
 

@@ -23,14 +23,27 @@ export interface SecondStep {
 }
 
 /** The challenge that completes a sign-in. */
-export function createChallenge({ database, clock, audit, users, access, sessions, continuations }: MfaDeps, judge: Judge, budgets: Budgets) {
-  async function refuse(tx: Tx, step: SecondStep, pending: PendingRow | undefined, refusal: ServiceError, info: RequestInfo): Promise<ServiceError> {
+export function createChallenge(
+  { database, clock, audit, users, access, sessions, continuations }: MfaDeps,
+  judge: Judge,
+  budgets: Budgets,
+) {
+  async function refuse(
+    tx: Tx,
+    step: SecondStep,
+    pending: PendingRow | undefined,
+    refusal: ServiceError,
+    info: RequestInfo,
+  ): Promise<ServiceError> {
     const who = { userUuid: pending?.user_uuid ?? null, orgUuid: pending?.org_uuid ?? null };
     await audit.record(tx, { type: typeOf(step), outcome: "failure", ...who, info, metadata: { code: refusal.code } });
     return refusal;
   }
 
-  /** One try in one transaction; a refusal is answered, so that what it counts stays. Locks in the order person, count, token, factor. */
+  /**
+   * One try in one transaction; a refusal is answered, so that what it counts stays. Locks in the order person, count,
+   * token, factor.
+   */
   async function attempt(tx: Tx, step: SecondStep, info: RequestInfo): Promise<OpenedPair | ServiceError> {
     const hash = hashToken(step.mfaToken);
     const now = dateOf(clock);
@@ -42,9 +55,10 @@ export function createChallenge({ database, clock, audit, users, access, session
     const present = await findPending(tx, hash, now);
     if (present?.live !== true) return refuse(tx, step, pending, mfaErrors.badToken(), info);
     if (count.refusal !== undefined) return refuse(tx, step, pending, count.refusal, info);
-    const right = step.recovery === true
-      ? await judge.recovery(tx, pending.user_uuid, step.code)
-      : (await judge.totp(tx, pending.user_uuid, step.code)) !== undefined;
+    const right =
+      step.recovery === true
+        ? await judge.recovery(tx, pending.user_uuid, step.code)
+        : (await judge.totp(tx, pending.user_uuid, step.code)) !== undefined;
     if (!right) {
       await count.failed();
       await countTokenFailure(tx, hash);
@@ -55,22 +69,48 @@ export function createChallenge({ database, clock, audit, users, access, session
     if (await users.people.confirmProven(tx, pending.user_uuid)) {
       const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
       const resource = { type: "user", id: userUuid };
-      await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, standing.email), resource });
+      await audit.record(tx, {
+        type: "email.confirmed",
+        outcome: "success",
+        userUuid,
+        orgUuid,
+        info,
+        actor: personActor(userUuid, standing.email),
+        resource,
+      });
     }
     return open(tx, step, pending, standing, info);
   }
 
-  async function open(tx: Tx, step: SecondStep, pending: PendingRow, before: Standing, info: RequestInfo): Promise<OpenedPair> {
+  async function open(
+    tx: Tx,
+    step: SecondStep,
+    pending: PendingRow,
+    before: Standing,
+    info: RequestInfo,
+  ): Promise<OpenedPair> {
     const standing = pending.continuation === null ? before : await complete(tx, pending, pending.continuation, info);
     const amr = [...new Set([...pending.amr, ...(step.recovery === true ? [] : ["otp"]), "mfa"])];
     const device = { ...info, deviceUuid: info.deviceUuid ?? pending.device_uuid ?? undefined };
     const opened = await sessions.open.pair(tx, { standing, amr, info: device, secondFactor: true });
     const metadata = { session_id: opened.sessionId };
-    await audit.record(tx, { type: typeOf(step), outcome: "success", userUuid: standing.userUuid, orgUuid: standing.org?.uuid ?? null, info, metadata });
+    await audit.record(tx, {
+      type: typeOf(step),
+      outcome: "success",
+      userUuid: standing.userUuid,
+      orgUuid: standing.org?.uuid ?? null,
+      info,
+      metadata,
+    });
     return opened;
   }
 
-  async function complete(tx: Tx, pending: PendingRow, { name, payload }: NonNullable<PendingRow["continuation"]>, info: RequestInfo): Promise<Standing> {
+  async function complete(
+    tx: Tx,
+    pending: PendingRow,
+    { name, payload }: NonNullable<PendingRow["continuation"]>,
+    info: RequestInfo,
+  ): Promise<Standing> {
     const continuation = continuations[name];
     if (continuation === undefined) throw new Error(`no continuation is called ${name}`);
     const org = await continuation(tx, { userUuid: pending.user_uuid, payload }, info);

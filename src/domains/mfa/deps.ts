@@ -39,7 +39,11 @@ export interface MfaDeps {
  * What a door still had to do when it asked for the second factor, in the transaction that opens the session.
  * Answers the organization the session acts in. What it throws undoes the challenge: no code is used up.
  */
-export type Continuation = (tx: Tx, pending: { userUuid: string; payload: Readonly<Record<string, unknown>> }, info: RequestInfo) => Promise<string | null>;
+export type Continuation = (
+  tx: Tx,
+  pending: { userUuid: string; payload: Readonly<Record<string, unknown>> },
+  info: RequestInfo,
+) => Promise<string | null>;
 
 /** Settings; times in milliseconds. */
 export interface MfaConfig {

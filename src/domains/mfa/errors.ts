@@ -8,8 +8,16 @@ export const mfaErrors = defineErrors({
   notPending: [404, "not_found", "No such factor of yours that waits for its first code."],
   tooManyFactors: [422, "unprocessable", "You have as many factors as one may have; delete one first."],
   noActiveFactor: [409, "conflict", "Recovery codes need an active factor; verify one first."],
-  proofRequired: [403, "step_up_required", "Changing factors needs a recent proof of the second factor; step up with a code of it and try again."],
-  freshSignInRequired: [403, "step_up_required", "A first factor needs a recent sign-in; sign in again or step up, and try again."],
+  proofRequired: [
+    403,
+    "step_up_required",
+    "Changing factors needs a recent proof of the second factor; step up with a code of it and try again.",
+  ],
+  freshSignInRequired: [
+    403,
+    "step_up_required",
+    "A first factor needs a recent sign-in; sign in again or step up, and try again.",
+  ],
   elsewhere: [403, "forbidden", "The person belongs to another organization too; only they can change their factors."],
   ownersOnly: [403, "forbidden", "The factors of an owner are removed by owners only."],
   tooManyAttempts: [429, "too_many_attempts", "Too many wrong answers; wait and try again."],

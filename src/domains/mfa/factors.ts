@@ -41,7 +41,12 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
   }
 
   /** Tells organizations; factors that never were active are nobody's concern. */
-  async function tell(tx: Tx, orgs: readonly string[], type: "mfa.enrolled" | "mfa.disabled", data: { factor_id: number; factor_type: string; user_uuid: string; reason?: string }): Promise<void> {
+  async function tell(
+    tx: Tx,
+    orgs: readonly string[],
+    type: "mfa.enrolled" | "mfa.disabled",
+    data: { factor_id: number; factor_type: string; user_uuid: string; reason?: string },
+  ): Promise<void> {
     for (const orgUuid of orgs) await announce(tx, { type, orgUuid, data });
   }
 
@@ -74,8 +79,19 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
         const person = await access.standing(tx, userUuid, null);
         if (person === undefined) throw new Error("a caller's person is gone");
         if ((await store.countFactors(tx, userUuid)) >= mostFactors) throw mfaErrors.tooManyFactors();
-        const id = await store.insertFactor(tx, userUuid, name, sealer.seal(secret, secretContext(userUuid)), createdAt);
-        const uri = otpauthUri({ issuer: caller.orgName ?? serviceName, account: person.email, secret, label: name ?? undefined });
+        const id = await store.insertFactor(
+          tx,
+          userUuid,
+          name,
+          sealer.seal(secret, secretContext(userUuid)),
+          createdAt,
+        );
+        const uri = otpauthUri({
+          issuer: caller.orgName ?? serviceName,
+          account: person.email,
+          secret,
+          label: name ?? undefined,
+        });
         return { id, userId: person.id, label: name, secret, otpauthUri: uri, createdAt };
       }, caller);
     },
@@ -84,7 +100,12 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
      * Activates a pending factor with a code of it, which is a proof of the second factor too. Throws 404 `not_found`
      * for any other factor, 429 `too_many_attempts`, 401 `unauthorized` for a wrong code.
      */
-    async verify(caller: Caller, id: number, code: string, info: RequestInfo): Promise<{ id: number; activatedAt: Date }> {
+    async verify(
+      caller: Caller,
+      id: number,
+      code: string,
+      info: RequestInfo,
+    ): Promise<{ id: number; activatedAt: Date }> {
       const userUuid = personOf(caller);
       const at = dateOf(clock);
       const outcome = await database.transaction(async (tx): Promise<ServiceError | Date> => {
@@ -93,15 +114,24 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor?.status !== "pending") throw mfaErrors.notPending();
         const attempt = await budgets.begin(tx, userUuid, "second_factor");
-        const refusal = attempt.refusal ?? ((await judge.activation(tx, userUuid, factor, code)) ? undefined : mfaErrors.wrongCode());
+        const refusal =
+          attempt.refusal ?? ((await judge.activation(tx, userUuid, factor, code)) ? undefined : mfaErrors.wrongCode());
         if (refusal !== undefined) {
           if (attempt.refusal === undefined) await attempt.failed();
-          await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "failure", metadata: { code: refusal.code, factor_id: id } });
+          await audit.record(tx, {
+            ...event(caller, info, "mfa.enrolled", id),
+            outcome: "failure",
+            metadata: { code: refusal.code, factor_id: id },
+          });
           return refusal;
         }
         await attempt.passed();
         await sessions.proofs.markSecondFactor(tx, caller.sessionId ?? "", at);
-        await audit.record(tx, { ...event(caller, info, "mfa.enrolled", id), outcome: "success", metadata: { factor_id: id, factor_type: "totp" } });
+        await audit.record(tx, {
+          ...event(caller, info, "mfa.enrolled", id),
+          outcome: "success",
+          metadata: { factor_id: id, factor_type: "totp" },
+        });
         await tell(tx, actsIn(caller), "mfa.enrolled", { factor_id: id, factor_type: "totp", user_uuid: userUuid });
         await notify(tx, caller, "enrolled");
         return at;
@@ -128,8 +158,8 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
     },
 
     /**
-     * Disables every factor of a person and voids their recovery codes, in the transaction of what makes that necessary.
-     * The person's row must be locked.
+     * Disables every factor of a person and voids their recovery codes, in the transaction of what makes that
+     * necessary. The person's row must be locked.
      * @returns how many factors there were
      */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
@@ -138,8 +168,18 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
       for (const { id, status } of disabled) {
         const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
         const resource = { type: "mfa_factor", id: String(id) };
-        for (const orgUuid of orgs.length === 0 ? [null] : orgs) await audit.record(tx, { type: "mfa.disabled", outcome: "success", userUuid, orgUuid, info, resource, metadata });
-        if (status === "active") await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
+        for (const orgUuid of orgs.length === 0 ? [null] : orgs)
+          await audit.record(tx, {
+            type: "mfa.disabled",
+            outcome: "success",
+            userUuid,
+            orgUuid,
+            info,
+            resource,
+            metadata,
+          });
+        if (status === "active")
+          await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
       }
       await store.dropRecoveryCodes(tx, userUuid);
       return disabled.length;

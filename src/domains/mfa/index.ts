@@ -41,11 +41,18 @@ export function createMfa(deps: MfaDeps) {
     demandToEnrol: proof.demandToEnrolFirst,
     recoveryCodes: createRecoveryCodes(deps, proof),
     stepUp: createStepUp(deps, judge, budgets),
-    /** Forgets some of the tokens, challenges and disabled factors that are over; returns how many. Safe on every instance. */
+    /**
+     * Forgets some of the tokens, challenges and disabled factors that are over; returns how many. Safe on every
+     * instance.
+     */
     async tidy(): Promise<number> {
       const [at, long] = [dateOf(deps.clock), dateOf(deps.clock, -FACTORS_KEPT_MS)];
       const { background } = deps.database;
-      return (await forgetPending(background, at)) + (await forgetChallenges(background, at)) + (await forgetDisabled(background, long));
+      return (
+        (await forgetPending(background, at)) +
+        (await forgetChallenges(background, at)) +
+        (await forgetDisabled(background, long))
+      );
     },
   };
 }

@@ -18,11 +18,18 @@ export interface JudgeDeps {
 /** Judges codes, and uses up those that are right. A secret that cannot be opened is an internal error. */
 export function createJudge({ clock, sealer }: JudgeDeps) {
   function stepOf(userUuid: string, factor: SecretRow, code: string): number | undefined {
-    return matchTotpStep(sealer.open(factor.secret, secretContext(userUuid)).toString("utf8"), plainTotpCode(code), clock.now());
+    return matchTotpStep(
+      sealer.open(factor.secret, secretContext(userUuid)).toString("utf8"),
+      plainTotpCode(code),
+      clock.now(),
+    );
   }
 
   return {
-    /** Takes a code of any active factor; the factor's id, undefined when the code is wrong or its step was taken before. */
+    /**
+     * Takes a code of any active factor; the factor's id, undefined when the code is wrong or its step was taken
+     * before.
+     */
     async totp(tx: Tx, userUuid: string, code: string): Promise<number | undefined> {
       for (const factor of await store.activeSecrets(tx, userUuid)) {
         const step = stepOf(userUuid, factor, code);
@@ -41,7 +48,12 @@ export function createJudge({ clock, sealer }: JudgeDeps) {
     async recovery(tx: Tx, userUuid: string, code: string): Promise<boolean> {
       const sealed = await store.recoveryKey(tx, userUuid);
       if (sealed === undefined) return false;
-      return store.useRecoveryCode(tx, userUuid, hashRecoveryCode(sealer.open(sealed, recoveryContext(userUuid)), code), dateOf(clock));
+      return store.useRecoveryCode(
+        tx,
+        userUuid,
+        hashRecoveryCode(sealer.open(sealed, recoveryContext(userUuid)), code),
+        dateOf(clock),
+      );
     },
   };
 }

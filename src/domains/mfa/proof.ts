@@ -19,7 +19,10 @@ export interface ProofDeps {
 export function createRecentProof({ database, clock, sessions, config }: ProofDeps) {
   const recent = (at: Date | null): boolean => isRecent(at, clock.now(), config.elevatedMs);
 
-  /** @throws {step_up_required} when there is an active factor and none was proven in this session within the life of an elevated token. */
+  /**
+   * @throws {step_up_required} when there is an active factor and none was proven in this session within the life of an
+   * elevated token.
+   */
   async function demand(tx: Tx, caller: Caller): Promise<void> {
     const userUuid = personOf(caller);
     if (!(await hasActiveFactor(tx, userUuid))) return;
@@ -36,9 +39,11 @@ export function createRecentProof({ database, clock, sessions, config }: ProofDe
   }
 
   /** A demand made before the request is read; what changes until the transaction that writes is judged there again. */
-  const first = (asked: typeof demand) => async (caller: Caller | undefined): Promise<void> => {
-    if (caller !== undefined) await database.transaction((tx) => asked(tx, caller));
-  };
+  const first =
+    (asked: typeof demand) =>
+    async (caller: Caller | undefined): Promise<void> => {
+      if (caller !== undefined) await database.transaction((tx) => asked(tx, caller));
+    };
 
   return { demand, demandToEnrol, demandFirst: first(demand), demandToEnrolFirst: first(demandToEnrol) };
 }
@@ -48,6 +53,7 @@ export type RecentProof = ReturnType<typeof createRecentProof>;
 
 /** The person who calls; refuses credentials that are nobody's with 403. */
 export function personOf(caller: Caller): string {
-  if (caller.userUuid === null || caller.sessionId === null) throw errors.forbidden({ message: "This needs a person's own access token." });
+  if (caller.userUuid === null || caller.sessionId === null)
+    throw errors.forbidden({ message: "This needs a person's own access token." });
   return caller.userUuid;
 }

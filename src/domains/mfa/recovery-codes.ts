@@ -42,11 +42,27 @@ export function createRecoveryCodes({ database, clock, random, sealer, audit, us
         if (!(await store.hasActiveFactor(tx, userUuid))) throw mfaErrors.noActiveFactor();
         await proof.demand(tx, caller);
         await store.dropRecoveryCodes(tx, userUuid);
-        await store.insertRecoveryCodes(tx, userUuid, sealer.seal(key, recoveryContext(userUuid)), hashes, dateOf(clock));
-        const event = { type: "recovery_codes.regenerated", outcome: "success", userUuid, orgUuid: caller.orgUuid, info } as const;
+        await store.insertRecoveryCodes(
+          tx,
+          userUuid,
+          sealer.seal(key, recoveryContext(userUuid)),
+          hashes,
+          dateOf(clock),
+        );
+        const event = {
+          type: "recovery_codes.regenerated",
+          outcome: "success",
+          userUuid,
+          orgUuid: caller.orgUuid,
+          info,
+        } as const;
         await audit.record(tx, { ...event, actor: actorOf(caller), resource: { type: "user", id: userUuid } });
         if (caller.email === null) return;
-        const letter = { to: caller.email, organization: caller.orgName ?? undefined, write: () => factorMail("codes") };
+        const letter = {
+          to: caller.email,
+          organization: caller.orgName ?? undefined,
+          write: () => factorMail("codes"),
+        };
         await users.letters.send(tx, letter, dateOf(clock, NOTICE_MS));
       }, caller);
       return codes;

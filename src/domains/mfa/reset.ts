@@ -9,10 +9,14 @@ import { factorMail, NOTICE_MS } from "./mails.ts";
 import type { RecentProof } from "./proof.ts";
 
 /** The way back for a member who has lost every factor (decisions 4.1). */
-export function createFactorReset({ database, clock, audit, users, members, sessions }: MfaDeps, factors: Pick<Factors, "endAll">, proof: RecentProof) {
+export function createFactorReset(
+  { database, clock, audit, users, members, sessions }: MfaDeps,
+  factors: Pick<Factors, "endAll">,
+  proof: RecentProof,
+) {
   /**
-   * Removes the factors and recovery codes of a member of the caller's organization and ends all their sessions. For the
-   * caller's own account the second factor must have been proven, as for removing a single factor.
+   * Removes the factors and recovery codes of a member of the caller's organization and ends all their sessions. For
+   * the caller's own account the second factor must have been proven, as for removing a single factor.
    * @throws {user_not_found}
    * @throws {forbidden} for a member of another organization too, and for an owner when the caller is none
    * @throws {step_up_required}
@@ -28,7 +32,16 @@ export function createFactorReset({ database, clock, audit, users, members, sess
       await sessions.own.endAll(tx, userUuid, "mfa_reset", info);
       const resource = { type: "user", id: userUuid };
       const metadata = { user_uuid: userUuid, factors: removed };
-      await audit.record(tx, { type: "mfa.reset", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata });
+      await audit.record(tx, {
+        type: "mfa.reset",
+        outcome: "success",
+        userUuid,
+        orgUuid,
+        info,
+        actor: actorOf(caller),
+        resource,
+        metadata,
+      });
       const letter = { to: member.email, organization: caller.orgName ?? undefined, write: () => factorMail("reset") };
       await users.letters.send(tx, letter, dateOf(clock, NOTICE_MS));
     }, caller);

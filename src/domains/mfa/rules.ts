@@ -22,10 +22,14 @@ const longestBlockMs = 300_000;
 /** Step-up: the fifth failure in a row locks for `lockMs`, after which the count starts at 0. */
 export function afterStepUpFailure(failures: number, now: number, lockMs: number): Count {
   const count = failures + 1;
-  return count >= stepUpFailures ? { failures: 0, blockedUntil: new Date(now + lockMs) } : { failures: count, blockedUntil: null };
+  return count >= stepUpFailures
+    ? { failures: 0, blockedUntil: new Date(now + lockMs) }
+    : { failures: count, blockedUntil: null };
 }
 
-/** Second factor: from the tenth failure in a row on, a block of 2 s that doubles with each further one, to 5 minutes. */
+/**
+ * Second factor: from the tenth failure in a row on, a block of 2 s that doubles with each further one, to 5 minutes.
+ */
 export function afterSecondFactorFailure(failures: number, now: number): Count {
   const count = failures + 1;
   if (count < freeFailures) return { failures: count, blockedUntil: null };

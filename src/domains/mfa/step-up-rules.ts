@@ -14,7 +14,10 @@ export interface StepUpAnswer {
 }
 
 /** What each method takes, the first that is given. */
-const members = { totp: ["code"], magic_link: ["token", "code"], password: ["password"] } as const satisfies Record<StepUpMethod, readonly (keyof StepUpAnswer)[]>;
+const members = { totp: ["code"], magic_link: ["token", "code"], password: ["password"] } as const satisfies Record<
+  StepUpMethod,
+  readonly (keyof StepUpAnswer)[]
+>;
 
 /** The input a method takes. Throws 400 `bad_request` without it. */
 export function demandAnswer(method: StepUpMethod, answer: StepUpAnswer): string {
@@ -33,10 +36,14 @@ export function demandAnyAnswer({ code, token, password }: StepUpAnswer): void {
 /** How the holder of an elevated token proved who they are (RFC 8176): the session's way and the step-up's. */
 export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: StepUpAnswer): string[] {
   const session = caller.claims?.["amr"];
-  const added = method === "password" ? ["pwd"] : method === "magic_link" ? ["mail"] : recovery === true ? ["mfa"] : ["otp", "mfa"];
+  const added =
+    method === "password" ? ["pwd"] : method === "magic_link" ? ["mail"] : recovery === true ? ["mfa"] : ["otp", "mfa"];
   return [...new Set([...(Array.isArray(session) ? (session as string[]) : []), ...added])];
 }
 
 function missing(field: string): ServiceError {
-  return errors.badRequest({ message: `The answer to the challenge is missing: send ${field}.`, fields: [{ field, code: "required", message: "is required" }] });
+  return errors.badRequest({
+    message: `The answer to the challenge is missing: send ${field}.`,
+    fields: [{ field, code: "required", message: "is required" }],
+  });
 }

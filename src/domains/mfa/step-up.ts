@@ -43,7 +43,12 @@ interface PasswordVerdict {
 export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
   const { database, clock, random, hasher, audit, users, access, sessions, config } = deps;
 
-  const eventOf = (caller: Caller, info: RequestInfo) => ({ userUuid: caller.userUuid, orgUuid: caller.orgUuid, info, actor: actorOf(caller) });
+  const eventOf = (caller: Caller, info: RequestInfo) => ({
+    userUuid: caller.userUuid,
+    orgUuid: caller.orgUuid,
+    info,
+    actor: actorOf(caller),
+  });
 
   async function standingOf(tx: Tx, caller: Caller): Promise<Standing> {
     const standing = await access.standing(tx, personOf(caller), caller.orgUuid);
@@ -57,7 +62,11 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
   }
 
   /** Checks the password outside the transaction that judges; undefined when the challenge asks for none. */
-  async function passwordVerdict(caller: Caller, answer: StepUpAnswer, { address }: RequestInfo): Promise<PasswordVerdict | ServiceError | undefined> {
+  async function passwordVerdict(
+    caller: Caller,
+    answer: StepUpAnswer,
+    { address }: RequestInfo,
+  ): Promise<PasswordVerdict | ServiceError | undefined> {
     if (answer.password === undefined || answer.password === "") return undefined;
     const refusal = await blocked(caller);
     if (refusal !== undefined) return refusal;
@@ -68,21 +77,42 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     return { ok, credentialsVersion: person?.credentials_version ?? 0 };
   }
 
-  async function judged(tx: Tx, standing: Standing, challenge: ChallengeRow, answer: StepUpAnswer, verdict: PasswordVerdict | undefined): Promise<boolean> {
+  async function judged(
+    tx: Tx,
+    standing: Standing,
+    challenge: ChallengeRow,
+    answer: StepUpAnswer,
+    verdict: PasswordVerdict | undefined,
+  ): Promise<boolean> {
     const given = demandAnswer(challenge.method, answer);
-    if (challenge.method === "password") return verdict?.ok === true && verdict.credentialsVersion === standing.credentialsVersion;
-    if (challenge.method === "magic_link") return challenge.token_hash !== null && constantTimeEqual(hashToken(given), challenge.token_hash);
+    if (challenge.method === "password")
+      return verdict?.ok === true && verdict.credentialsVersion === standing.credentialsVersion;
+    if (challenge.method === "magic_link")
+      return challenge.token_hash !== null && constantTimeEqual(hashToken(given), challenge.token_hash);
     if (answer.recovery === true) return judge.recovery(tx, standing.userUuid, given);
     return (await judge.totp(tx, standing.userUuid, given)) !== undefined;
   }
 
-  /** One answer in one transaction; a refusal is answered, so that what it counts stays. Locks in the order person, count, challenge, factor. */
-  async function attempt(tx: Tx, caller: Caller, answer: StepUpAnswer, verdict: PasswordVerdict | undefined, info: RequestInfo): Promise<Elevated | ServiceError> {
+  /**
+   * One answer in one transaction; a refusal is answered, so that what it counts stays. Locks in the order person,
+   * count, challenge, factor.
+   */
+  async function attempt(
+    tx: Tx,
+    caller: Caller,
+    answer: StepUpAnswer,
+    verdict: PasswordVerdict | undefined,
+    info: RequestInfo,
+  ): Promise<Elevated | ServiceError> {
     const sessionId = caller.sessionId ?? "";
     const standing = await standingOf(tx, caller);
     const count = await budgets.begin(tx, standing.userUuid, "step_up");
     const refuse = async (refusal: ServiceError, method?: StepUpMethod): Promise<ServiceError> => {
-      const metadata = { code: refusal.code, challenge_id: answer.challengeId, ...(method === undefined ? {} : { method }) };
+      const metadata = {
+        code: refusal.code,
+        challenge_id: answer.challengeId,
+        ...(method === undefined ? {} : { method }),
+      };
       await audit.record(tx, { ...eventOf(caller, info), type: "step_up.failed", outcome: "failure", metadata });
       return refusal;
     };
@@ -101,14 +131,31 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     await count.passed();
     await sessions.proofs.markStepUp(tx, sessionId, now);
     if (method === "totp") await sessions.proofs.markSecondFactor(tx, sessionId, now);
-    const metadata = { challenge_id: answer.challengeId, method, ...(answer.recovery === true && method === "totp" ? { recovery: true } : {}) };
+    const metadata = {
+      challenge_id: answer.challengeId,
+      method,
+      ...(answer.recovery === true && method === "totp" ? { recovery: true } : {}),
+    };
     await audit.record(tx, { ...eventOf(caller, info), type: "step_up.verified", outcome: "success", metadata });
     const amr = provenBy(caller, method, answer);
-    const minted = await sessions.tokens.mint(tx, { standing, sessionId, amr, authTime: now, ttlMs: config.elevatedMs, elevated: true });
+    const minted = await sessions.tokens.mint(tx, {
+      standing,
+      sessionId,
+      amr,
+      authTime: now,
+      ttlMs: config.elevatedMs,
+      elevated: true,
+    });
     return { elevatedToken: minted.accessToken, expiresIn: minted.expiresIn };
   }
 
-  async function refusedOutright(caller: Caller, type: "step_up.challenged" | "step_up.failed", refusal: ServiceError, info: RequestInfo, metadata: object): Promise<never> {
+  async function refusedOutright(
+    caller: Caller,
+    type: "step_up.challenged" | "step_up.failed",
+    refusal: ServiceError,
+    info: RequestInfo,
+    metadata: object,
+  ): Promise<never> {
     await audit.recordFailure({ ...eventOf(caller, info), type, metadata: { code: refusal.code, ...metadata } });
     throw refusal;
   }
@@ -130,11 +177,23 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, lifeMs)];
       await database.transaction(async (tx) => {
         const standing = await standingOf(tx, caller);
-        await insertChallenge(tx, { uuid: challengeId, userUuid, sessionId: caller.sessionId ?? "", method, tokenHash: mailed?.hash ?? null, at, expiresAt });
+        await insertChallenge(tx, {
+          uuid: challengeId,
+          userUuid,
+          sessionId: caller.sessionId ?? "",
+          method,
+          tokenHash: mailed?.hash ?? null,
+          at,
+          expiresAt,
+        });
         if (mailed !== undefined) {
           const link = { token: mailed.token, challengeId };
           const write = () => stepUpMail(config.baseUrl, link, Math.ceil(lifeMs / 60_000));
-          await users.letters.send(tx, { to: standing.email, organization: caller.orgName ?? undefined, write }, expiresAt);
+          await users.letters.send(
+            tx,
+            { to: standing.email, organization: caller.orgName ?? undefined, write },
+            expiresAt,
+          );
         }
         const metadata = { challenge_id: challengeId, method };
         await audit.record(tx, { ...eventOf(caller, info), type: "step_up.challenged", outcome: "success", metadata });
@@ -151,17 +210,23 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
       demandAnyAnswer(asked);
       const answer = { ...asked, challengeId: asked.challengeId.toLowerCase() };
       const verdict = await passwordVerdict(caller, answer, info);
-      if (verdict instanceof Error) return refusedOutright(caller, "step_up.failed", verdict, info, { challenge_id: answer.challengeId });
+      if (verdict instanceof Error)
+        return refusedOutright(caller, "step_up.failed", verdict, info, { challenge_id: answer.challengeId });
       return settled(await database.transaction((tx) => attempt(tx, caller, answer, verdict, info), caller));
     },
 
     /**
-     * The counter for passwords that are asked for outside of a challenge: the refusal somebody gets before theirs is hashed,
-     * and the try that judges it.
+     * The counter for passwords that are asked for outside of a challenge: the refusal somebody gets before theirs is
+     * hashed, and the try that judges it.
      */
-    counter: { refusal: blocked, begin: (tx: Tx, userUuid: string): Promise<Try> => budgets.begin(tx, userUuid, "step_up") },
+    counter: {
+      refusal: blocked,
+      begin: (tx: Tx, userUuid: string): Promise<Try> => budgets.begin(tx, userUuid, "step_up"),
+    },
 
-    /** Ends the challenges of a person that wait for the token of a mail; in the transaction that makes it necessary. */
+    /**
+     * Ends the challenges of a person that wait for the token of a mail; in the transaction that makes it necessary.
+     */
     endMailed: (tx: Tx, userUuid: string): Promise<void> => consumeMailed(tx, userUuid, dateOf(clock)),
 
     /** Whether the token presented is elevated, and until when. */
@@ -173,6 +238,12 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
 }
 
 function noFactor(): ServiceError {
-  const fields = [{ field: "method", code: "not_allowed", message: "totp needs an active factor; use another method or add a factor" }];
+  const fields = [
+    {
+      field: "method",
+      code: "not_allowed",
+      message: "totp needs an active factor; use another method or add a factor",
+    },
+  ];
   return errors.badRequest({ message: "You have no active factor.", fields });
 }

@@ -17,19 +17,30 @@ export interface SecretRow {
 
 /** Somebody's factors, oldest first; disabled ones are no longer there. */
 export function factorsOf(database: Database, userUuid: string): Promise<FactorRow[]> {
-  const sql = "select id, factor_type, label, status from mfa_factors where user_uuid = $1 and status <> 'disabled' order by id";
+  const sql =
+    "select id, factor_type, label, status from mfa_factors where user_uuid = $1 and status <> 'disabled' order by id";
   return database.prepared<FactorRow>("mfa_factors", sql, [userUuid]);
 }
 
 /** How many factors somebody has, pending and active. */
 export async function countFactors(tx: Tx, userUuid: string): Promise<number> {
-  const rows = await tx.query<{ n: number }>("select count(*)::int as n from mfa_factors where user_uuid = $1 and status <> 'disabled'", [userUuid]);
+  const rows = await tx.query<{ n: number }>(
+    "select count(*)::int as n from mfa_factors where user_uuid = $1 and status <> 'disabled'",
+    [userUuid],
+  );
   return rows[0]?.n ?? 0;
 }
 
 /** Stores a pending factor. */
-export async function insertFactor(tx: Tx, userUuid: string, label: string | null, secret: Buffer, at: Date): Promise<number> {
-  const sql = "insert into mfa_factors (user_uuid, factor_type, label, secret, created_at) values ($1, 'totp', $2, $3, $4) returning id";
+export async function insertFactor(
+  tx: Tx,
+  userUuid: string,
+  label: string | null,
+  secret: Buffer,
+  at: Date,
+): Promise<number> {
+  const sql =
+    "insert into mfa_factors (user_uuid, factor_type, label, secret, created_at) values ($1, 'totp', $2, $3, $4) returning id";
   const [row] = await tx.query<{ id: number }>(sql, [userUuid, label, secret, at]);
   if (row === undefined) throw new Error("a factor was not stored");
   return row.id;
@@ -37,35 +48,45 @@ export async function insertFactor(tx: Tx, userUuid: string, label: string | nul
 
 /** Whether somebody has an active factor. */
 export async function hasActiveFactor(tx: Pick<Tx, "query">, userUuid: string): Promise<boolean> {
-  return (await tx.query("select 1 from mfa_factors where user_uuid = $1 and status = 'active' limit 1", [userUuid])).length > 0;
+  return (
+    (await tx.query("select 1 from mfa_factors where user_uuid = $1 and status = 'active' limit 1", [userUuid]))
+      .length > 0
+  );
 }
 
 /** The secrets of somebody's active factors, oldest first. */
 export function activeSecrets(tx: Tx, userUuid: string): Promise<SecretRow[]> {
-  return tx.query<SecretRow>("select id, status, secret from mfa_factors where user_uuid = $1 and status = 'active' order by id", [userUuid]);
+  return tx.query<SecretRow>(
+    "select id, status, secret from mfa_factors where user_uuid = $1 and status = 'active' order by id",
+    [userUuid],
+  );
 }
 
 /** A factor of somebody's that is not disabled. */
 export async function findFactor(tx: Tx, userUuid: string, id: number): Promise<SecretRow | undefined> {
-  const sql = "select id, status, secret from mfa_factors where user_uuid = $1 and id = $2::bigint and status <> 'disabled'";
+  const sql =
+    "select id, status, secret from mfa_factors where user_uuid = $1 and id = $2::bigint and status <> 'disabled'";
   return (await tx.query<SecretRow>(sql, [userUuid, id]))[0];
 }
 
 /** Takes a time step for good: one winner, and no step at or before one taken. False when it is taken. */
 export async function takeStep(tx: Tx, id: number, step: number): Promise<boolean> {
-  const sql = "update mfa_factors set last_step = $2 where id = $1 and status = 'active' and (last_step is null or last_step < $2) returning id";
+  const sql =
+    "update mfa_factors set last_step = $2 where id = $1 and status = 'active' and (last_step is null or last_step < $2) returning id";
   return (await tx.query(sql, [id, step])).length === 1;
 }
 
 /** Makes a pending factor active, its first step taken; false when it is not pending. */
 export async function activateFactor(tx: Tx, id: number, step: number, at: Date): Promise<boolean> {
-  const sql = "update mfa_factors set status = 'active', activated_at = $3, last_step = $2 where id = $1 and status = 'pending' returning id";
+  const sql =
+    "update mfa_factors set status = 'active', activated_at = $3, last_step = $2 where id = $1 and status = 'pending' returning id";
   return (await tx.query(sql, [id, step, at])).length === 1;
 }
 
 /** Disables a factor and forgets its secret; false when it is disabled already. */
 export async function disableFactor(tx: Tx, id: number, at: Date): Promise<boolean> {
-  const sql = "update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where id = $1 and status <> 'disabled' returning id";
+  const sql =
+    "update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where id = $1 and status <> 'disabled' returning id";
   return (await tx.query(sql, [id, at])).length === 1;
 }
 
@@ -96,20 +117,29 @@ export async function dropRecoveryCodes(tx: Tx, userUuid: string): Promise<void>
 }
 
 /** Stores a generation of recovery codes; the one before must have been dropped. */
-export async function insertRecoveryCodes(tx: Tx, userUuid: string, sealedKey: Buffer, hashes: readonly Buffer[], at: Date): Promise<void> {
+export async function insertRecoveryCodes(
+  tx: Tx,
+  userUuid: string,
+  sealedKey: Buffer,
+  hashes: readonly Buffer[],
+  at: Date,
+): Promise<void> {
   await tx.query("insert into mfa_recovery_keys (user_uuid, key) values ($1, $2)", [userUuid, sealedKey]);
-  const sql = "insert into mfa_recovery_codes (user_uuid, hash, created_at) select $1, hash, $3 from unnest($2::bytea[]) as codes (hash)";
+  const sql =
+    "insert into mfa_recovery_codes (user_uuid, hash, created_at) select $1, hash, $3 from unnest($2::bytea[]) as codes (hash)";
   await tx.query(sql, [userUuid, hashes, at]);
 }
 
 /** The key of somebody's present recovery codes, sealed. */
 export async function recoveryKey(tx: Tx, userUuid: string): Promise<Buffer | undefined> {
-  return (await tx.query<{ key: Buffer }>("select key from mfa_recovery_keys where user_uuid = $1", [userUuid]))[0]?.key;
+  return (await tx.query<{ key: Buffer }>("select key from mfa_recovery_keys where user_uuid = $1", [userUuid]))[0]
+    ?.key;
 }
 
 /** Uses a recovery code up: one winner however many try. False when it is unknown or used. */
 export async function useRecoveryCode(tx: Tx, userUuid: string, hash: Buffer, at: Date): Promise<boolean> {
-  const sql = "update mfa_recovery_codes set used_at = $3 where user_uuid = $1 and hash = $2 and used_at is null returning id";
+  const sql =
+    "update mfa_recovery_codes set used_at = $3 where user_uuid = $1 and hash = $2 and used_at is null returning id";
   return (await tx.query(sql, [userUuid, hash, at])).length === 1;
 }
 

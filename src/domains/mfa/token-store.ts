@@ -61,12 +61,14 @@ export async function countTokenFailure(tx: Tx, hash: Buffer): Promise<void> {
 
 /** Uses a token up: one winner however many try. False when it is dead. */
 export async function usePending(tx: Tx, hash: Buffer, at: Date): Promise<boolean> {
-  const sql = "update mfa_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 and failures < $3 returning hash";
+  const sql =
+    "update mfa_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 and failures < $3 returning hash";
   return (await tx.query(sql, [hash, at, triesPerToken])).length === 1;
 }
 
 /** Forgets some of the tokens that expired before a time; answers how many. */
 export async function forgetPending(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = "delete from mfa_tokens where hash in (select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
+  const sql =
+    "delete from mfa_tokens where hash in (select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
   return (await database.prepared("mfa-tokens-forget", sql, [before])).length;
 }

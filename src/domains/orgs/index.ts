@@ -33,7 +33,10 @@ export interface OrganizationChange {
 /** Organizations and their names. */
 export function createOrgs({ database, clock, random }: OrgsDeps) {
   return {
-    /** A new organization on the plan `free`. Throws `validation_error`, or 409 `conflict` for a name that is or was in use. */
+    /**
+     * A new organization on the plan `free`. Throws `validation_error`, or 409 `conflict` for a name that is or was in
+     * use.
+     */
     async create(tx: Tx, name: string): Promise<{ uuid: string; name: string }> {
       const wanted = readName(name);
       const uuid = random.uuid();
@@ -47,11 +50,25 @@ export function createOrgs({ database, clock, random }: OrgsDeps) {
      * Changes a locked organization; answers what it has become, the same object when that is what it was. Its old
      * name stays reserved. Throws `validation_error`, 409 `conflict` for a name that is or was another's.
      */
-    async change(tx: Tx, org: OrganizationRow, { name, plan, jitDomains }: OrganizationChange, at: Date): Promise<OrganizationRow> {
+    async change(
+      tx: Tx,
+      org: OrganizationRow,
+      { name, plan, jitDomains }: OrganizationChange,
+      at: Date,
+    ): Promise<OrganizationRow> {
       const wanted = name === undefined ? undefined : readName(name);
-      const next = { ...org, name: wanted?.name ?? org.name, plan: plan ?? org.plan, jit_domains: jitDomains ?? org.jit_domains };
+      const next = {
+        ...org,
+        name: wanted?.name ?? org.name,
+        plan: plan ?? org.plan,
+        jit_domains: jitDomains ?? org.jit_domains,
+      };
       if (JSON.stringify(next) === JSON.stringify(org)) return org;
-      if (wanted !== undefined && !(await store.reserveName(tx, wanted.key, wanted.name, org.uuid, at)) && (await store.nameHolder(tx, wanted.key)) !== org.uuid) {
+      if (
+        wanted !== undefined &&
+        !(await store.reserveName(tx, wanted.key, wanted.name, org.uuid, at)) &&
+        (await store.nameHolder(tx, wanted.key)) !== org.uuid
+      ) {
         throw orgErrors.nameTaken();
       }
       await store.updateOrganization(tx, next, at);

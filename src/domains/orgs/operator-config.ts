@@ -27,19 +27,32 @@ export interface OperatorConfigDeps {
 /** What the operator of the installation sets for organizations. */
 export function createOperatorConfig({ database, clock, audit }: OperatorConfigDeps) {
   return {
-    /** Sets how many days audit events are kept. Throws `not_found`, or `unprocessable` for what the plan does not give. */
+    /**
+     * Sets how many days audit events are kept. Throws `not_found`, or `unprocessable` for what the plan does not give.
+     */
     setRetention: (caller: Caller, info: RequestInfo, orgUuid: string, days: number): Promise<SettingsRow> =>
       database.transaction(async (tx) => {
         const org = await lockOrganization(tx, orgUuid);
         if (org === undefined) throw orgErrors.notFound();
         if (days > LONGEST_USUAL && org.plan !== "enterprise") {
-          throw errors.unprocessable({ message: `More than ${LONGEST_USUAL} days need the plan enterprise; this organization has ${org.plan}.` });
+          throw errors.unprocessable({
+            message: `More than ${LONGEST_USUAL} days need the plan enterprise; this organization has ${org.plan}.`,
+          });
         }
         const before = await settings.settingsOf(tx, orgUuid);
         await settings.putRetention(tx, orgUuid, days, dateOf(clock));
         const resource = { type: "organization", id: orgUuid };
         const metadata = { audit_retention_days: days, previous: before?.audit_retention_days ?? LONGEST_USUAL };
-        await audit.record(tx, { type: "retention.updated", outcome: "success", userUuid: caller.userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata });
+        await audit.record(tx, {
+          type: "retention.updated",
+          outcome: "success",
+          userUuid: caller.userUuid,
+          orgUuid,
+          info,
+          actor: actorOf(caller),
+          resource,
+          metadata,
+        });
         const row = await settings.settingsOf(tx, orgUuid);
         if (row === undefined) throw orgErrors.notFound();
         return row;
@@ -52,7 +65,10 @@ export function createOperatorConfig({ database, clock, audit }: OperatorConfigD
         if (one === undefined) throw orgErrors.notFound();
         return { one };
       }
-      const [data, total] = await Promise.all([settings.pageOfSettings(database, limit, offset), settings.countSettings(database)]);
+      const [data, total] = await Promise.all([
+        settings.pageOfSettings(database, limit, offset),
+        settings.countSettings(database),
+      ]);
       return { data, ...total, limit, offset };
     },
 

@@ -8,6 +8,9 @@ export function readName(name: string): { name: string; key: string } {
   const kept = name.normalize("NFC").trim();
   const key = foldName(kept);
   if (key === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
-  if (control.test(kept)) throw errors.validation({ fields: [{ field: "name", code: "pattern", message: "must not have control characters" }] });
+  if (control.test(kept))
+    throw errors.validation({
+      fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],
+    });
   return { name: kept, key };
 }

@@ -40,7 +40,10 @@ export async function putRetention(tx: Tx, orgUuid: string, days: number, at: Da
   );
 }
 
-/** Notes where the plan enterprise has ended since it was looked at last, or is back; answers how many organizations that are. */
+/**
+ * Notes where the plan enterprise has ended since it was looked at last, or is back; answers how many organizations
+ * that are.
+ */
 export async function notePlans(database: Database, at: Date): Promise<number> {
   const sql = `update organization_settings s set enterprise_ended_at = case when o.plan = 'enterprise' then null else $1::timestamptz end
     from organizations o

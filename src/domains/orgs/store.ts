@@ -26,7 +26,17 @@ export async function reserveName(tx: Tx, key: string, name: string, orgUuid: st
 /** Stores a new organization. */
 export async function insertOrganization(tx: Tx, uuid: string, name: string, at: Date): Promise<void> {
   tx.em.persist(
-    tx.em.create(Organization, { uuid, name, plan: "free", jitDomains: [], sandbox: false, createdAt: at, updatedAt: at, deletedAt: null, version: 1 }),
+    tx.em.create(Organization, {
+      uuid,
+      name,
+      plan: "free",
+      jitDomains: [],
+      sandbox: false,
+      createdAt: at,
+      updatedAt: at,
+      deletedAt: null,
+      version: 1,
+    }),
   );
   await tx.em.flush();
 }
@@ -57,7 +67,9 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
 
 /** Whether an organization lives, kept from ending until the transaction does; others may keep it at the same time. */
 export async function keepOrganization(tx: Tx, uuid: string): Promise<boolean> {
-  return (await tx.query("select 1 from organizations where uuid = $1 and deleted_at is null for share", [uuid])).length > 0;
+  return (
+    (await tx.query("select 1 from organizations where uuid = $1 and deleted_at is null for share", [uuid])).length > 0
+  );
 }
 
 /** Whether an organization exists or existed. */
@@ -67,7 +79,11 @@ export async function existsEver(database: Database, uuid: string): Promise<bool
 
 /** Features of a plan; none for an unknown one. */
 export async function featuresOf(database: Database, plan: string): Promise<string[]> {
-  const rows = await database.prepared<{ features: string[] }>("orgs_features", "select features from plans where plan = $1", [plan]);
+  const rows = await database.prepared<{ features: string[] }>(
+    "orgs_features",
+    "select features from plans where plan = $1",
+    [plan],
+  );
   return rows[0]?.features ?? [];
 }
 
@@ -83,7 +99,10 @@ export async function nameOf(tx: Pick<Tx, "query">, uuid: string): Promise<strin
 }
 
 /** Names of organizations that exist or existed, by uuid. */
-export async function namesOf(database: Pick<Database, "prepared">, uuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function namesOf(
+  database: Pick<Database, "prepared">,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const sql = "select uuid, name from organizations where uuid = any($1::uuid[])";
   const rows = await database.prepared<{ uuid: string; name: string }>("orgs_names", sql, [uuids]);
   return new Map(rows.map((row) => [row.uuid, row.name]));
@@ -91,18 +110,27 @@ export async function namesOf(database: Pick<Database, "prepared">, uuids: reado
 
 /** Which organization has or had a folded name. */
 export async function nameHolder(tx: Tx, key: string): Promise<string | undefined> {
-  return (await tx.query<{ org_uuid: string }>("select org_uuid from organization_names where name_key = $1", [key]))[0]?.org_uuid;
+  return (await tx.query<{ org_uuid: string }>("select org_uuid from organization_names where name_key = $1", [key]))[0]
+    ?.org_uuid;
 }
 
 /** Stores what an organization has become. */
-export async function updateOrganization(tx: Tx, { uuid, name, plan, jit_domains }: OrganizationRow, at: Date): Promise<void> {
-  const sql = "update organizations set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1";
+export async function updateOrganization(
+  tx: Tx,
+  { uuid, name, plan, jit_domains }: OrganizationRow,
+  at: Date,
+): Promise<void> {
+  const sql =
+    "update organizations set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1";
   await tx.query(sql, [uuid, name, plan, jit_domains, at]);
 }
 
 /** Ends an organization; its row and names stay. */
 export async function markDeleted(tx: Tx, uuid: string, at: Date): Promise<void> {
-  await tx.query("update organizations set deleted_at = $2, updated_at = $2, version = version + 1 where uuid = $1", [uuid, at]);
+  await tx.query("update organizations set deleted_at = $2, updated_at = $2, version = version + 1 where uuid = $1", [
+    uuid,
+    at,
+  ]);
 }
 
 /** Whether there is a plan of this name. */

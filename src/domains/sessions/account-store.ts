@@ -30,7 +30,13 @@ interface LoginRow {
  * The accounts that are on a device by their live sessions: the caller's own, in the organization of their token, and
  * for an admin everybody's in it.
  */
-export async function loginAccounts(tx: Tx, deviceUuid: string, caller: { userUuid: string; orgUuid: string | null }, sight: Sight, at: Date): Promise<DeviceAccount[]> {
+export async function loginAccounts(
+  tx: Tx,
+  deviceUuid: string,
+  caller: { userUuid: string; orgUuid: string | null },
+  sight: Sight,
+  at: Date,
+): Promise<DeviceAccount[]> {
   const rows = await tx.query<LoginRow>(
     `select s.user_uuid, s.org_uuid, p.email, min(s.created_at) as added_at, max(s.last_seen_at) as last_used_at,
        exists (select 1 from device_accounts a where a.device_uuid = $1 and a.holder_uuid = s.user_uuid and a.active) as elsewhere
@@ -64,7 +70,10 @@ interface AddedRow {
   last_used_at: Date;
 }
 
-/** The accounts that were added on a device by the caller, and for an admin by anybody where they act in the organization. */
+/**
+ * The accounts that were added on a device by the caller, and for an admin by anybody where they act in the
+ * organization.
+ */
 export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): Promise<DeviceAccount[]> {
   const rows = await tx.query<AddedRow>(
     `select a.uuid, a.holder_uuid, a.user_uuid, a.org_uuid, p.email, a.active, a.added_at, a.last_used_at
@@ -87,7 +96,9 @@ export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): P
 
 /** Lets one change at a time be made to the accounts somebody has on a device; released with the transaction. */
 export async function lockAccounts(tx: Tx, deviceUuid: string, holderUuid: string): Promise<void> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`device accounts ${deviceUuid.toLowerCase()} ${holderUuid}`]);
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `device accounts ${deviceUuid.toLowerCase()} ${holderUuid}`,
+  ]);
 }
 
 /** An account to store. */
@@ -106,19 +117,34 @@ export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> 
   await tx.query(
     `insert into device_accounts (uuid, device_uuid, holder_uuid, session_uuid, user_uuid, org_uuid, added_at, last_used_at)
      values ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [account.uuid, account.deviceUuid, account.holderUuid, account.sessionId, account.userUuid, account.orgUuid, account.at],
+    [
+      account.uuid,
+      account.deviceUuid,
+      account.holderUuid,
+      account.sessionId,
+      account.userUuid,
+      account.orgUuid,
+      account.at,
+    ],
   );
 }
 
 /** Removes an account and ends the sessions that were opened by switching to it. */
 export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<EndedSessions[]> {
   await tx.query("delete from device_accounts where uuid = $1", [uuid]);
-  const sql = "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2";
+  const sql =
+    "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2";
   return endTogether(tx, sql, [uuid, at]);
 }
 
 /** Ends the live sessions of somebody on a device in one organization, or in none. */
-export function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid: string | null, at: Date): Promise<EndedSessions[]> {
+export function endLogins(
+  tx: Tx,
+  deviceUuid: string,
+  userUuid: string,
+  orgUuid: string | null,
+  at: Date,
+): Promise<EndedSessions[]> {
   return endTogether(
     tx,
     `update sessions set revoked_at = $4, revoked_reason = 'account_removed'
@@ -129,12 +155,20 @@ export function endLogins(tx: Tx, deviceUuid: string, userUuid: string, orgUuid:
 
 /** The session an account was proven by, live or not; null for an account that is gone. */
 export async function proofOf(tx: Tx, uuid: string): Promise<string | null> {
-  const rows = await tx.query<{ session_uuid: string }>("select session_uuid from device_accounts where uuid = $1", [uuid]);
+  const rows = await tx.query<{ session_uuid: string }>("select session_uuid from device_accounts where uuid = $1", [
+    uuid,
+  ]);
   return rows[0]?.session_uuid ?? null;
 }
 
 /** Notes which account is in use on a device; null: the login's own. */
-export async function activate(tx: Tx, deviceUuid: string, holderUuid: string, uuid: string | null, at: Date): Promise<void> {
+export async function activate(
+  tx: Tx,
+  deviceUuid: string,
+  holderUuid: string,
+  uuid: string | null,
+  at: Date,
+): Promise<void> {
   await tx.query(
     `update device_accounts set active = coalesce(uuid = $3, false), last_used_at = case when uuid = $3 then $4 else last_used_at end
      where device_uuid = $1 and holder_uuid = $2 and (active or uuid = $3)`,

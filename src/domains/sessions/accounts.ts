@@ -37,29 +37,55 @@ export interface Switched extends OpenedPair {
 
 /** Several people, or organizations of one person, signed in on one device (decisions 3.9). */
 export function createAccounts({ database, clock, random, access, audit, announce, open, authenticate }: AccountsDeps) {
-  async function visible(tx: Tx, deviceUuid: string, person: Caller & { userUuid: string }, at: Date): Promise<DeviceAccount[]> {
+  async function visible(
+    tx: Tx,
+    deviceUuid: string,
+    person: Caller & { userUuid: string },
+    at: Date,
+  ): Promise<DeviceAccount[]> {
     const sight = sightOf(person);
     if (!(await store.seesDevice(tx, deviceUuid, sight, at))) throw sessionErrors.deviceNotFound();
     const logins = await store.loginAccounts(tx, deviceUuid, person, sight, at);
     return [...logins, ...(await store.addedAccounts(tx, deviceUuid, sight))];
   }
 
-  async function find(tx: Tx, deviceUuid: string, person: Caller & { userUuid: string }, id: string, at: Date): Promise<DeviceAccount> {
+  async function find(
+    tx: Tx,
+    deviceUuid: string,
+    person: Caller & { userUuid: string },
+    id: string,
+    at: Date,
+  ): Promise<DeviceAccount> {
     const found = (await visible(tx, deviceUuid, person, at)).find((account) => account.id === id.toLowerCase());
     if (found === undefined) throw sessionErrors.accountNotFound();
     return found;
   }
 
   async function tell(
-    tx: Tx, type: "device.account_added" | "device.account_removed" | "device.account_switched", caller: Caller, account: DeviceAccount,
-    info: RequestInfo, metadata: Record<string, unknown>,
+    tx: Tx,
+    type: "device.account_added" | "device.account_removed" | "device.account_switched",
+    caller: Caller,
+    account: DeviceAccount,
+    info: RequestInfo,
+    metadata: Record<string, unknown>,
   ): Promise<void> {
     const { userUuid, orgUuid, id } = account;
-    await audit.record(tx, { type, outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), resource: { type: "device_account", id }, metadata });
+    await audit.record(tx, {
+      type,
+      outcome: "success",
+      userUuid,
+      orgUuid,
+      info,
+      actor: actorOf(caller),
+      resource: { type: "device_account", id },
+      metadata,
+    });
   }
 
   return {
-    /** The accounts on a device that the caller sees, each once. Throws 404 `not_found` where there is nothing to see. */
+    /**
+     * The accounts on a device that the caller sees, each once. Throws 404 `not_found` where there is nothing to see.
+     */
     async list(caller: Caller, deviceUuid: string): Promise<DeviceAccount[]> {
       const person = personOf(caller);
       return mergeAccounts(await database.transaction((tx) => visible(tx, deviceUuid, person, dateOf(clock))));
@@ -79,11 +105,30 @@ export function createAccounts({ database, clock, random, access, audit, announc
       return database.transaction(async (tx) => {
         await store.lockAccounts(tx, deviceUuid, person.userUuid);
         const theirs = (await visible(tx, deviceUuid, person, at)).filter(({ kind }) => kind !== "other");
-        if (theirs.some((account) => account.userUuid === userUuid && account.orgUuid === orgUuid)) throw sessionErrors.duplicateAccount();
+        if (theirs.some((account) => account.userUuid === userUuid && account.orgUuid === orgUuid))
+          throw sessionErrors.duplicateAccount();
         if (theirs.length >= mostAccounts) throw sessionErrors.tooManyAccounts();
         const uuid = random.uuid();
-        await store.insertAccount(tx, { uuid, deviceUuid, holderUuid: person.userUuid, sessionId, userUuid, orgUuid, at });
-        const account: DeviceAccount = { id: uuid, kind: "added", login: false, userUuid, email, orgUuid, active: false, addedAt: at, lastUsedAt: at };
+        await store.insertAccount(tx, {
+          uuid,
+          deviceUuid,
+          holderUuid: person.userUuid,
+          sessionId,
+          userUuid,
+          orgUuid,
+          at,
+        });
+        const account: DeviceAccount = {
+          id: uuid,
+          kind: "added",
+          login: false,
+          userUuid,
+          email,
+          orgUuid,
+          active: false,
+          addedAt: at,
+          lastUsedAt: at,
+        };
         await tell(tx, "device.account_added", caller, account, info, { device_uuid: deviceUuid.toLowerCase() });
         return account;
       }, caller);
@@ -99,20 +144,34 @@ export function createAccounts({ database, clock, random, access, audit, announc
       await database.transaction(async (tx) => {
         const account = await find(tx, deviceUuid, person, id, at);
         const { userUuid, orgUuid, login } = account;
-        const ended = login ? await store.endLogins(tx, deviceUuid, userUuid, orgUuid, at) : await store.deleteAccount(tx, account.id, at);
+        const ended = login
+          ? await store.endLogins(tx, deviceUuid, userUuid, orgUuid, at)
+          : await store.deleteAccount(tx, account.id, at);
         const revoked = countOf(ended);
-        await tell(tx, "device.account_removed", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), revoked });
+        await tell(tx, "device.account_removed", caller, account, info, {
+          device_uuid: deviceUuid.toLowerCase(),
+          revoked,
+        });
         if (revoked === 0) return;
         const metadata = { revoked, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
-        await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
+        await audit.record(tx, {
+          type: "session.bulk_revoked",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          actor: actorOf(caller),
+          metadata,
+        });
         await announceEnded(tx, announce, ended, { ...metadata, user_uuid: userUuid });
         await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
       }, caller);
     },
 
     /**
-     * Switches to another account of the caller: a new session with a token pair, never elevated, derived from the account's
-     * own session. Throws 404 `not_found`, and 401 `unauthorized` when that account's session or membership has ended.
+     * Switches to another account of the caller: a new session with a token pair, never elevated, derived from the
+     * account's own session. Throws 404 `not_found`, and 401 `unauthorized` when that account's session or membership
+     * has ended.
      */
     async switchTo(caller: Caller, deviceUuid: string, id: string, info: RequestInfo): Promise<Switched> {
       const person = personOf(caller);
@@ -129,7 +188,10 @@ export function createAccounts({ database, clock, random, access, audit, announc
         const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.auth_time, info: on, source });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
-        await tell(tx, "device.account_switched", caller, account, info, { device_uuid: deviceUuid.toLowerCase(), session_id: opened.sessionId });
+        await tell(tx, "device.account_switched", caller, account, info, {
+          device_uuid: deviceUuid.toLowerCase(),
+          session_id: opened.sessionId,
+        });
         return { ...opened, account: { ...account, active: true, lastUsedAt: at } };
       }, caller);
     },

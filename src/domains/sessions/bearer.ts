@@ -36,7 +36,9 @@ export interface BearerDeps {
   keys: { signing: Pick<Keys["signing"], "publicKey"> };
   liveness: Liveness;
   lastSeen: LastSeen;
-  /** The apps a token opens at this moment: its claims that are not void, an owner's apps, what its holder made since. */
+  /**
+   * The apps a token opens at this moment: its claims that are not void, an owner's apps, what its holder made since.
+   */
   administeredApps: (holder: AppsOfToken) => Promise<string[]>;
 }
 
@@ -58,10 +60,16 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
   async function verify(token: string): Promise<Verified> {
     let kid = "";
     const expected = { typ: accessTokenType, issuer, now: clock.now() };
-    const claims = await verifyJwt(token, (id, { org }) => {
-      kid = id;
-      return typeof org === "string" && uuidOrEmpty.test(org) ? keys.signing.publicKey(org === "" ? null : org, id) : undefined;
-    }, expected);
+    const claims = await verifyJwt(
+      token,
+      (id, { org }) => {
+        kid = id;
+        return typeof org === "string" && uuidOrEmpty.test(org)
+          ? keys.signing.publicKey(org === "" ? null : org, id)
+          : undefined;
+      },
+      expected,
+    );
     if (claims === undefined || typeof claims["sid"] !== "string") throw errors.unauthorized();
     return { claims: claims as unknown as AccessClaims, kid };
   }
@@ -117,7 +125,9 @@ const uuidOrEmpty = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/u;
 
 /** The session is that person's in that organization, and the role has not changed since the token was made. */
 function agrees(claims: AccessClaims, row: LiveRow): boolean {
-  return row.user_uuid === claims.sub && (row.org_uuid ?? "") === claims.org && (row.membership_version ?? 0) === claims.mv;
+  return (
+    row.user_uuid === claims.sub && (row.org_uuid ?? "") === claims.org && (row.membership_version ?? 0) === claims.mv
+  );
 }
 
 /** Assembles the caller, or takes the one assembled before where nothing has changed. */
@@ -164,5 +174,17 @@ function callerOf(entry: Verified, row: LiveRow, clock: Clock): Caller {
 /** Whether the session, the membership as it was, the key and the flags still hold. */
 function judgeOf({ sid, mv, platform_admin }: AccessClaims, kid: string, row: LiveRow, clock: Clock): Judge {
   const { user_uuid, org_uuid, is_superuser, is_operator } = row;
-  return (tx, how) => judgeSession(tx, [sid, kid, user_uuid, org_uuid, mv, platform_admin, is_superuser, is_operator, dateOf(clock), how === "change"]);
+  return (tx, how) =>
+    judgeSession(tx, [
+      sid,
+      kid,
+      user_uuid,
+      org_uuid,
+      mv,
+      platform_admin,
+      is_superuser,
+      is_operator,
+      dateOf(clock),
+      how === "change",
+    ]);
 }

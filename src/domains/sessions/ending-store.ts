@@ -38,8 +38,8 @@ export function followersOf(tx: Tx, sources: readonly string[], at: Date): Promi
 const mostIds = 100;
 
 /**
- * Runs an update of sessions, without `returning`, until there is nothing left to end, and answers by organization what it
- * ended. A session that another one was opening is not seen by the statement that waited for that to be over.
+ * Runs an update of sessions, without `returning`, until there is nothing left to end, and answers by organization what
+ * it ended. A session that another one was opening is not seen by the statement that waited for that to be over.
  */
 export async function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
   const sql = `with ended as (${update} returning uuid, org_uuid, has_derived)
@@ -64,8 +64,8 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
 }
 
 /**
- * Frees a session from its source when that is among the sessions `ofSources` names, which end while this one is spared: it
- * would end with it. `ofSources` is over `o` and has its parameters from `$2` on.
+ * Frees a session from its source when that is among the sessions `ofSources` names, which end while this one is
+ * spared: it would end with it. `ofSources` is over `o` and has its parameters from `$2` on.
  */
 export async function detach(tx: Tx, spared: string, ofSources: string, params: readonly unknown[]): Promise<void> {
   const sql = `update sessions s set source_uuid = null, idle_until = null from sessions o where s.uuid = $1 and o.uuid = s.source_uuid and ${ofSources}`;
@@ -73,14 +73,26 @@ export async function detach(tx: Tx, spared: string, ofSources: string, params: 
 }
 
 /** Ends every live session of a person in an organization. */
-export function revokeSessionsIn(tx: Tx, orgUuid: string, userUuid: string, reason: string, at: Date): Promise<EndedSessions[]> {
+export function revokeSessionsIn(
+  tx: Tx,
+  orgUuid: string,
+  userUuid: string,
+  reason: string,
+  at: Date,
+): Promise<EndedSessions[]> {
   const sql = `update sessions set revoked_at = $3, revoked_reason = $4
     where user_uuid = $2 and org_uuid = $1 and revoked_at is null and expires_at > $3`;
   return endTogether(tx, sql, [orgUuid, userUuid, at, reason]);
 }
 
 /** Ends every live session in an organization. */
-export function revokeSessionsOfOrganization(tx: Tx, orgUuid: string, reason: string, at: Date): Promise<EndedSessions[]> {
-  const sql = "update sessions set revoked_at = $2, revoked_reason = $3 where org_uuid = $1 and revoked_at is null and expires_at > $2";
+export function revokeSessionsOfOrganization(
+  tx: Tx,
+  orgUuid: string,
+  reason: string,
+  at: Date,
+): Promise<EndedSessions[]> {
+  const sql =
+    "update sessions set revoked_at = $2, revoked_reason = $3 where org_uuid = $1 and revoked_at is null and expires_at > $2";
   return endTogether(tx, sql, [orgUuid, at, reason]);
 }

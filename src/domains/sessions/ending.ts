@@ -19,11 +19,34 @@ export interface EndedBy {
 }
 
 /** The end of sessions by what happens to a membership or an organization, in the transaction of that. */
-export function createEnding({ clock, audit, announce }: { clock: Clock; audit: Pick<Audit, "record">; announce: AnnounceSessions }) {
-  async function note(tx: Tx, orgUuid: string, userUuid: string | null, ended: readonly EndedSessions[], whose: { user_uuid?: string }, { caller, info, reason }: EndedBy): Promise<void> {
+export function createEnding({
+  clock,
+  audit,
+  announce,
+}: {
+  clock: Clock;
+  audit: Pick<Audit, "record">;
+  announce: AnnounceSessions;
+}) {
+  async function note(
+    tx: Tx,
+    orgUuid: string,
+    userUuid: string | null,
+    ended: readonly EndedSessions[],
+    whose: { user_uuid?: string },
+    { caller, info, reason }: EndedBy,
+  ): Promise<void> {
     const revoked = countOf(ended);
     if (revoked === 0) return;
-    await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata: { revoked, reason } });
+    await audit.record(tx, {
+      type: "session.bulk_revoked",
+      outcome: "success",
+      userUuid,
+      orgUuid,
+      info,
+      actor: actorOf(caller),
+      metadata: { revoked, reason },
+    });
     await announceEnded(tx, announce, ended, { reason, ...whose });
     await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
   }
@@ -31,12 +54,26 @@ export function createEnding({ clock, audit, announce }: { clock: Clock; audit: 
   return {
     /** Ends every session of a person in an organization. */
     async ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void> {
-      await note(tx, orgUuid, userUuid, await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)), { user_uuid: userUuid }, by);
+      await note(
+        tx,
+        orgUuid,
+        userUuid,
+        await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)),
+        { user_uuid: userUuid },
+        by,
+      );
     },
 
     /** Ends every session in an organization. */
     async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
-      await note(tx, orgUuid, by.caller.userUuid, await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)), {}, by);
+      await note(
+        tx,
+        orgUuid,
+        by.caller.userUuid,
+        await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)),
+        {},
+        by,
+      );
     },
   };
 }

@@ -8,5 +8,9 @@ export const sessionErrors = defineErrors({
   accountNotFound: [404, "not_found", "No such account on this device."],
   duplicateAccount: [409, "conflict", "The account is on this device already.", "duplicate"],
   tooManyAccounts: [422, "unprocessable", "A device has at most 10 accounts; remove one first."],
-  accountEnded: [401, "unauthorized", "The account's session has ended; sign in again, remove the account and add it anew."],
+  accountEnded: [
+    401,
+    "unauthorized",
+    "The account's session has ended; sign in again, remove the account and add it anew.",
+  ],
 });

@@ -21,15 +21,38 @@ export interface EndedFor {
 }
 
 /**
- * Tells the log and the webhooks of the sessions that ended in this transaction because one of `sources` did (the trigger
- * `sessions_derived` ended them): each has an organization of its own, which would otherwise not hear of it.
+ * Tells the log and the webhooks of the sessions that ended in this transaction because one of `sources` did (the
+ * trigger `sessions_derived` ended them): each has an organization of its own, which would otherwise not hear of it.
  */
-export async function tellFollowers({ clock, audit, announce }: FollowersDeps, tx: Tx, sources: readonly string[], { caller, info }: EndedFor): Promise<void> {
+export async function tellFollowers(
+  { clock, audit, announce }: FollowersDeps,
+  tx: Tx,
+  sources: readonly string[],
+  { caller, info }: EndedFor,
+): Promise<void> {
   if (sources.length === 0) return;
-  for (const { uuid, source_uuid: source, user_uuid: userUuid, org_uuid: orgUuid } of await followersOf(tx, sources, dateOf(clock))) {
+  for (const { uuid, source_uuid: source, user_uuid: userUuid, org_uuid: orgUuid } of await followersOf(
+    tx,
+    sources,
+    dateOf(clock),
+  )) {
     const metadata = { session_id: uuid, reason: "source_ended", source_session_id: source };
     const actor = caller === undefined ? null : actorOf(caller);
-    await audit.record(tx, { type: "session.revoked", outcome: "success", userUuid, orgUuid, info, actor, resource: { type: "session", id: uuid }, metadata });
-    if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { session_id: uuid, reason: "source_ended", user_uuid: userUuid } });
+    await audit.record(tx, {
+      type: "session.revoked",
+      outcome: "success",
+      userUuid,
+      orgUuid,
+      info,
+      actor,
+      resource: { type: "session", id: uuid },
+      metadata,
+    });
+    if (orgUuid !== null)
+      await announce(tx, {
+        type: "session.revoked",
+        orgUuid,
+        data: { session_id: uuid, reason: "source_ended", user_uuid: userUuid },
+      });
   }
 }

@@ -60,7 +60,12 @@ export function createSessions(deps: SessionsDeps) {
   const own = createOwnSessions(deps);
   const refreshing = createRefresh(opening);
   const open = createOpen(opening);
-  const { authenticate, holds } = createBearer({ ...deps, issuer: config.baseUrl, liveness: createLiveness(deps), lastSeen });
+  const { authenticate, holds } = createBearer({
+    ...deps,
+    issuer: config.baseUrl,
+    liveness: createLiveness(deps),
+    lastSeen,
+  });
   return {
     /** Access tokens, for step-up. */
     tokens,
@@ -78,7 +83,9 @@ export function createSessions(deps: SessionsDeps) {
     ...refreshing,
     /** Whether an address, as limits count it, has signed in the person behind an email within 30 days. */
     signedInFrom: async (emailKey: string, address: string): Promise<boolean> =>
-      (await signInAddresses(deps.database, emailKey, dateOf(deps.clock, -rememberedMs))).some((one) => limitKey(one) === address),
+      (await signInAddresses(deps.database, emailKey, dateOf(deps.clock, -rememberedMs))).some(
+        (one) => limitKey(one) === address,
+      ),
     /** The caller behind an access token; for the gate. */
     authenticate,
     /** Whether an access token that was accepted before still holds, for streams. Throws `unauthorized`. */

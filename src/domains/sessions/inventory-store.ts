@@ -31,12 +31,20 @@ const columns = "uuid, user_uuid, device_uuid, created_at, last_seen_at, ip_addr
 /** SQL and parameters, from `$2` on, of the sessions within reach. */
 function within(reach: Reach): { name: string; clause: string; params: unknown[] } {
   if ("orgUuid" in reach) return { name: "org", clause: "org_uuid = $2", params: [reach.orgUuid] };
-  return { name: "device", clause: "device_uuid = $2 and (user_uuid = $3 or org_uuid = $4)", params: [reach.deviceUuid, reach.userUuid, reach.adminOf] };
+  return {
+    name: "device",
+    clause: "device_uuid = $2 and (user_uuid = $3 or org_uuid = $4)",
+    params: [reach.deviceUuid, reach.userUuid, reach.adminOf],
+  };
 }
 
 /** A page of live sessions, last seen first, and how many there are. */
 export async function pageOfSessions(
-  database: Database, reach: Reach, filter: InventoryFilter, at: Date, { limit, offset }: { limit: number; offset: number },
+  database: Database,
+  reach: Reach,
+  filter: InventoryFilter,
+  at: Date,
+  { limit, offset }: { limit: number; offset: number },
 ): Promise<{ data: InventoryRow[] } & Total> {
   const { name, clause, params } = within(reach);
   const bound: unknown[] = [at, ...params];
@@ -59,7 +67,11 @@ export async function pageOfSessions(
 
 /** Ends a session within reach; answers whose it was, undefined when no live one has this id. */
 export async function revokeWithin(
-  tx: Tx, reach: Reach, uuid: string, reason: string, at: Date,
+  tx: Tx,
+  reach: Reach,
+  uuid: string,
+  reason: string,
+  at: Date,
 ): Promise<{ user_uuid: string; org_uuid: string | null } | undefined> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
@@ -80,9 +92,16 @@ export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, s
 }
 
 /** Ends every live session within reach but `spared`. */
-export async function revokeAllWithin(tx: Tx, reach: Reach, spared: string | null, reason: string, at: Date): Promise<EndedSessions[]> {
+export async function revokeAllWithin(
+  tx: Tx,
+  reach: Reach,
+  spared: string | null,
+  reason: string,
+  at: Date,
+): Promise<EndedSessions[]> {
   const { clause, params } = within(reach);
-  if (spared !== null) await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
+  if (spared !== null)
+    await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
   const next = params.length + 2;
   const sql = `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
     where ${clause} and ${live} and ($${next}::uuid is null or uuid <> $${next})`;

@@ -36,12 +36,26 @@ export interface Inventory extends Total {
 export function createInventories({ database, clock, audit, announce }: InventoryDeps) {
   async function endOne(caller: Caller, reach: Reach, sessionId: string, info: RequestInfo): Promise<void> {
     const at = dateOf(clock);
-    const base = { type: "session.revoked" as const, info, actor: actorOf(caller), resource: { type: "session", id: sessionId } };
+    const base = {
+      type: "session.revoked" as const,
+      info,
+      actor: actorOf(caller),
+      resource: { type: "session", id: sessionId },
+    };
     const refusal = await database.transaction(async (tx): Promise<ServiceError | undefined> => {
       const ended = await revokeWithin(tx, reach, sessionId, "revoked", at);
-      if (ended === undefined) return (await endedSince(tx, reach, sessionId, at, dateOf(clock, -rememberedMs))) ? sessionErrors.alreadyRevoked() : sessionErrors.notFound();
+      if (ended === undefined)
+        return (await endedSince(tx, reach, sessionId, at, dateOf(clock, -rememberedMs)))
+          ? sessionErrors.alreadyRevoked()
+          : sessionErrors.notFound();
       const metadata = { session_id: sessionId, reason: "revoked", ...deviceOf(reach) };
-      await audit.record(tx, { ...base, outcome: "success", userUuid: ended.user_uuid, orgUuid: ended.org_uuid, metadata });
+      await audit.record(tx, {
+        ...base,
+        outcome: "success",
+        userUuid: ended.user_uuid,
+        orgUuid: ended.org_uuid,
+        metadata,
+      });
       const { org_uuid: orgUuid, user_uuid } = ended;
       if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid } });
       await tellFollowers({ clock, audit, announce }, tx, [sessionId], { caller, info });
@@ -53,12 +67,32 @@ export function createInventories({ database, clock, audit, announce }: Inventor
     throw refusal;
   }
 
-  async function endMany(tx: Tx, caller: Caller, reach: Reach, excludeCurrent: boolean, info: RequestInfo): Promise<number> {
-    const ended = await revokeAllWithin(tx, reach, excludeCurrent ? caller.sessionId : null, "bulk_revoked", dateOf(clock));
+  async function endMany(
+    tx: Tx,
+    caller: Caller,
+    reach: Reach,
+    excludeCurrent: boolean,
+    info: RequestInfo,
+  ): Promise<number> {
+    const ended = await revokeAllWithin(
+      tx,
+      reach,
+      excludeCurrent ? caller.sessionId : null,
+      "bulk_revoked",
+      dateOf(clock),
+    );
     const revoked = countOf(ended);
     const metadata = { revoked, exclude_current: excludeCurrent, ...deviceOf(reach) };
     const { userUuid, orgUuid } = caller;
-    await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), metadata });
+    await audit.record(tx, {
+      type: "session.bulk_revoked",
+      outcome: "success",
+      userUuid,
+      orgUuid,
+      info,
+      actor: actorOf(caller),
+      metadata,
+    });
     await announceEnded(tx, announce, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
     await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
     return revoked;
@@ -67,10 +101,12 @@ export function createInventories({ database, clock, audit, announce }: Inventor
   return {
     organization: {
       /** Live sessions of an organization, last seen first. */
-      list: (orgUuid: string, filter: InventoryFilter, page: Page): Promise<Inventory> => pageOfSessions(database, { orgUuid }, filter, dateOf(clock), page),
+      list: (orgUuid: string, filter: InventoryFilter, page: Page): Promise<Inventory> =>
+        pageOfSessions(database, { orgUuid }, filter, dateOf(clock), page),
 
       /** Ends one session of an organization. Throws 404 `not_found`, 409 `already_revoked`. */
-      revoke: (caller: Caller, orgUuid: string, sessionId: string, info: RequestInfo): Promise<void> => endOne(caller, { orgUuid }, sessionId, info),
+      revoke: (caller: Caller, orgUuid: string, sessionId: string, info: RequestInfo): Promise<void> =>
+        endOne(caller, { orgUuid }, sessionId, info),
 
       /** Ends all sessions of an organization, but the caller's where that is to be spared; answers how many. */
       revokeAll: (caller: Caller, orgUuid: string, excludeCurrent: boolean, info: RequestInfo): Promise<number> =>
@@ -78,12 +114,16 @@ export function createInventories({ database, clock, audit, announce }: Inventor
     },
 
     device: {
-      /** Live sessions on a device that the caller sees, last seen first. Throws 404 `not_found` where there is nothing to see. */
+      /**
+       * Live sessions on a device that the caller sees, last seen first. Throws 404 `not_found` where there is nothing
+       * to see.
+       */
       async list(caller: Caller, deviceUuid: string, page: Page): Promise<Inventory> {
         const at = dateOf(clock);
         const sight = sightOf(caller);
         const found = await pageOfSessions(database, { deviceUuid, ...sight }, {}, at, page);
-        if (found.total === 0 && !(await database.transaction((tx) => seesDevice(tx, deviceUuid, sight, at)))) throw sessionErrors.deviceNotFound();
+        if (found.total === 0 && !(await database.transaction((tx) => seesDevice(tx, deviceUuid, sight, at))))
+          throw sessionErrors.deviceNotFound();
         return found;
       },
 
@@ -91,7 +131,10 @@ export function createInventories({ database, clock, audit, announce }: Inventor
       revoke: (caller: Caller, deviceUuid: string, sessionId: string, info: RequestInfo): Promise<void> =>
         endOne(caller, { deviceUuid, ...sightOf(caller) }, sessionId, info),
 
-      /** Ends the sessions on a device that the caller sees; answers how many. Throws 404 `not_found` where there is nothing to see. */
+      /**
+       * Ends the sessions on a device that the caller sees; answers how many. Throws 404 `not_found` where there is
+       * nothing to see.
+       */
       revokeAll: (caller: Caller, deviceUuid: string, excludeCurrent: boolean, info: RequestInfo): Promise<number> =>
         database.transaction(async (tx) => {
           const sight = sightOf(caller);

@@ -20,7 +20,15 @@ export interface LastSeen {
 }
 
 /** A note of each session at most once a minute, written in batches. A batch that cannot be written is dropped. */
-export function createLastSeen({ database, clock, log }: { database: Database; clock: Clock; log: Pick<Log, "debug"> }): LastSeen {
+export function createLastSeen({
+  database,
+  clock,
+  log,
+}: {
+  database: Database;
+  clock: Clock;
+  log: Pick<Log, "debug">;
+}): LastSeen {
   const noted = createLru<number>(100_000);
   let waiting = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -31,7 +39,9 @@ export function createLastSeen({ database, clock, log }: { database: Database; c
     if (waiting.size === 0) return;
     const sids = [...waiting];
     waiting = new Set();
-    await touchSessions(database.background, sids, dateOf(clock)).catch((err: unknown) => log.debug({ err }, "last use of sessions not written"));
+    await touchSessions(database.background, sids, dateOf(clock)).catch((err: unknown) =>
+      log.debug({ err }, "last use of sessions not written"),
+    );
   }
 
   return {

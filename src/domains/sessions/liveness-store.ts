@@ -46,19 +46,41 @@ const livenessSql = `
  * signed the token is the organization's and not deleted, the membership is active, the organization exists.
  * Answers in the order of the questions, undefined for one that is not live.
  */
-export async function readLiveness(database: Database, sids: readonly string[], kids: readonly string[], at: Date): Promise<(LiveRow | undefined)[]> {
+export async function readLiveness(
+  database: Database,
+  sids: readonly string[],
+  kids: readonly string[],
+  at: Date,
+): Promise<(LiveRow | undefined)[]> {
   // Rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
-  const [answer] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [list(sids), list(kids), at]);
+  const [answer] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [
+    list(sids),
+    list(kids),
+    at,
+  ]);
   const found: (LiveRow | undefined)[] = sids.map(() => undefined);
   for (const { n, ...row } of answer?.rows ?? []) found[n - 1] = row;
   return found;
 }
 
-/** Rejects with `unauthorized` unless all of what a person's token stands on is as it was; locks it until the transaction ends. */
+/**
+ * Rejects with `unauthorized` unless all of what a person's token stands on is as it was; locks it until the
+ * transaction ends.
+ */
 export async function judgeSession(
   tx: Pick<Tx, "query">,
-  params: [sid: string, kid: string, userUuid: string, orgUuid: string | null, version: number,
-    platformAdmin: boolean, superuser: boolean, operator: boolean, at: Date, alone: boolean],
+  params: [
+    sid: string,
+    kid: string,
+    userUuid: string,
+    orgUuid: string | null,
+    version: number,
+    platformAdmin: boolean,
+    superuser: boolean,
+    operator: boolean,
+    at: Date,
+    alone: boolean,
+  ],
 ): Promise<void> {
   await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", params);
 }
@@ -74,7 +96,10 @@ export interface Moment {
 /** What has changed since a moment. */
 export interface Changes {
   now: Moment;
-  /** Sessions, people and organizations; undefined when that cannot be told: the moment is too old, or they are too many. */
+  /**
+   * Sessions, people and organizations; undefined when that cannot be told: the moment is too old, or they are too
+   * many.
+   */
   subjects: readonly string[] | undefined;
 }
 
@@ -92,7 +117,11 @@ const changesSql = `
 
 /** What has been committed since `since` that access tokens stand on; without it, only what time it is now. */
 export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
-  const [row] = await database.identifying<Moment & { told: boolean | null; changed: string | null }>("sessions_changes", changesSql, [since?.snapshot, since?.at]);
+  const [row] = await database.identifying<Moment & { told: boolean | null; changed: string | null }>(
+    "sessions_changes",
+    changesSql,
+    [since?.snapshot, since?.at],
+  );
   if (row === undefined) throw new Error("a select without from answers one row");
   const now = { snapshot: row.snapshot, at: row.at };
   if (row.told !== true) return { now, subjects: undefined };
@@ -103,7 +132,8 @@ export async function readChanges(database: Database, since: Moment | undefined)
 /** Forgets changes that every instance has asked for or will not ask for any more, at most 10,000; answers how many. */
 export async function forgetChanges(database: Database): Promise<number> {
   // Far longer than any transaction may take and any instance relies on a moment, all by the database's own clock.
-  const sql = "delete from liveness_changes where ctid in (select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1";
+  const sql =
+    "delete from liveness_changes where ctid in (select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1";
   return (await database.prepared("sessions_changes_forget", sql, [])).length;
 }
 

@@ -96,7 +96,12 @@ export function createLiveness({ database, clock }: { database: Database; clock:
     const asked = [...first.values()];
     const [from, before] = [since, taken];
     try {
-      const rows = await readLiveness(database, asked.map(({ sid }) => sid), asked.map(({ kid }) => kid), dateOf(clock));
+      const rows = await readLiveness(
+        database,
+        asked.map(({ sid }) => sid),
+        asked.map(({ kid }) => kid),
+        dateOf(clock),
+      );
       const found = new Map(asked.map(({ name }, at) => [name, rows[at]]));
       if (from !== undefined && taken === before) for (const { name, sid } of asked) keep(name, sid, found.get(name));
       for (const { name, resolve } of questions) resolve(found.get(name));

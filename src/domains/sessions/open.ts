@@ -76,7 +76,11 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
     const authTime = request.authTime ?? now;
     const leftMs = source === undefined ? Infinity : source.expires_at.getTime() - now.getTime();
     const longestMs = refreshUntil === null ? Infinity : refreshUntil.getTime() - now.getTime();
-    const ttlMs = Math.min(request.accessTtlMs ?? ttls.pairMs, leftMs, request.notAfter === undefined ? Infinity : longestMs);
+    const ttlMs = Math.min(
+      request.accessTtlMs ?? ttls.pairMs,
+      leftMs,
+      request.notAfter === undefined ? Infinity : longestMs,
+    );
     const lifeMs = refreshUntil === null ? ttlMs : Math.max(ttlMs, Math.min(ttls.refreshIdleMs, longestMs));
     await insertSession(tx, {
       uuid: sessionId,
@@ -113,7 +117,13 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       const opened = await open(tx, request, refreshUntil);
       const refresh = newOpaqueToken(random);
       const idleUntil = dateOf(clock, ttls.refreshIdleMs);
-      await insertRefresh(tx, refresh.hash, opened.sessionId, dateOf(clock), idleUntil < refreshUntil ? idleUntil : refreshUntil);
+      await insertRefresh(
+        tx,
+        refresh.hash,
+        opened.sessionId,
+        dateOf(clock),
+        idleUntil < refreshUntil ? idleUntil : refreshUntil,
+      );
       return { ...opened, refreshToken: refresh.token };
     },
   };

@@ -30,7 +30,10 @@ export interface OwnSession extends OwnSessionRow {
 export function createOwnSessions({ database, clock, audit, announce }: OwnSessionsDeps) {
   return {
     /** The caller's live sessions on all devices, last seen first; none for a credential that is no person's. */
-    async list(caller: Caller, { limit, offset }: { limit: number; offset: number }): Promise<{ data: OwnSession[] } & Total> {
+    async list(
+      caller: Caller,
+      { limit, offset }: { limit: number; offset: number },
+    ): Promise<{ data: OwnSession[] } & Total> {
       if (caller.userUuid === null) return { data: [], total: 0 };
       const at = dateOf(clock);
       const [rows, total] = await Promise.all([
@@ -41,8 +44,9 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
     },
 
     /**
-     * Refuses a caller whose session has ended since the request began, and keeps it from ending until the transaction does: a
-     * session opened for the caller is then seen by whatever ends all of theirs. After the lock on the person. Throws `unauthorized`.
+     * Refuses a caller whose session has ended since the request began, and keeps it from ending until the transaction
+     * does: a session opened for the caller is then seen by whatever ends all of theirs. After the lock on the person.
+     * Throws `unauthorized`.
      * @returns until when the session can last at most: what it opens must not last longer
      */
     async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<Date> {
@@ -59,20 +63,43 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
         if (!(await revokeSession(tx, sessionId, "logout", dateOf(clock)))) return;
         const metadata = { session_id: sessionId, reason: "logout" };
         const resource = { type: "session", id: sessionId };
-        await audit.record(tx, { type: "session.revoked", outcome: "success", userUuid, orgUuid, info, metadata, resource, actor: actorOf(caller) });
-        if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid: userUuid } });
+        await audit.record(tx, {
+          type: "session.revoked",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          metadata,
+          resource,
+          actor: actorOf(caller),
+        });
+        if (orgUuid !== null)
+          await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid: userUuid } });
         await tellFollowers({ clock, audit, announce }, tx, [sessionId], { caller, info });
       }, caller);
     },
 
     /**
-     * Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many. The log
-     * of each organization is told of its own.
+     * Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many.
+     * The log of each organization is told of its own.
      */
-    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo, spared: string | null = null): Promise<number> {
+    async endAll(
+      tx: Tx,
+      userUuid: string,
+      reason: string,
+      info: RequestInfo,
+      spared: string | null = null,
+    ): Promise<number> {
       const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
       for (const { org_uuid: orgUuid, revoked } of ended) {
-        await audit.record(tx, { type: "session.bulk_revoked", outcome: "success", userUuid, orgUuid, info, metadata: { revoked, reason } });
+        await audit.record(tx, {
+          type: "session.bulk_revoked",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          metadata: { revoked, reason },
+        });
       }
       await announceEnded(tx, announce, ended, { reason, user_uuid: userUuid });
       await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { info });

@@ -18,7 +18,8 @@ export interface RefreshRow {
 /** The end of the session that `s` is derived from; null, which `least` passes over, for a sign-in. */
 const sourceEnd = (s: string): string => `(select o.expires_at from sessions o where o.uuid = ${s}.source_uuid)`;
 /** What `idle_until` of a derived session becomes when it is to last until `wanted`. */
-const idleEnd = (s: string, wanted: string): string => `case when ${s}.source_uuid is not null then least(${s}.refresh_until, ${wanted}) end`;
+const idleEnd = (s: string, wanted: string): string =>
+  `case when ${s}.source_uuid is not null then least(${s}.refresh_until, ${wanted}) end`;
 
 /** A refresh token by its hash. */
 export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<RefreshRow | undefined> {
@@ -32,8 +33,19 @@ export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<Refre
 }
 
 /** Stores a fresh refresh token. */
-export async function insertRefresh(tx: Tx, hash: Buffer, sessionUuid: string, at: Date, expiresAt: Date): Promise<void> {
-  await tx.query("insert into refresh_tokens (hash, session_uuid, created_at, expires_at) values ($1, $2, $3, $4)", [hash, sessionUuid, at, expiresAt]);
+export async function insertRefresh(
+  tx: Tx,
+  hash: Buffer,
+  sessionUuid: string,
+  at: Date,
+  expiresAt: Date,
+): Promise<void> {
+  await tx.query("insert into refresh_tokens (hash, session_uuid, created_at, expires_at) values ($1, $2, $3, $4)", [
+    hash,
+    sessionUuid,
+    at,
+    expiresAt,
+  ]);
 }
 
 /** A refresh token and what is to take its place. */
@@ -51,7 +63,10 @@ export interface Rotation {
  * Uses a refresh token up, once, prolongs its session and stores the next token, all in one statement. `spent` when the
  * token was used or has expired, `dead` when its session is not live.
  */
-export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): Promise<"rotated" | "spent" | "dead"> {
+export async function rotateRefresh(
+  tx: Tx,
+  { hash, next, successor, at, wanted }: Rotation,
+): Promise<"rotated" | "spent" | "dead"> {
   const [row] = await tx.query<{ used: boolean; rotated: boolean }>(
     `with used as (
        update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid

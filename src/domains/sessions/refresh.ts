@@ -41,7 +41,13 @@ export function createRefresh(deps: RefreshDeps) {
     if (row === undefined || standing === undefined) return { refused: true, row };
     const successor = newOpaqueToken(random);
     const wanted = dateOf(clock, ttls.refreshIdleMs);
-    const rotation = { hash, next: successor.hash, successor: sealer.seal(successor.token, context(hash)), at: now, wanted };
+    const rotation = {
+      hash,
+      next: successor.hash,
+      successor: sealer.seal(successor.token, context(hash)),
+      at: now,
+      wanted,
+    };
     const turn = row.used_at === null ? await rotateRefresh(tx, rotation) : "spent";
     if (turn === "dead") return { refused: true, row };
     const first = turn === "rotated";
@@ -51,31 +57,60 @@ export function createRefresh(deps: RefreshDeps) {
       await endFamily(tx, row, info);
       return { refused: true, row };
     }
-    if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined) return { refused: true, row };
-    const refreshToken = first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");
+    if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined)
+      return { refused: true, row };
+    const refreshToken =
+      first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");
     const [minted] = await Promise.all([
-      tokens.mint(tx, { standing, sessionId: row.session_uuid, amr: row.amr, authTime: row.auth_time, ttlMs: ttls.pairMs }),
-      audit.record(tx, { ...eventOf(row, info), outcome: "success", metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) } }),
+      tokens.mint(tx, {
+        standing,
+        sessionId: row.session_uuid,
+        amr: row.amr,
+        authTime: row.auth_time,
+        ttlMs: ttls.pairMs,
+      }),
+      audit.record(tx, {
+        ...eventOf(row, info),
+        outcome: "success",
+        metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) },
+      }),
     ]);
-    return { sessionId: row.session_uuid, deviceUuid: row.device_uuid, accessToken: minted.accessToken, refreshToken, tokenType: "Bearer", expiresIn: minted.expiresIn };
+    return {
+      sessionId: row.session_uuid,
+      deviceUuid: row.device_uuid,
+      accessToken: minted.accessToken,
+      refreshToken,
+      tokenType: "Bearer",
+      expiresIn: minted.expiresIn,
+    };
   }
 
   async function endFamily(tx: Tx, row: RefreshRow, info: RequestInfo): Promise<void> {
     if (!(await revokeSession(tx, row.session_uuid, "refresh_reuse", dateOf(clock)))) return;
     const metadata = { session_id: row.session_uuid, reason: "refresh_reuse" };
     await audit.record(tx, { ...eventOf(row, info), type: "session.revoked", outcome: "success", metadata });
-    if (row.org_uuid !== null) await announce(tx, { type: "session.revoked", orgUuid: row.org_uuid, data: { ...metadata, user_uuid: row.user_uuid } });
+    if (row.org_uuid !== null)
+      await announce(tx, {
+        type: "session.revoked",
+        orgUuid: row.org_uuid,
+        data: { ...metadata, user_uuid: row.user_uuid },
+      });
     await tellFollowers({ clock, audit, announce }, tx, [row.session_uuid], { info });
   }
 
   return {
-    /** The next pair of a session. Throws `unauthorized` for any token that is not the family's present one or within its grace. */
+    /**
+     * The next pair of a session. Throws `unauthorized` for any token that is not the family's present one or within
+     * its grace.
+     */
     async refresh(token: string, info: RequestInfo): Promise<OpenedPair> {
       const hash = hashToken(token);
       const outcome = await database.transaction((tx) => attempt(tx, hash, info), info);
       if (!("refused" in outcome)) return outcome;
       await audit.recordFailure({ ...eventOf(outcome.row, info), metadata: { code: "unauthorized" } });
-      throw errors.unauthorized({ message: "The refresh token is unknown, expired or was used before; sign in again." });
+      throw errors.unauthorized({
+        message: "The refresh token is unknown, expired or was used before; sign in again.",
+      });
     },
   };
 }

@@ -39,7 +39,10 @@ export function sessionsLoginRpc({ own, refresh }: Sessions): Partial<ServiceImp
 
 /** The sessions area over the wire. */
 export function sessionsRpc({ inventories: { organization, device }, accounts }: Sessions): ServiceRegistration {
-  const revokeAll: ServiceImpl<typeof SessionsService>["revokeAllOrganizationSessions"] = async ({ orgUuid, excludeCurrent }, context) => ({
+  const revokeAll: ServiceImpl<typeof SessionsService>["revokeAllOrganizationSessions"] = async (
+    { orgUuid, excludeCurrent },
+    context,
+  ) => ({
     revoked: await organization.revokeAll(caller(context), orgUuid, excludeCurrent, requestInfo(context)),
   });
   return registration(SessionsService, {
@@ -64,7 +67,9 @@ export function sessionsRpc({ inventories: { organization, device }, accounts }:
     revokeDeviceSessions: async ({ deviceUuid, excludeCurrent }, context) => ({
       revoked: await device.revokeAll(caller(context), deviceUuid, excludeCurrent, requestInfo(context)),
     }),
-    listDeviceAccounts: async ({ deviceUuid }, context) => ({ data: (await accounts.list(caller(context), deviceUuid)).map(printAccount) }),
+    listDeviceAccounts: async ({ deviceUuid }, context) => ({
+      data: (await accounts.list(caller(context), deviceUuid)).map(printAccount),
+    }),
     addDeviceAccount: async ({ deviceUuid, accessToken }, context) =>
       printAccount(await accounts.add(caller(context), deviceUuid, accessToken, requestInfo(context))),
     removeDeviceAccount: async ({ deviceUuid, id }, context) => {
@@ -72,7 +77,12 @@ export function sessionsRpc({ inventories: { organization, device }, accounts }:
       return {};
     },
     switchDeviceAccount: async ({ deviceUuid, accountId }, context) => {
-      const { account, ...opened } = await accounts.switchTo(caller(context), deviceUuid, accountId, requestInfo(context));
+      const { account, ...opened } = await accounts.switchTo(
+        caller(context),
+        deviceUuid,
+        accountId,
+        requestInfo(context),
+      );
       return { ...opened, ...printAccount(account) };
     },
   });

@@ -41,12 +41,17 @@ export function mergeAccounts(accounts: readonly DeviceAccount[]): DeviceAccount
     const name = `${account.userUuid}/${account.orgUuid ?? ""}`;
     if (!kept.has(name)) kept.set(name, account);
   }
-  return [...kept.values()].sort((a, b) => Number(b.kind === "own") - Number(a.kind === "own") || a.addedAt.getTime() - b.addedAt.getTime());
+  return [...kept.values()].sort(
+    (a, b) => Number(b.kind === "own") - Number(a.kind === "own") || a.addedAt.getTime() - b.addedAt.getTime(),
+  );
 }
 
 /** Id of the account of a login on a device: the same as long as there is one (UUID version 8, RFC 9562). */
 export function loginAccountId(deviceUuid: string, userUuid: string, orgUuid: string | null): string {
-  const digest = createHash("sha256").update(`${deviceUuid.toLowerCase()}/${userUuid}/${orgUuid ?? ""}`).digest().subarray(0, 16);
+  const digest = createHash("sha256")
+    .update(`${deviceUuid.toLowerCase()}/${userUuid}/${orgUuid ?? ""}`)
+    .digest()
+    .subarray(0, 16);
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;
   digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
   return digest.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5");

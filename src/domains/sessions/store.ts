@@ -54,7 +54,11 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 
 /** Notes which of their organizations somebody used last. */
 export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
-  await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
+  await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [
+    orgUuid,
+    userUuid,
+    at,
+  ]);
 }
 
 /** Most sign-ins of a person that are looked at for their addresses. */
@@ -65,7 +69,9 @@ export async function signInAddresses(database: Database, emailKey: string, sinc
   const sql = `select distinct ip_address from (
     select ip_address from sessions where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
     order by created_at desc limit ${mostSignIns}) as latest`;
-  return (await database.prepared<{ ip_address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map((row) => row.ip_address);
+  return (await database.prepared<{ ip_address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map(
+    (row) => row.ip_address,
+  );
 }
 
 /** Notes that the second factor was proven in a session. */
@@ -110,7 +116,10 @@ export interface SourceSession {
   absolute_end: Date;
 }
 
-/** Marks a live session as one that others are derived from, row locked until the transaction ends; undefined when it has ended. */
+/**
+ * Marks a live session as one that others are derived from, row locked until the transaction ends; undefined when it
+ * has ended.
+ */
 export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise<SourceSession | undefined> {
   const sql = `update sessions set has_derived = true where uuid = $1 and revoked_at is null and expires_at > $2
     returning uuid, amr, auth_time, expires_at, coalesce(refresh_until, expires_at) as absolute_end`;
@@ -129,7 +138,13 @@ export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Da
 }
 
 /** Ends every live session of a person but `spared`. */
-export async function revokeSessionsOf(tx: Tx, userUuid: string, reason: string, at: Date, spared: string | null = null): Promise<EndedSessions[]> {
+export async function revokeSessionsOf(
+  tx: Tx,
+  userUuid: string,
+  reason: string,
+  at: Date,
+  spared: string | null = null,
+): Promise<EndedSessions[]> {
   if (spared !== null) await detach(tx, spared, "o.user_uuid = $2", [userUuid]);
   const sql = `update sessions set revoked_at = $2, revoked_reason = $3
     where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4)`;
@@ -145,7 +160,13 @@ export interface OwnSessionRow {
 }
 
 /** A page of somebody's live sessions, last seen first. */
-export function ownSessions(database: Database, userUuid: string, at: Date, limit: number, offset: number): Promise<OwnSessionRow[]> {
+export function ownSessions(
+  database: Database,
+  userUuid: string,
+  at: Date,
+  limit: number,
+  offset: number,
+): Promise<OwnSessionRow[]> {
   const sql = `select uuid, device_uuid, created_at, last_seen_at from sessions
     where user_uuid = $1 and revoked_at is null and expires_at > $2
     order by last_seen_at desc, created_at desc, uuid limit $3 offset $4`;

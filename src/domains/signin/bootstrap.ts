@@ -26,16 +26,31 @@ export function createBootstrap({ database, hasher, orgs, audit }: SigninDeps, f
     async bootstrap({ orgName, email: address, password }: BootstrapRequest): Promise<boolean> {
       if (await database.transaction((tx) => orgs.any(tx))) return false;
       const email = parseEmail(address);
-      if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      if (email === undefined)
+        throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       const [passwordHash, key] = await Promise.all([hasher.hash(password), founding.prepare()]);
       return database.transaction(async (tx) => {
         await lockBootstrap(tx);
         if (await orgs.any(tx)) return false;
-        const { org, userUuid } = await founding.found(tx, orgName, { email, passwordHash, confirmed: true, powerful: true }, key);
+        const { org, userUuid } = await founding.found(
+          tx,
+          orgName,
+          { email, passwordHash, confirmed: true, powerful: true },
+          key,
+        );
         const resource = { type: "organization", id: org.uuid };
         const metadata = { name: org.name, bootstrap: true };
         const info = { address: "", userAgent: "" };
-        await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor: systemActor, resource, metadata });
+        await audit.record(tx, {
+          type: "organization.created",
+          outcome: "success",
+          userUuid,
+          orgUuid: org.uuid,
+          info,
+          actor: systemActor,
+          resource,
+          metadata,
+        });
         return true;
       });
     },

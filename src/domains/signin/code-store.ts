@@ -16,7 +16,10 @@ export interface NewCode {
 }
 
 /** Stores a code in the place of the one before for the same address and app. */
-export async function replaceCode(tx: Tx, { emailKey, email, appUuid, key, hash, at, expiresAt }: NewCode): Promise<void> {
+export async function replaceCode(
+  tx: Tx,
+  { emailKey, email, appUuid, key, hash, at, expiresAt }: NewCode,
+): Promise<void> {
   await tx.query(
     `insert into one_time_codes (email_key, app_uuid, email, key, hash, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (email_key, app_uuid) do update set email = excluded.email, key = excluded.key, hash = excluded.hash, failures = 0,
@@ -33,7 +36,12 @@ export interface CodeRow {
 }
 
 /** The live code for an address and app, row locked: tries are judged one after another. */
-export async function lockCode(tx: Tx, emailKey: string, appUuid: string | null, at: Date): Promise<CodeRow | undefined> {
+export async function lockCode(
+  tx: Tx,
+  emailKey: string,
+  appUuid: string | null,
+  at: Date,
+): Promise<CodeRow | undefined> {
   const rows = await tx.query<CodeRow>(
     `select email, key, hash from one_time_codes
      where email_key = $1 and app_uuid is not distinct from $2 and expires_at > $3 and failures < ${mostTries} for update`,
@@ -44,12 +52,18 @@ export async function lockCode(tx: Tx, emailKey: string, appUuid: string | null,
 
 /** Counts a wrong try. */
 export async function countFailure(tx: Tx, emailKey: string, appUuid: string | null): Promise<void> {
-  await tx.query("update one_time_codes set failures = failures + 1 where email_key = $1 and app_uuid is not distinct from $2", [emailKey, appUuid]);
+  await tx.query(
+    "update one_time_codes set failures = failures + 1 where email_key = $1 and app_uuid is not distinct from $2",
+    [emailKey, appUuid],
+  );
 }
 
 /** Uses a code up. */
 export async function deleteCode(tx: Tx, emailKey: string, appUuid: string | null): Promise<void> {
-  await tx.query("delete from one_time_codes where email_key = $1 and app_uuid is not distinct from $2", [emailKey, appUuid]);
+  await tx.query("delete from one_time_codes where email_key = $1 and app_uuid is not distinct from $2", [
+    emailKey,
+    appUuid,
+  ]);
 }
 
 /** Ends every code that is under way to an address. */

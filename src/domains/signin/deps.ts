@@ -29,7 +29,10 @@ export interface SigninDeps {
   sessions: Sessions;
   mfa: Pick<Mfa, "gatekeeper" | "factors" | "stepUp">;
   credentials: Pick<Credentials, "ending">;
-  administration: { members: Pick<Administration["members"], "end">; organizations: Pick<Administration["organizations"], "end"> };
+  administration: {
+    members: Pick<Administration["members"], "end">;
+    organizations: Pick<Administration["organizations"], "end">;
+  };
   /** Ends every webhook of an organization. */
   endWebhooks(tx: Tx, orgUuid: string): Promise<void>;
   /** Counts calls for all instances; undefined where limits are off. */

@@ -37,7 +37,16 @@ export function createDisown(deps: SigninDeps) {
     await endCodes(tx, emailKey);
     await users.people.disown(tx, userUuid);
     const resource = { type: "user", id: userUuid };
-    await audit.record(tx, { type: "user.removed", outcome: "success", userUuid, orgUuid: null, info, actor: personActor(userUuid, email), resource, metadata: { reason: REASON } });
+    await audit.record(tx, {
+      type: "user.removed",
+      outcome: "success",
+      userUuid,
+      orgUuid: null,
+      info,
+      actor: personActor(userUuid, email),
+      resource,
+      metadata: { reason: REASON },
+    });
   }
 
   return {
@@ -62,9 +71,26 @@ export function createDisown(deps: SigninDeps) {
 /** The person as owner of an organization that ends with their account, for what records and reacts to that. */
 function ownerOf(userUuid: string, email: string, orgUuid: string, orgName: string): Caller {
   return {
-    principal: { type: "user", id: userUuid }, userUuid, email, orgUuid, orgName,
-    sessionId: null, roles: ["admin"], isOwner: true, isAdmin: true, isPlatformAdmin: false, isSuperuser: false, isOperator: false,
-    canWriteVault: false, entitlements: [], appAdmin: [], sandbox: false, scopes: null, elevated: false, claims: null, expiresAt: null,
+    principal: { type: "user", id: userUuid },
+    userUuid,
+    email,
+    orgUuid,
+    orgName,
+    sessionId: null,
+    roles: ["admin"],
+    isOwner: true,
+    isAdmin: true,
+    isPlatformAdmin: false,
+    isSuperuser: false,
+    isOperator: false,
+    canWriteVault: false,
+    entitlements: [],
+    appAdmin: [],
+    sandbox: false,
+    scopes: null,
+    elevated: false,
+    claims: null,
+    expiresAt: null,
     judge: () => Promise.resolve(),
   };
 }

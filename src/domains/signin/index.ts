@@ -42,13 +42,16 @@ export function createSignin(deps: SigninDeps) {
     ...createBootstrap(deps, founding),
     rescue: createRescue(deps),
     /**
-     * Forgets some of the mailed tokens and codes that expired more than a day ago, and of the invitations that did so more than
-     * 30 days ago; returns how many. Safe on every instance.
+     * Forgets some of the mailed tokens and codes that expired more than a day ago, and of the invitations that did so
+     * more than 30 days ago; returns how many. Safe on every instance.
      */
     async tidy(): Promise<number> {
       const before = dateOf(deps.clock, -DAY_MS);
       const { background } = deps.database;
-      const mailed = (await forgetMailTokens(background, before)) + (await forgetCodes(background, before)) + (await deps.users.letters.forget(before));
+      const mailed =
+        (await forgetMailTokens(background, before)) +
+        (await forgetCodes(background, before)) +
+        (await deps.users.letters.forget(before));
       return mailed + (await forgetInvitations(background, dateOf(deps.clock, -30 * DAY_MS)));
     },
   };

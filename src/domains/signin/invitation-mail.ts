@@ -25,7 +25,11 @@ export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }
   };
 }
 
-const units = [[86_400_000, "day"], [3_600_000, "hour"], [60_000, "minute"]] as const;
+const units = [
+  [86_400_000, "day"],
+  [3_600_000, "hour"],
+  [60_000, "minute"],
+] as const;
 
 /** A time in the largest unit that measures it, in minutes at the least. */
 function period(ms: number): string {

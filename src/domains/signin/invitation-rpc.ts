@@ -26,7 +26,8 @@ export function inviteLoginRpc({ invitations, invite }: Signin): Partial<Service
 /** Invitations: what of the users area belongs to the doors. */
 export function invitationsRpc({ invitations }: Signin): Partial<ServiceImpl<typeof UsersService>> {
   return {
-    createInvitation: async (request, context) => printInvitation(await invitations.create(caller(context), request, requestInfo(context))),
+    createInvitation: async (request, context) =>
+      printInvitation(await invitations.create(caller(context), request, requestInfo(context))),
     listInvitations: async (request, context) => {
       const page = pageOf(request);
       const { data, ...total } = await invitations.list(caller(context), page);

@@ -56,7 +56,13 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
 }
 
 /** A page of an organization's invitations, newest first. */
-export function invitationsOf(database: Database, orgUuid: string, at: Date, limit: number, offset: number): Promise<InvitationRow[]> {
+export function invitationsOf(
+  database: Database,
+  orgUuid: string,
+  at: Date,
+  limit: number,
+  offset: number,
+): Promise<InvitationRow[]> {
   const sql = `${present} where i.org_uuid = $2 order by i.created_at desc, i.uuid limit $3 offset $4`;
   return database.prepared<InvitationRow>("signin_invitations", sql, [at, orgUuid, limit, offset]);
 }
@@ -68,7 +74,11 @@ export async function countInvitations(database: Database, orgUuid: string): Pro
 }
 
 /** The invitation behind a token, however it stands, where its organization lives. */
-export async function invitationByToken(database: Database, tokenHash: Buffer, at: Date): Promise<InvitationRow | undefined> {
+export async function invitationByToken(
+  database: Database,
+  tokenHash: Buffer,
+  at: Date,
+): Promise<InvitationRow | undefined> {
   const sql = `${present} where i.token_hash = $2 and o.deleted_at is null`;
   return (await database.prepared<InvitationRow>("signin_invitation", sql, [at, tokenHash]))[0];
 }
@@ -83,8 +93,9 @@ export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<Inv
 }
 
 /**
- * Whether whoever sent an invitation could still grant its role (decisions 2.6); if so, that stays until the transaction ends.
- * Everybody with the role admin can, and a platform admin who is a member can grant all but the vault.
+ * Whether whoever sent an invitation could still grant its role (decisions 2.6); if so, that stays until the
+ * transaction ends. Everybody with the role admin can, and a platform admin who is a member can grant all but the
+ * vault.
  */
 export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
   const rows = await tx.query<{ granted: boolean }>(
@@ -118,8 +129,15 @@ export async function withdrawOpenInvitations(tx: Tx, orgUuid: string, at: Date)
 }
 
 /** An invitation where its organization lives, read in a transaction; locked, if wanted, until that ends. */
-export async function invitationIn(tx: Tx, uuid: string, at: Date, lock: "" | "for update of i" = ""): Promise<InvitationRow | undefined> {
-  return (await tx.query<InvitationRow>(`${present} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid]))[0];
+export async function invitationIn(
+  tx: Tx,
+  uuid: string,
+  at: Date,
+  lock: "" | "for update of i" = "",
+): Promise<InvitationRow | undefined> {
+  return (
+    await tx.query<InvitationRow>(`${present} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid])
+  )[0];
 }
 
 /** Withdraws an invitation that nobody has accepted; its email, or undefined where there is none to withdraw. */
@@ -132,7 +150,9 @@ export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, 
   return rows[0]?.email;
 }
 
-/** Forgets some of the invitations, accepted ones too, that could be accepted until `before` at most; returns how many. */
+/**
+ * Forgets some of the invitations, accepted ones too, that could be accepted until `before` at most; returns how many.
+ */
 export async function forgetInvitations(database: Pick<Database, "prepared">, before: Date): Promise<number> {
   const sql = `delete from invitations where uuid in (
     select uuid from invitations where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;

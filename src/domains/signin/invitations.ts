@@ -21,7 +21,17 @@ import * as store from "./invitation-store.ts";
 import type { InvitationRow } from "./invitation-store.ts";
 
 /** Invitations as the organization's administrators see them, and as the invited does (decisions 2.6). */
-export function createInvitations({ database, clock, random, audit, orgs, users, access, limiter, config }: SigninDeps) {
+export function createInvitations({
+  database,
+  clock,
+  random,
+  audit,
+  orgs,
+  users,
+  access,
+  limiter,
+  config,
+}: SigninDeps) {
   /** Refuses what cannot be invited; returns the role. */
   async function demandInvitable(tx: Tx, caller: Caller, email: Email, roleId: number): Promise<RoleRow> {
     const orgUuid = callerOrg(caller);
@@ -31,9 +41,15 @@ export function createInvitations({ database, clock, random, audit, orgs, users,
     return role;
   }
 
-  /** The organization's budget first: one that has used it up must not use up those of emails. Throws 429 `rate_limited`. */
+  /**
+   * The organization's budget first: one that has used it up must not use up those of emails. Throws 429
+   * `rate_limited`.
+   */
   async function spendBudgets(orgUuid: string, emailKey: string): Promise<void> {
-    for (const [budget, subject] of [[INVITATIONS_PER_ORGANIZATION, orgUuid], [MAILS_PER_EMAIL, emailKey]] as const) {
+    for (const [budget, subject] of [
+      [INVITATIONS_PER_ORGANIZATION, orgUuid],
+      [MAILS_PER_EMAIL, emailKey],
+    ] as const) {
       const waitMs = (await limiter?.take(budget, subject)) ?? 0;
       if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
     }
@@ -45,9 +61,14 @@ export function createInvitations({ database, clock, random, audit, orgs, users,
      * 403 `forbidden` for a role above the caller's power, 409 `email_taken` for a member, 429 `rate_limited`, 503
      * `unavailable` when mail is off.
      */
-    async create(caller: Caller, request: { email: string; roleId: number }, info: RequestInfo): Promise<InvitationRow> {
+    async create(
+      caller: Caller,
+      request: { email: string; roleId: number },
+      info: RequestInfo,
+    ): Promise<InvitationRow> {
       const email = parseEmail(request.email);
-      if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      if (email === undefined)
+        throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       users.letters.demandMail();
       // The budgets count valid tries alone, so these are judged before, and again in the transaction that writes.
       await database.transaction((tx) => demandInvitable(tx, caller, email, request.roleId));
@@ -59,34 +80,87 @@ export function createInvitations({ database, clock, random, audit, orgs, users,
         if (org === undefined) throw orgErrors.notFound();
         const role = await demandInvitable(tx, caller, email, request.roleId);
         const { address, key: emailKey } = email;
-        const invitedBy = { person: caller.userUuid, key: caller.principal.type === "api_key" ? caller.principal.id : null };
-        await store.replaceInvitation(tx, { uuid, tokenHash: hashToken(token), orgUuid: org.uuid, email: address, emailKey, roleId: role.id, invitedBy, at, expiresAt });
-        const letter = { url: `${config.baseUrl}/invite?token=${token}`, role: role.name, invitedBy: caller.email, lastsMs: config.invitationMs };
+        const invitedBy = {
+          person: caller.userUuid,
+          key: caller.principal.type === "api_key" ? caller.principal.id : null,
+        };
+        await store.replaceInvitation(tx, {
+          uuid,
+          tokenHash: hashToken(token),
+          orgUuid: org.uuid,
+          email: address,
+          emailKey,
+          roleId: role.id,
+          invitedBy,
+          at,
+          expiresAt,
+        });
+        const letter = {
+          url: `${config.baseUrl}/invite?token=${token}`,
+          role: role.name,
+          invitedBy: caller.email,
+          lastsMs: config.invitationMs,
+        };
         const write = (organization: string) => invitationMail(organization, letter);
         await users.letters.send(tx, { to: address, organization: org.name, write }, expiresAt);
         const metadata = { email: address, role: role.name, role_id: role.id };
         const resource = { type: "invitation", id: uuid };
-        await audit.record(tx, { type: "user.invited", outcome: "success", userUuid: caller.userUuid, orgUuid: org.uuid, info, actor: actorOf(caller), resource, metadata });
+        await audit.record(tx, {
+          type: "user.invited",
+          outcome: "success",
+          userUuid: caller.userUuid,
+          orgUuid: org.uuid,
+          info,
+          actor: actorOf(caller),
+          resource,
+          metadata,
+        });
         return {
-          uuid, org_uuid: org.uuid, org_name: org.name, email: address, email_key: emailKey, role_id: role.id, role: role.name,
-          invited_by: caller.userUuid, status: "pending", created_at: at, expires_at: expiresAt,
+          uuid,
+          org_uuid: org.uuid,
+          org_name: org.name,
+          email: address,
+          email_key: emailKey,
+          role_id: role.id,
+          role: role.name,
+          invited_by: caller.userUuid,
+          status: "pending",
+          created_at: at,
+          expires_at: expiresAt,
         };
       }, caller);
     },
 
     /** Withdraws the open invitations of somebody whose membership ends, in the transaction of that. */
-    async endWithMembership(tx: Tx, orgUuid: string, userUuid: string, { caller, info, reason }: { caller: Caller; info: RequestInfo; reason: string }): Promise<void> {
+    async endWithMembership(
+      tx: Tx,
+      orgUuid: string,
+      userUuid: string,
+      { caller, info, reason }: { caller: Caller; info: RequestInfo; reason: string },
+    ): Promise<void> {
       const invitations = await store.withdrawInvitationsOf(tx, orgUuid, userUuid, dateOf(clock));
       if (invitations === 0) return;
       const metadata = { withdrawn: true, invitations, reason };
       const resource = { type: "user", id: userUuid };
-      await audit.record(tx, { type: "user.invited", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata });
+      await audit.record(tx, {
+        type: "user.invited",
+        outcome: "success",
+        userUuid,
+        orgUuid,
+        info,
+        actor: actorOf(caller),
+        resource,
+        metadata,
+      });
     },
 
     /** Invitations of the caller's organization, newest first. */
     async list(caller: Caller, { limit, offset }: Page): Promise<{ data: InvitationRow[] } & Total> {
       const org = callerOrg(caller);
-      const [data, total] = await Promise.all([store.invitationsOf(database, org, dateOf(clock), limit, offset), store.countInvitations(database, org)]);
+      const [data, total] = await Promise.all([
+        store.invitationsOf(database, org, dateOf(clock), limit, offset),
+        store.countInvitations(database, org),
+      ]);
       return { data, ...total };
     },
 
@@ -97,13 +171,24 @@ export function createInvitations({ database, clock, random, audit, orgs, users,
         const email = await store.withdrawInvitation(tx, org, uuid, dateOf(clock));
         if (email === undefined) throw invitationErrors.notFound();
         const resource = { type: "invitation", id: uuid };
-        await audit.record(tx, { type: "user.invited", outcome: "success", userUuid: caller.userUuid, orgUuid: org, info, actor: actorOf(caller), resource, metadata: { email, withdrawn: true } });
+        await audit.record(tx, {
+          type: "user.invited",
+          outcome: "success",
+          userUuid: caller.userUuid,
+          orgUuid: org,
+          info,
+          actor: actorOf(caller),
+          resource,
+          metadata: { email, withdrawn: true },
+        });
       }, caller);
     },
 
     /** What a token invites to. Throws 404 `invitation_not_found`, 400 `invitation_expired`. */
     async show(token: string): Promise<InvitationRow> {
-      const found = isUuid(token) ? await store.invitationByToken(database, hashToken(token.toLowerCase()), dateOf(clock)) : undefined;
+      const found = isUuid(token)
+        ? await store.invitationByToken(database, hashToken(token.toLowerCase()), dateOf(clock))
+        : undefined;
       return demandOpen(found);
     },
   };
@@ -112,9 +197,12 @@ export function createInvitations({ database, clock, random, audit, orgs, users,
 /** Invitations to organizations. */
 export type Invitations = ReturnType<typeof createInvitations>;
 
-/** Why an invitation cannot be accepted: 404 `invitation_not_found`, 400 `invitation_expired`; undefined when it can. */
+/**
+ * Why an invitation cannot be accepted: 404 `invitation_not_found`, 400 `invitation_expired`; undefined when it can.
+ */
 export function faultOf(invitation: InvitationRow | undefined): ServiceError | undefined {
-  if (invitation === undefined || invitation.status === "withdrawn" || invitation.status === "replaced") return invitationErrors.notFound();
+  if (invitation === undefined || invitation.status === "withdrawn" || invitation.status === "replaced")
+    return invitationErrors.notFound();
   return invitation.status === "pending" ? undefined : invitationErrors.expired();
 }
 

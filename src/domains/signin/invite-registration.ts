@@ -14,7 +14,15 @@ export function encodeInviteRegistration(data: InviteAcceptance): Uint8Array | s
   const builder = new Builder(512);
   const text = (value: string | undefined): number => builder.createString(value ?? "");
   const root = InviteRegistration.createInviteRegistration(
-    builder, text(data.userUuid), text(data.orgUuid), text(data.role), text(data.accessToken), text(data.refreshToken), text(data.tokenType), data.expiresIn ?? 0, text(data.message),
+    builder,
+    text(data.userUuid),
+    text(data.orgUuid),
+    text(data.role),
+    text(data.accessToken),
+    text(data.refreshToken),
+    text(data.tokenType),
+    data.expiresIn ?? 0,
+    text(data.message),
   );
   InviteRegistration.finishInviteRegistrationBuffer(builder, root);
   return builder.asUint8Array();

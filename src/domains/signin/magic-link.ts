@@ -44,9 +44,15 @@ export function createMagicLink(deps: SigninDeps) {
     open: (tx, request) => sessions.open.alone(tx, { ...request, accessTtlMs: config.magicAccessMs }),
   };
 
-  /** What a link means for the organization it names; undefined where it means nothing, which nobody but the recipient may learn. */
+  /**
+   * What a link means for the organization it names; undefined where it means nothing, which nobody but the recipient
+   * may learn.
+   */
   async function concern(tx: Tx, orgUuid: string, email: Email): Promise<{ name: string; joins: boolean } | undefined> {
-    const [org, status] = await Promise.all([orgs.findIn(tx, orgUuid), users.memberships.statusOf(tx, orgUuid, email.key)]);
+    const [org, status] = await Promise.all([
+      orgs.findIn(tx, orgUuid),
+      users.memberships.statusOf(tx, orgUuid, email.key),
+    ]);
     if (org === undefined) return undefined;
     if (status === "active") return { name: org.name, joins: false };
     return status === undefined && org.jit_domains.includes(email.domain) ? { name: org.name, joins: true } : undefined;
@@ -62,13 +68,17 @@ export function createMagicLink(deps: SigninDeps) {
 
   return {
     /**
-     * Mails a link. The answer is the same for known and unknown addresses and whatever the organization; the mail names the
-     * organization it concerns, and says when the link also joins it. Throws `bad_request` for an address that is none,
-     * 503 `unavailable` when mail is off.
+     * Mails a link. The answer is the same for known and unknown addresses and whatever the organization; the mail
+     * names the organization it concerns, and says when the link also joins it. Throws `bad_request` for an address
+     * that is none, 503 `unavailable` when mail is off.
      */
-    async send(request: MagicLinkRequest, info?: RequestInfo): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
+    async send(
+      request: MagicLinkRequest,
+      info?: RequestInfo,
+    ): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
       const email = parseEmail(request.email);
-      if (email === undefined) throw errors.badRequest({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      if (email === undefined)
+        throw errors.badRequest({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       users.letters.demandMail();
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.magicLinkMs)];
@@ -78,11 +88,24 @@ export function createMagicLink(deps: SigninDeps) {
       await database.transaction(async (tx) => {
         const concerned = orgUuid === undefined ? undefined : await concern(tx, orgUuid, email);
         const joins = concerned?.joins ?? false;
-        await insertMailToken(tx, { hash, purpose: "magic_link", email: email.address, emailKey: email.key, orgUuid, joins, redirectTo, at, expiresAt });
+        await insertMailToken(tx, {
+          hash,
+          purpose: "magic_link",
+          email: email.address,
+          emailKey: email.key,
+          orgUuid,
+          joins,
+          redirectTo,
+          at,
+          expiresAt,
+        });
         const write = (sender: string) => magicLinkMail(sender, { url, minutes, joins });
         await users.letters.send(tx, { to: email.address, organization: concerned?.name, write }, expiresAt);
       }, info);
-      return { devToken: config.magicLinkDevEcho ? token : undefined, expiresInSeconds: Math.floor(config.magicLinkMs / 1000) };
+      return {
+        devToken: config.magicLinkDevEcho ? token : undefined,
+        expiresInSeconds: Math.floor(config.magicLinkMs / 1000),
+      };
     },
 
     /**
@@ -98,7 +121,10 @@ export function createMagicLink(deps: SigninDeps) {
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "magic_link", code: "unauthorized" };
       const spent = await addressee(database, hash, "magic_link");
-      const whose = spent === undefined ? { userUuid: null, orgUuid: null } : await users.memberships.wouldEnter(spent.email_key, spent.org_uuid);
+      const whose =
+        spent === undefined
+          ? { userUuid: null, orgUuid: null }
+          : await users.memberships.wouldEnter(spent.email_key, spent.org_uuid);
       await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
       throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },

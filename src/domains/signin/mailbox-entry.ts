@@ -40,13 +40,33 @@ export function createMailboxEntry(deps: MailboxEntryDeps) {
   const { audit, orgs, users, access, mfa } = deps;
   const prove = createMailboxProof(deps);
 
-  /** Makes them an employee, where the organization admits the mail domain and they never were a member. Returns whether they are an active member. */
-  async function join(tx: Tx, orgUuid: string, email: Email, userUuid: string, method: string, info: RequestInfo): Promise<boolean> {
+  /**
+   * Makes them an employee, where the organization admits the mail domain and they never were a member. Returns whether
+   * they are an active member.
+   */
+  async function join(
+    tx: Tx,
+    orgUuid: string,
+    email: Email,
+    userUuid: string,
+    method: string,
+    info: RequestInfo,
+  ): Promise<boolean> {
     const org = await orgs.findIn(tx, orgUuid);
     if (org?.jit_domains.includes(email.domain) !== true) return users.memberships.isActive(tx, orgUuid, userUuid);
     const { active, joined } = await users.memberships.admit(tx, orgUuid, userUuid);
     const resource = { type: "user", id: userUuid };
-    if (joined) await audit.record(tx, { type: "user.joined", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, email.address), resource, metadata: { method } });
+    if (joined)
+      await audit.record(tx, {
+        type: "user.joined",
+        outcome: "success",
+        userUuid,
+        orgUuid,
+        info,
+        actor: personActor(userUuid, email.address),
+        resource,
+        metadata: { method },
+      });
     return active;
   }
 
@@ -65,24 +85,30 @@ export function createMailboxEntry(deps: MailboxEntryDeps) {
 
   return {
     /**
-     * Signs in whoever has proven a mailbox, in the transaction that used the proof up; creates the person if need be. The
-     * first proof of an unconfirmed address ends what was there before it. Where a second factor is active, joining an
-     * organization waits until it has been passed.
+     * Signs in whoever has proven a mailbox, in the transaction that used the proof up; creates the person if need be.
+     * The first proof of an unconfirmed address ends what was there before it. Where a second factor is active, joining
+     * an organization waits until it has been passed.
      */
     async enter<T extends OpenedSession>(
-      tx: Tx, proof: ProvenMailbox, door: MailboxDoor<T>, info: RequestInfo,
+      tx: Tx,
+      proof: ProvenMailbox,
+      door: MailboxDoor<T>,
+      info: RequestInfo,
     ): Promise<SecondFactorNeeded | { opened: T; standing: Standing }> {
       const email = addressOf(proof.email);
       const { amr, method } = door;
       const { orgUuid } = proof;
       const userUuid = await prove(tx, email, info);
       const joining = proof.joins && orgUuid !== null;
-      if (joining && !(await mfa.gatekeeper.isNeeded(tx, userUuid))) await join(tx, orgUuid, email, userUuid, method, info);
+      if (joining && !(await mfa.gatekeeper.isNeeded(tx, userUuid)))
+        await join(tx, orgUuid, email, userUuid, method, info);
       const org = await organizationFor(tx, orgUuid, userUuid);
       const standing = await access.standing(tx, userUuid, org);
       if (standing === undefined) throw new Error("a person or membership vanished under a lock");
       const event = { type: "login.magic_link" as const, outcome: "success" as const, userUuid, orgUuid: org, info };
-      const continuation = joining ? { continuation: { name: JOIN_BY_MAIL, payload: { org_uuid: orgUuid, method } } } : {};
+      const continuation = joining
+        ? { continuation: { name: JOIN_BY_MAIL, payload: { org_uuid: orgUuid, method } } }
+        : {};
       const needed = await mfa.gatekeeper.begin(tx, { standing, amr, info, ...continuation });
       if (needed !== undefined) {
         await audit.record(tx, { ...event, metadata: { method, mfa_required: true } });
@@ -94,10 +120,15 @@ export function createMailboxEntry(deps: MailboxEntryDeps) {
     },
 
     /** Joins the organization once the second factor has been passed. Returns the organization the session acts in. */
-    async completeJoining(tx: Tx, { userUuid, payload }: { userUuid: string; payload: Readonly<Record<string, unknown>> }, info: RequestInfo): Promise<string | null> {
+    async completeJoining(
+      tx: Tx,
+      { userUuid, payload }: { userUuid: string; payload: Readonly<Record<string, unknown>> },
+      info: RequestInfo,
+    ): Promise<string | null> {
       const person = await access.standing(tx, userUuid, null);
       const orgUuid = String(payload["org_uuid"]);
-      if (person !== undefined) await join(tx, orgUuid, addressOf(person.email), userUuid, String(payload["method"]), info);
+      if (person !== undefined)
+        await join(tx, orgUuid, addressOf(person.email), userUuid, String(payload["method"]), info);
       return organizationFor(tx, orgUuid, userUuid);
     },
   };

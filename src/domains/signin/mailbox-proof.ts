@@ -14,8 +14,8 @@ export function createMailboxProof(deps: MailboxProofDeps) {
   const { audit, users, mfa } = deps;
   const forfeit = createForfeit(deps);
   /**
-   * The person behind an address that has just been proven, created when there is none; row locked. The first proof of an
-   * unconfirmed address ends what was made with the account before it. Second factors stay: while one is active, the
+   * The person behind an address that has just been proven, created when there is none; row locked. The first proof of
+   * an unconfirmed address ends what was made with the account before it. Second factors stay: while one is active, the
    * address counts as confirmed only once the factor has been passed, so that its owner can still disown the account.
    */
   return async function prove(tx: Tx, email: Email, info: RequestInfo): Promise<string> {
@@ -27,7 +27,15 @@ export function createMailboxProof(deps: MailboxProofDeps) {
     if (confirmed) {
       const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
       const resource = { type: "user", id: userUuid };
-      await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, person.email), resource });
+      await audit.record(tx, {
+        type: "email.confirmed",
+        outcome: "success",
+        userUuid,
+        orgUuid,
+        info,
+        actor: personActor(userUuid, person.email),
+        resource,
+      });
     }
     return userUuid;
   };

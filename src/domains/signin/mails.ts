@@ -33,7 +33,10 @@ export function codeMail(sender: string, code: string, minutes: number): LetterC
     title: `Your sign-in code for ${sender}`,
     paragraphs: ["Type this code where you are signing in. It works once."],
     code,
-    notes: [`The code is good for ${minutes} minutes.`, "If you did not ask for it, ignore this mail, and tell the code to nobody."],
+    notes: [
+      `The code is good for ${minutes} minutes.`,
+      "If you did not ask for it, ignore this mail, and tell the code to nobody.",
+    ],
   };
 }
 
@@ -56,7 +59,9 @@ export function nobodyMail(): LetterContent {
   return {
     subject: "Set a new password",
     title: "No account with this address",
-    paragraphs: ["Somebody asked for a new password for this address, but no account has it. You may have signed up with another one."],
+    paragraphs: [
+      "Somebody asked for a new password for this address, but no account has it. You may have signed up with another one.",
+    ],
     notes: ["If you did not ask for it, ignore this mail."],
   };
 }
@@ -66,7 +71,10 @@ export function confirmationMail(sender: string, url: string, days: number): Let
   return {
     subject: "Confirm your email address",
     title: "Confirm your email address",
-    paragraphs: [`An account was made with this address, as owner of the organization ${sender}.`, "Confirm that this is your mailbox and that you made the account."],
+    paragraphs: [
+      `An account was made with this address, as owner of the organization ${sender}.`,
+      "Confirm that this is your mailbox and that you made the account.",
+    ],
     action: { label: "Confirm address", url },
     notes: [
       `The link is good for ${days} days. The token in it can also be sent to POST /api/auth/email/confirm.`,

@@ -30,13 +30,19 @@ export function createOtp(deps: SigninDeps) {
   const door: MailboxDoor<OpenedPair> = { method: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
   /** One try in one transaction; a refusal is answered, so that what it counts stays. */
-  async function attempt(tx: Tx, answer: CodeAnswer, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded | undefined> {
+  async function attempt(
+    tx: Tx,
+    answer: CodeAnswer,
+    info: RequestInfo,
+  ): Promise<OpenedPair | SecondFactorNeeded | undefined> {
     const email = parseEmail(answer.email);
     if (email === undefined) return undefined;
     const appUuid = answer.appUuid || null;
     const row = await lockCode(tx, email.key, appUuid, dateOf(clock));
     if (row === undefined) return undefined;
-    if (!constantTimeEqual(hashOf(sealer.open(row.key, context(email.key)), answer.code.replaceAll(/\s/gu, "")), row.hash)) {
+    if (
+      !constantTimeEqual(hashOf(sealer.open(row.key, context(email.key)), answer.code.replaceAll(/\s/gu, "")), row.hash)
+    ) {
       await countFailure(tx, email.key, appUuid);
       return undefined;
     }
@@ -48,12 +54,16 @@ export function createOtp(deps: SigninDeps) {
   return {
     /**
      * Mails a code, which takes the place of the one before for the same address and app. Known and unknown addresses
-     * get the same answer at the same cost. Throws `validation_error` for an address that is none, 503 `unavailable` when
-     * mail is off.
+     * get the same answer at the same cost. Throws `validation_error` for an address that is none, 503 `unavailable`
+     * when mail is off.
      */
-    async send(request: { email: string; appUuid?: string | undefined }, info?: RequestInfo): Promise<{ minutes: number }> {
+    async send(
+      request: { email: string; appUuid?: string | undefined },
+      info?: RequestInfo,
+    ): Promise<{ minutes: number }> {
       const email = parseEmail(request.email);
-      if (email === undefined) throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      if (email === undefined)
+        throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       users.letters.demandMail();
       const code = String(random.int(0, 1_000_000)).padStart(6, "0");
       const secret = random.bytes(32);
@@ -61,15 +71,27 @@ export function createOtp(deps: SigninDeps) {
       const minutes = Math.ceil(config.otpMs / 60_000);
       const key = sealer.seal(secret, context(email.key));
       await database.transaction(async (tx) => {
-        await replaceCode(tx, { emailKey: email.key, email: email.address, appUuid: request.appUuid || null, key, hash: hashOf(secret, code), at, expiresAt });
-        await users.letters.send(tx, { to: email.address, write: (sender) => codeMail(sender, code, minutes) }, expiresAt);
+        await replaceCode(tx, {
+          emailKey: email.key,
+          email: email.address,
+          appUuid: request.appUuid || null,
+          key,
+          hash: hashOf(secret, code),
+          at,
+          expiresAt,
+        });
+        await users.letters.send(
+          tx,
+          { to: email.address, write: (sender) => codeMail(sender, code, minutes) },
+          expiresAt,
+        );
       }, info);
       return { minutes };
     },
 
     /**
-     * Signs in with a code, or asks for the second factor; makes the person if need be. Throws `unauthorized` for a code
-     * that is wrong, used up or expired.
+     * Signs in with a code, or asks for the second factor; makes the person if need be. Throws `unauthorized` for a
+     * code that is wrong, used up or expired.
      */
     async verify(answer: CodeAnswer, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
       const signedIn = await database.transaction((tx) => attempt(tx, answer, info), info);

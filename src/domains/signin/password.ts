@@ -23,7 +23,10 @@ export interface SignedIn extends OpenedPair {
 /** The door for passwords. */
 export function createPasswordLogin({ database, hasher, audit, users, access, sessions, mfa, config }: SigninDeps) {
   /** The person, if this login could be theirs: an active member of the organization that has that name now. */
-  async function candidate({ email, orgName }: PasswordLogin): Promise<{ row: LoginRow | undefined; org: string | null; member: boolean }> {
+  async function candidate({
+    email,
+    orgName,
+  }: PasswordLogin): Promise<{ row: LoginRow | undefined; org: string | null; member: boolean }> {
     const nameKey = foldName(orgName);
     const parsed = parseEmail(email) ?? { address: email, key: foldName(email), domain: "" };
     const row = await users.people.findForLogin(parsed, nameKey);
@@ -31,10 +34,21 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
     return { row, org, member: org !== null && row?.member === true };
   }
 
-  async function open(tx: Tx, row: LoginRow, org: string, info: RequestInfo): Promise<SignedIn | SecondFactorNeeded | undefined> {
+  async function open(
+    tx: Tx,
+    row: LoginRow,
+    org: string,
+    info: RequestInfo,
+  ): Promise<SignedIn | SecondFactorNeeded | undefined> {
     const standing = await access.standing(tx, row.uuid, org);
     if (standing === undefined || standing.credentialsVersion !== row.credentials_version) return undefined;
-    const event = { type: "login.password" as const, outcome: "success" as const, userUuid: row.uuid, orgUuid: org, info };
+    const event = {
+      type: "login.password" as const,
+      outcome: "success" as const,
+      userUuid: row.uuid,
+      orgUuid: org,
+      info,
+    };
     const needed = await mfa.gatekeeper.begin(tx, { standing, amr: ["pwd"], info });
     if (needed !== undefined) {
       await audit.record(tx, { ...event, metadata: { mfa_required: true } });
@@ -59,10 +73,19 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
         const stronger = await hasher.hash(request.password, info.address);
         await database.transaction((tx) => users.people.replaceHash(tx, row.uuid, hash, stronger));
       }
-      const signedIn = ok && row !== undefined && org !== null ? await database.transaction((tx) => open(tx, row, org, info), info) : undefined;
+      const signedIn =
+        ok && row !== undefined && org !== null
+          ? await database.transaction((tx) => open(tx, row, org, info), info)
+          : undefined;
       if (signedIn !== undefined) return signedIn;
       const metadata = { code: "unauthorized", email: request.email.slice(0, 254) };
-      await audit.recordFailure({ type: "login.password", userUuid: row?.uuid ?? null, orgUuid: row?.known === true ? org : null, info, metadata });
+      await audit.recordFailure({
+        type: "login.password",
+        userUuid: row?.uuid ?? null,
+        orgUuid: row?.known === true ? org : null,
+        info,
+        metadata,
+      });
       throw errors.unauthorized({ message: "Email, password or organization is wrong." });
     },
   };

@@ -5,7 +5,10 @@ import { systemActor } from "../audit/index.ts";
 import type { SigninDeps } from "./deps.ts";
 import { insertMailToken } from "./store.ts";
 
-/** The way back in for somebody whose password is lost and whose mailbox cannot be used: an operator hands them the link. */
+/**
+ * The way back in for somebody whose password is lost and whose mailbox cannot be used: an operator hands them the
+ * link.
+ */
 export function createRescue({ database, clock, random, users, audit, config }: SigninDeps) {
   /**
    * Stores a link to set a new password, as `forgot` does, without a mail, and records that.
@@ -18,12 +21,23 @@ export function createRescue({ database, clock, random, users, audit, config }: 
     const { token, hash } = newOpaqueToken(random);
     const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
     await database.transaction(async (tx) => {
-      await insertMailToken(tx, { hash, purpose: "password_reset", email: email.address, emailKey: email.key, at, expiresAt });
+      await insertMailToken(tx, {
+        hash,
+        purpose: "password_reset",
+        email: email.address,
+        emailKey: email.key,
+        at,
+        expiresAt,
+      });
       await audit.record(tx, {
-        type: "user.updated", outcome: "success", userUuid: person.uuid,
+        type: "user.updated",
+        outcome: "success",
+        userUuid: person.uuid,
         orgUuid: (await users.memberships.lastUsed(tx, person.uuid)) ?? null,
-        info: { address: "", userAgent: "atrium reset-password" }, actor: systemActor,
-        resource: { type: "user", id: person.uuid }, metadata: { password: "reset_link" },
+        info: { address: "", userAgent: "atrium reset-password" },
+        actor: systemActor,
+        resource: { type: "user", id: person.uuid },
+        metadata: { password: "reset_link" },
       });
     });
     return { link: `${config.baseUrl}/reset-password?token=${token}`, expiresAt };

@@ -6,10 +6,19 @@ import type { Demand } from "../../platform/rpc.ts";
 import type { Signin } from "./index.ts";
 
 /** The doors over the wire. */
-export function signinLoginRpc({ password, passwordChange, otp, magicLink, signUp, disown }: Signin): Partial<ServiceImpl<typeof LoginService>> {
+export function signinLoginRpc({
+  password,
+  passwordChange,
+  otp,
+  magicLink,
+  signUp,
+  disown,
+}: Signin): Partial<ServiceImpl<typeof LoginService>> {
   return {
     login: async (request, context) => password.login(request, requestInfo(context)),
-    sendOtp: async (request, context) => ({ message: `The email was sent; the code in it is good for ${(await otp.send(request, requestInfo(context))).minutes} minutes.` }),
+    sendOtp: async (request, context) => ({
+      message: `The email was sent; the code in it is good for ${(await otp.send(request, requestInfo(context))).minutes} minutes.`,
+    }),
     verifyOtp: async (request, context) => otp.verify(request, requestInfo(context)),
     forgotPassword: async ({ email }, context) => {
       await passwordChange.forgot(email, requestInfo(context));
@@ -19,7 +28,10 @@ export function signinLoginRpc({ password, passwordChange, otp, magicLink, signU
       await passwordChange.reset(token, wanted, requestInfo(context));
       return {};
     },
-    sendMagicLink: async (request, context) => ({ sent: true, ...(await magicLink.send(request, requestInfo(context))) }),
+    sendMagicLink: async (request, context) => ({
+      sent: true,
+      ...(await magicLink.send(request, requestInfo(context))),
+    }),
     verifyMagicLink: async ({ token }, context) => magicLink.verify(token, requestInfo(context)),
     confirmEmail: async ({ token }, context) => {
       await signUp.confirmEmail(token, requestInfo(context));

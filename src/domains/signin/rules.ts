@@ -2,7 +2,9 @@ import type { Caller } from "../../platform/caller.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 
-/** Refuses who may not make an organization: where sign-up is closed, everybody but platform admins. Throws `forbidden`. */
+/**
+ * Refuses who may not make an organization: where sign-up is closed, everybody but platform admins. Throws `forbidden`.
+ */
 export function maySignUp(caller: Pick<Caller, "isPlatformAdmin" | "userUuid"> | undefined, openSignup: boolean): void {
   if (caller !== undefined && caller.userUuid === null) throw errors.forbidden();
   if (openSignup || caller?.isPlatformAdmin === true) return;
@@ -15,6 +17,7 @@ export function foundsForThemselves(
   email: string | undefined,
 ): string | undefined {
   if (caller === undefined || caller.userUuid === null) return undefined;
-  const namesSomebodyElse = email !== undefined && email !== "" && parseEmail(email)?.key !== parseEmail(caller.email ?? "")?.key;
+  const namesSomebodyElse =
+    email !== undefined && email !== "" && parseEmail(email)?.key !== parseEmail(caller.email ?? "")?.key;
   return caller.isPlatformAdmin && namesSomebodyElse ? undefined : caller.userUuid;
 }

@@ -39,7 +39,8 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
   async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password, firstName, lastName } = request;
-    if (email === undefined || !password || !firstName) throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
+    if (email === undefined || !password || !firstName)
+      throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
     await users.people.demandGoodPassword(password, { email: email.address, orgName: request.name });
     return { email, firstName, lastName, passwordHash: await hasher.hash(password, address), confirmed: false };
   }
@@ -48,7 +49,15 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
     const { token, hash } = newOpaqueToken(random);
     const [at, expiresAt] = [dateOf(clock), dateOf(clock, confirmationMs)];
     const { userUuid, org } = founded;
-    await insertMailToken(tx, { hash, purpose: "confirm_email", email: email.address, emailKey: email.key, userUuid, at, expiresAt });
+    await insertMailToken(tx, {
+      hash,
+      purpose: "confirm_email",
+      email: email.address,
+      emailKey: email.key,
+      userUuid,
+      at,
+      expiresAt,
+    });
     const url = `${config.baseUrl}/confirm-email?token=${token}`;
     const write = (sender: string) => confirmationMail(sender, url, confirmationMs / 86_400_000);
     await users.letters.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
@@ -85,9 +94,21 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
         if (!("userUuid" in founder)) await mailConfirmation(tx, founded, founder);
         const opened = await openFor(tx, founded, caller, info);
         const resource = { type: "organization", id: org.uuid };
-        const actor = caller === undefined ? { type: "user", id: userUuid, email: "email" in founder ? founder.email.address : null } : actorOf(caller);
+        const actor =
+          caller === undefined
+            ? { type: "user", id: userUuid, email: "email" in founder ? founder.email.address : null }
+            : actorOf(caller);
         const metadata = { name: org.name, session_id: opened.sessionId };
-        await audit.record(tx, { type: "organization.created", outcome: "success", userUuid, orgUuid: org.uuid, info, actor, resource, metadata });
+        await audit.record(tx, {
+          type: "organization.created",
+          outcome: "success",
+          userUuid,
+          orgUuid: org.uuid,
+          info,
+          actor,
+          resource,
+          metadata,
+        });
         return { ...opened, org, userUuid };
       }, caller ?? info);
     },
@@ -102,7 +123,15 @@ export function createSignUp(deps: SigninDeps, founding: Founding) {
         if (confirmed === undefined) return true;
         const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
         const resource = { type: "user", id: userUuid };
-        await audit.record(tx, { type: "email.confirmed", outcome: "success", userUuid, orgUuid, info, actor: personActor(userUuid, confirmed.email), resource });
+        await audit.record(tx, {
+          type: "email.confirmed",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          actor: personActor(userUuid, confirmed.email),
+          resource,
+        });
         return true;
       }, info);
       if (!done) throw errors.unauthorized({ message: "The link is unknown, expired or was used before." });

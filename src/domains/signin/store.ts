@@ -48,7 +48,12 @@ export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<
 }
 
 /** Uses a mailed token up: one winner however many try. Undefined when it is unknown, used or expired. */
-export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, at: Date): Promise<MailTokenRow | undefined> {
+export async function useMailToken(
+  tx: Tx,
+  hash: Buffer,
+  purpose: MailPurpose,
+  at: Date,
+): Promise<MailTokenRow | undefined> {
   const rows = await tx.query<MailTokenRow>(
     `update mail_tokens set used_at = $3 where hash = $1 and purpose = $2 and used_at is null and expires_at > $3
      returning email, user_uuid, org_uuid, redirect_to, joins`,
@@ -58,15 +63,26 @@ export async function useMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, a
 }
 
 /** Whether a mailed token could be used now, and the address it went to. */
-export async function peekMailToken(tx: Tx, hash: Buffer, purpose: MailPurpose, at: Date): Promise<{ email: string } | undefined> {
+export async function peekMailToken(
+  tx: Tx,
+  hash: Buffer,
+  purpose: MailPurpose,
+  at: Date,
+): Promise<{ email: string } | undefined> {
   const sql = "select email from mail_tokens where hash = $1 and purpose = $2 and used_at is null and expires_at > $3";
   return (await tx.query<{ email: string }>(sql, [hash, purpose, at]))[0];
 }
 
 /** Where a token was mailed to and for which organization, however it stands; undefined for one that never was. */
-export async function addressee(database: Database, hash: Buffer, purpose: MailPurpose): Promise<{ email_key: string; org_uuid: string | null } | undefined> {
+export async function addressee(
+  database: Database,
+  hash: Buffer,
+  purpose: MailPurpose,
+): Promise<{ email_key: string; org_uuid: string | null } | undefined> {
   const sql = "select email_key, org_uuid from mail_tokens where hash = $1 and purpose = $2";
-  return (await database.prepared<{ email_key: string; org_uuid: string | null }>("signin_addressee", sql, [hash, purpose]))[0];
+  return (
+    await database.prepared<{ email_key: string; org_uuid: string | null }>("signin_addressee", sql, [hash, purpose])
+  )[0];
 }
 
 /** Ends the sign-in links and reset tokens that are under way to an address. */
@@ -78,7 +94,10 @@ export async function endMailTokens(tx: Tx, emailKey: string, at: Date): Promise
 
 /** Ends every mailed token of an account that ends, confirmation links included. */
 export async function endAllMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
-  await tx.query("update mail_tokens set used_at = $2 where email_key = $1 and used_at is null and expires_at > $2", [emailKey, at]);
+  await tx.query("update mail_tokens set used_at = $2 where email_key = $1 and used_at is null and expires_at > $2", [
+    emailKey,
+    at,
+  ]);
 }
 
 /** Forgets tokens that expired before `before`, at most 1,000; answers how many. */

@@ -76,8 +76,14 @@ export class Person extends PersonSchema.class {
     this.updatedAt = at;
   }
 
-  /** Takes another name and telephone number; undefined leaves as it is, an empty number removes it. Answers what became another. */
-  describe(change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }, at: Date): string[] {
+  /**
+   * Takes another name and telephone number; undefined leaves as it is, an empty number removes it. Answers what became
+   * another.
+   */
+  describe(
+    change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined },
+    at: Date,
+  ): string[] {
     const was = { first_name: this.firstName, last_name: this.lastName, phone: this.phone };
     if (change.firstName !== undefined) this.firstName = change.firstName;
     if (change.lastName !== undefined) this.lastName = change.lastName;

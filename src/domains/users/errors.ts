@@ -2,7 +2,11 @@ import { defineErrors } from "../../platform/errors.ts";
 
 /** Errors of people. */
 export const userErrors = defineErrors({
-  emailTaken: [409, "email_taken", "Somebody signed up with this email; sign in and create the organization with your token."],
+  emailTaken: [
+    409,
+    "email_taken",
+    "Somebody signed up with this email; sign in and create the organization with your token.",
+  ],
   usernameTaken: [409, "username_taken", "Somebody has this username; choose another."],
   invalidPhone: [400, "invalid_phone", "phone must be an E.164 number such as +4915112345678."],
   userNotFound: [404, "user_not_found", "The organization has no such member."],

@@ -54,7 +54,8 @@ function startsFrame(marker: number): boolean {
 
 /** A RIFF container whose first chunk is VP8, VP8L or VP8X (RFC 9649). */
 function readWebp(image: Buffer): ImageHead | undefined {
-  if (image.length < 30 || image.toString("latin1", 0, 4) !== "RIFF" || image.toString("latin1", 8, 12) !== "WEBP") return undefined;
+  if (image.length < 30 || image.toString("latin1", 0, 4) !== "RIFF" || image.toString("latin1", 8, 12) !== "WEBP")
+    return undefined;
   if (image.readUInt32LE(4) > image.length - 8) return undefined;
   const size = webpSize(image.toString("latin1", 12, 16), image.subarray(20));
   return size === undefined ? undefined : { contentType: "image/webp", ...size };
@@ -67,6 +68,7 @@ function webpSize(chunk: string, data: Buffer): { width: number; height: number 
     return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
   }
   const keyFrame = (data[0] ?? 1) % 2 === 0 && data.readUIntBE(3, 3) === 0x9d012a;
-  if (chunk === "VP8 " && keyFrame) return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff };
+  if (chunk === "VP8 " && keyFrame)
+    return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff };
   return undefined;
 }

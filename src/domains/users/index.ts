@@ -16,7 +16,12 @@ export { readUsername } from "./rules.ts";
 
 /** People, their profiles, pictures and memberships. */
 export function createUsers(deps: UsersDeps & LettersDeps) {
-  return { letters: createLetters(deps), people: createPeople(deps), memberships: createMemberships(deps), pictures: createPictures(deps) };
+  return {
+    letters: createLetters(deps),
+    people: createPeople(deps),
+    memberships: createMemberships(deps),
+    pictures: createPictures(deps),
+  };
 }
 
 /** People as other domains see them. */

@@ -17,7 +17,9 @@ export interface Recipient {
   unconfirmed: boolean;
 }
 
-/** Looks a recipient up and stores the token of their disown link if they are unconfirmed; one statement, whoever it is. */
+/**
+ * Looks a recipient up and stores the token of their disown link if they are unconfirmed; one statement, whoever it is.
+ */
 export async function addressMail(tx: Tx, { emailKey, hash, at, expiresAt }: Addressing): Promise<Recipient> {
   const rows = await tx.query<Recipient>(
     `with person as (select uuid, email_confirmed_at is null as unconfirmed from people where email_key = $1),
@@ -42,7 +44,10 @@ export async function disownedBy(tx: Tx, hash: Buffer, at: Date): Promise<string
 
 /** Uses a disown token up, and every other one of the same person with it. False when it is used or expired. */
 export async function useDisownToken(tx: Tx, hash: Buffer, userUuid: string, at: Date): Promise<boolean> {
-  const used = await tx.query("update disown_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 returning 1 as one", [hash, at]);
+  const used = await tx.query(
+    "update disown_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 returning 1 as one",
+    [hash, at],
+  );
   if (used.length === 0) return false;
   await tx.query("update disown_tokens set used_at = $2 where user_uuid = $1 and used_at is null", [userUuid, at]);
   return true;
@@ -50,6 +55,7 @@ export async function useDisownToken(tx: Tx, hash: Buffer, userUuid: string, at:
 
 /** Forgets disown tokens that expired before `before`, at most 1,000; returns how many. */
 export async function forgetDisownTokens(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = "delete from disown_tokens where hash in (select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
+  const sql =
+    "delete from disown_tokens where hash in (select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
   return (await database.prepared("users_forget_disown", sql, [before])).length;
 }

@@ -46,32 +46,49 @@ export interface LettersDeps {
 }
 
 /**
- * The one way by which domains mail to people. Every mail names an organization (decisions 3.6), and a mail to an address
- * that was never confirmed carries a link that ends the account (decisions 2.3).
+ * The one way by which domains mail to people. Every mail names an organization (decisions 3.6), and a mail to an
+ * address that was never confirmed carries a link that ends the account (decisions 2.3).
  */
 export function createLetters({ database, post, clock, random, config }: LettersDeps) {
   return {
-    /** Queues a mail in the transaction of what it tells; without effect when mail is off. No try is made after `validUntil`. */
+    /**
+     * Queues a mail in the transaction of what it tells; without effect when mail is off. No try is made after
+     * `validUntil`.
+     */
     async send(tx: Tx, { to, organization, write }: Letter, validUntil: Date): Promise<void> {
       if (config.mailOff) return;
       const { token, hash } = newOpaqueToken(random);
       const emailKey = parseEmail(to)?.key ?? "";
-      const recipient = await store.addressMail(tx, { emailKey, hash, at: dateOf(clock), expiresAt: dateOf(clock, DISOWN_MS) });
+      const recipient = await store.addressMail(tx, {
+        emailKey,
+        hash,
+        at: dateOf(clock),
+        expiresAt: dateOf(clock, DISOWN_MS),
+      });
       const sender = organization ?? recipient.lastOrganization ?? SERVICE_NAME;
       const { subject, ...content } = write(sender);
       const objection = recipient.unconfirmed ? disowning(config.baseUrl, token) : undefined;
-      await post.enqueue(tx, { to, subject, ...layOutMail({ ...content, organization: sender, objection }) }, validUntil);
+      await post.enqueue(
+        tx,
+        { to, subject, ...layOutMail({ ...content, organization: sender, objection }) },
+        validUntil,
+      );
     },
 
     /** Refuses what depends on a mail that would not be sent. Throws 503 `unavailable`. */
     demandMail(): void {
-      if (config.mailOff) throw errors.unavailable({ message: "This installation sends no mail (SERVICE_MAIL=off); use another way.", retryAfter: WITHOUT_MAIL_RETRY_S });
+      if (config.mailOff)
+        throw errors.unavailable({
+          message: "This installation sends no mail (SERVICE_MAIL=off); use another way.",
+          retryAfter: WITHOUT_MAIL_RETRY_S,
+        });
     },
 
     /** The person whose account a disown token ends; undefined when it is unknown, used or expired. */
     disownedBy: (tx: Tx, hash: Buffer): Promise<string | undefined> => store.disownedBy(tx, hash, dateOf(clock)),
     /** Uses a disown token up, with every other one of the person. False when it is used or expired. */
-    useDisownToken: (tx: Tx, hash: Buffer, userUuid: string): Promise<boolean> => store.useDisownToken(tx, hash, userUuid, dateOf(clock)),
+    useDisownToken: (tx: Tx, hash: Buffer, userUuid: string): Promise<boolean> =>
+      store.useDisownToken(tx, hash, userUuid, dateOf(clock)),
     /** Forgets some of the disown tokens that expired before a time; returns how many. */
     forget: (before: Date): Promise<number> => store.forgetDisownTokens(database, before),
   };

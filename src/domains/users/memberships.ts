@@ -9,11 +9,18 @@ export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, li
 /** Memberships: who belongs to which organization. */
 export function createMemberships({ database, clock, announce }: Pick<UsersDeps, "database" | "clock" | "announce">) {
   async function begun(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
-    await announce(tx, { type: "user.created", orgUuid, data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" } });
+    await announce(tx, {
+      type: "user.created",
+      orgUuid,
+      data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" },
+    });
   }
 
   return {
-    /** Makes somebody owner, with role admin, of an organization that has just been made: it has no webhook yet that could hear of it. */
+    /**
+     * Makes somebody owner, with role admin, of an organization that has just been made: it has no webhook yet that
+     * could hear of it.
+     */
     async addOwner(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
       await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.admin, true, dateOf(clock));
     },
@@ -61,10 +68,13 @@ export function createMemberships({ database, clock, announce }: Pick<UsersDeps,
     keepActive: store.keepActiveMembership,
 
     /**
-     * The person behind an address and the organization they would be signed in to: `orgUuid` where they are an active member,
-     * else the one last used. Nulls for what there is not.
+     * The person behind an address and the organization they would be signed in to: `orgUuid` where they are an active
+     * member, else the one last used. Nulls for what there is not.
      */
-    wouldEnter: (emailKey: string, orgUuid: string | null): Promise<{ userUuid: string | null; orgUuid: string | null }> => store.wouldEnter(database, emailKey, orgUuid),
+    wouldEnter: (
+      emailKey: string,
+      orgUuid: string | null,
+    ): Promise<{ userUuid: string | null; orgUuid: string | null }> => store.wouldEnter(database, emailKey, orgUuid),
     /** The organization somebody used last, where they are an active member. */
     lastUsed: store.lastUsedOrganization,
     /** The organizations where somebody is an active member. */

@@ -50,24 +50,26 @@ export interface PersonToMake {
 export function createPeople({ database, clock, random, announce, record }: UsersDeps) {
   async function make(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string } | undefined> {
     const uuid = random.uuid();
-    const made = await store.insertPerson(
-      tx,
-      uuid,
-      {
-        email: person.email.address,
-        emailKey: person.email.key,
-        firstName: person.firstName ?? "",
-        lastName: person.lastName ?? "",
-        passwordHash: person.passwordHash,
-        confirmed: person.confirmed,
-        powerful: person.powerful ?? false,
-        username: person.username ?? null,
-        phone: person.phone || null,
-      },
-      dateOf(clock),
-    ).catch((error: unknown) => {
-      throw violatedConstraint(error) === "people_username" ? userErrors.usernameTaken() : error;
-    });
+    const made = await store
+      .insertPerson(
+        tx,
+        uuid,
+        {
+          email: person.email.address,
+          emailKey: person.email.key,
+          firstName: person.firstName ?? "",
+          lastName: person.lastName ?? "",
+          passwordHash: person.passwordHash,
+          confirmed: person.confirmed,
+          powerful: person.powerful ?? false,
+          username: person.username ?? null,
+          phone: person.phone || null,
+        },
+        dateOf(clock),
+      )
+      .catch((error: unknown) => {
+        throw violatedConstraint(error) === "people_username" ? userErrors.usernameTaken() : error;
+      });
     return made === undefined ? undefined : { id: made.id, uuid };
   }
 
@@ -78,7 +80,11 @@ export function createPeople({ database, clock, random, announce, record }: User
   }
 
   /** Refuses a password that breaks the rules: 400 `validation_error` for `field`. */
-  async function demandGoodPassword(password: string, owner: { email?: string; orgName?: string }, field = "password"): Promise<void> {
+  async function demandGoodPassword(
+    password: string,
+    owner: { email?: string; orgName?: string },
+    field = "password",
+  ): Promise<void> {
     const fault = await checkPassword(password, owner, field);
     if (fault !== undefined) throw errors.validation({ fields: [fault] });
   }
@@ -94,11 +100,15 @@ export function createPeople({ database, clock, random, announce, record }: User
     },
 
     /**
-     * The person behind an address that has just been proven, made when there is none; row locked. `complete` tells whether
-     * no second factor of theirs is left to pass. `lostCredentials`: this was the first proof of an unconfirmed address,
-     * so the password is removed and the caller must end the other credentials.
+     * The person behind an address that has just been proven, made when there is none; row locked. `complete` tells
+     * whether no second factor of theirs is left to pass. `lostCredentials`: this was the first proof of an unconfirmed
+     * address, so the password is removed and the caller must end the other credentials.
      */
-    async proven(tx: Tx, email: Email, complete: (userUuid: string) => Promise<boolean>): Promise<{ person: Person; lostCredentials: boolean; confirmed: boolean }> {
+    async proven(
+      tx: Tx,
+      email: Email,
+      complete: (userUuid: string) => Promise<boolean>,
+    ): Promise<{ person: Person; lostCredentials: boolean; confirmed: boolean }> {
       await make(tx, { email, passwordHash: null, confirmed: true });
       const person = await store.lockPersonByEmail(tx, email.key);
       if (person === null) throw errors.unauthorized();
@@ -122,7 +132,10 @@ export function createPeople({ database, clock, random, announce, record }: User
       return person === null ? undefined : { email: person.email, confirmed: Boolean(person.emailConfirmedAt) };
     },
 
-    /** Ends an account whose address was never confirmed, once nothing of it is left elsewhere; the address is free then. */
+    /**
+     * Ends an account whose address was never confirmed, once nothing of it is left elsewhere; the address is free
+     * then.
+     */
     async disown(tx: Tx, userUuid: string): Promise<void> {
       (await store.lockPerson(tx, userUuid))?.disown(dateOf(clock));
       await tx.em.flush();
@@ -133,20 +146,36 @@ export function createPeople({ database, clock, random, announce, record }: User
      * Notes that somebody who exists has the mailbox an invitation was sent to. They have also proven who they are,
      * so what they proved it with stays. False when the address was confirmed before.
      */
-    confirmByInvitation: (tx: Tx, userUuid: string): Promise<boolean> => store.confirmEmail(tx, userUuid, dateOf(clock)),
+    confirmByInvitation: (tx: Tx, userUuid: string): Promise<boolean> =>
+      store.confirmEmail(tx, userUuid, dateOf(clock)),
 
     /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
-    async updateProfile(caller: Caller, change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined }, info: RequestInfo): Promise<void> {
+    async updateProfile(
+      caller: Caller,
+      change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined },
+      info: RequestInfo,
+    ): Promise<void> {
       const { userUuid, orgUuid } = caller;
       if (userUuid === null) throw errors.forbidden();
-      if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone)) throw userErrors.invalidPhone();
+      if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
+        throw userErrors.invalidPhone();
       await database.transaction(async (tx) => {
         const person = await store.lockPerson(tx, userUuid);
         const changed = person?.describe(change, dateOf(clock)) ?? [];
         if (changed.length === 0) return;
         const resource = { type: "user", id: userUuid };
-        await record(tx, { type: "profile.updated", outcome: "success", userUuid, orgUuid, info, actor: actorOf(caller), resource, metadata: { changed } });
-        if (orgUuid !== null) await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
+        await record(tx, {
+          type: "profile.updated",
+          outcome: "success",
+          userUuid,
+          orgUuid,
+          info,
+          actor: actorOf(caller),
+          resource,
+          metadata: { changed },
+        });
+        if (orgUuid !== null)
+          await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
       }, caller);
     },
 
@@ -160,15 +189,22 @@ export function createPeople({ database, clock, random, announce, record }: User
 
     demandGoodPassword,
 
-    /** Refuses a new password of somebody who is here, as above; it must not be the name of any of their organizations either. */
-    async demandGoodPasswordOf(person: { uuid: string; email: string }, password: string, field: string): Promise<void> {
+    /**
+     * Refuses a new password of somebody who is here, as above; it must not be the name of any of their organizations
+     * either.
+     */
+    async demandGoodPasswordOf(
+      person: { uuid: string; email: string },
+      password: string,
+      field: string,
+    ): Promise<void> {
       const names = await store.organizationNamesOf(database, person.uuid);
       for (const orgName of ["", ...names]) await demandGoodPassword(password, { email: person.email, orgName }, field);
     },
 
     /**
-     * Gives somebody a new password; what was proven with the old one no longer counts. False, and nothing happens, when
-     * the credentials are no longer those of version `was`.
+     * Gives somebody a new password; what was proven with the old one no longer counts. False, and nothing happens,
+     * when the credentials are no longer those of version `was`.
      */
     async setPassword(tx: Tx, userUuid: string, passwordHash: string, was?: number): Promise<boolean> {
       const person = await store.lockPerson(tx, userUuid);
@@ -193,7 +229,8 @@ export function createPeople({ database, clock, random, announce, record }: User
     /** Active owners of an organization, the first one first. */
     ownersOf: (orgUuid: string): Promise<{ userUuid: string; email: string }[]> => store.ownersOf(database, orgUuid),
     /** Addresses of people, by user_uuid. */
-    emailsOf: (userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> => store.emailsOf(database, userUuids),
+    emailsOf: (userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+      store.emailsOf(database, userUuids),
     /** Whether a person is or was a member of the organization; with null, exists at all. */
     isKnown: (userUuid: string, orgUuid: string | null): Promise<boolean> => store.isKnown(database, userUuid, orgUuid),
   };

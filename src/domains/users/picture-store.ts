@@ -9,7 +9,11 @@ export interface Picture {
 }
 
 /** Whether somebody belongs to an organization, and the picture they have set. */
-export async function pictureIn(database: Database, orgUuid: string, userUuid: string): Promise<{ picture: Picture | undefined } | undefined> {
+export async function pictureIn(
+  database: Database,
+  orgUuid: string,
+  userUuid: string,
+): Promise<{ picture: Picture | undefined } | undefined> {
   const sql = `select p.content_type as "contentType", p.etag, p.image from memberships m left join pictures p on p.user_uuid = m.user_uuid
     where m.org_uuid = $1 and m.user_uuid = $2 and m.status <> 'removed'`;
   const [row] = await database.prepared<Picture | { contentType: null }>("users_picture", sql, [orgUuid, userUuid]);
@@ -18,7 +22,12 @@ export async function pictureIn(database: Database, orgUuid: string, userUuid: s
 }
 
 /** Stores somebody's picture in the place of any before it. */
-export async function setPicture(tx: Tx, userUuid: string, { contentType, etag, image }: Picture, at: Date): Promise<void> {
+export async function setPicture(
+  tx: Tx,
+  userUuid: string,
+  { contentType, etag, image }: Picture,
+  at: Date,
+): Promise<void> {
   await tx.query(
     `insert into pictures (user_uuid, content_type, etag, image, set_at) values ($1, $2, $3, $4, $5)
      on conflict (user_uuid) do update set content_type = excluded.content_type, etag = excluded.etag, image = excluded.image, set_at = excluded.set_at`,

@@ -19,7 +19,10 @@ const largest = 1024 * 1024;
 /** Pictures of people (decisions 2.7). */
 export function createPictures({ database, clock }: { database: Database; clock: Clock }) {
   return {
-    /** The picture of somebody in the caller's organization, a generated one where none was set. Throws 404 `user_not_found`. */
+    /**
+     * The picture of somebody in the caller's organization, a generated one where none was set. Throws 404
+     * `user_not_found`.
+     */
     async find(caller: Caller, userUuid: string): Promise<Picture> {
       const found = await store.pictureIn(database, callerOrg(caller), userUuid);
       if (found === undefined) throw userErrors.userNotFound();
@@ -33,7 +36,8 @@ export function createPictures({ database, clock }: { database: Database; clock:
       if (image.length > largest) throw errors.payloadTooLarge({ message: "A picture has at most 1 MiB." });
       const head = readImageHead(image);
       if (head === undefined) throw errors.unsupportedMediaType({ message: "The body is no PNG, JPEG or WebP image." });
-      if (Math.max(head.width, head.height) > longestSide) throw errors.payloadTooLarge({ message: `A picture has at most ${longestSide} pixels a side.` });
+      if (Math.max(head.width, head.height) > longestSide)
+        throw errors.payloadTooLarge({ message: `A picture has at most ${longestSide} pixels a side.` });
       const picture = pictureOf(head.contentType, image);
       await database.transaction((tx) => store.setPicture(tx, userUuid, picture, dateOf(clock)), caller);
       return picture;

@@ -6,7 +6,11 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 export type Color = readonly [number, number, number];
 
 /** A PNG (ISO/IEC 15948) of square cells in two colors; `cells` by rows, true is the foreground. */
-export function encodePng(cells: readonly (readonly boolean[])[], cellPixels: number, [ground, ink]: readonly [Color, Color]): Buffer {
+export function encodePng(
+  cells: readonly (readonly boolean[])[],
+  cellPixels: number,
+  [ground, ink]: readonly [Color, Color],
+): Buffer {
   const side = cells.length * cellPixels;
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);
@@ -18,7 +22,13 @@ export function encodePng(cells: readonly (readonly boolean[])[], cellPixels: nu
     for (let x = 0; x < side; x++) if (row[Math.floor(x / cellPixels)] === true) line[1 + (x >> 3)]! |= 0x80 >> (x & 7);
     return Array<Buffer>(cellPixels).fill(line);
   });
-  return Buffer.concat([signature, chunk("IHDR", header), chunk("PLTE", Buffer.from([...ground, ...ink])), chunk("IDAT", deflateSync(Buffer.concat(rows))), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    signature,
+    chunk("IHDR", header),
+    chunk("PLTE", Buffer.from([...ground, ...ink])),
+    chunk("IDAT", deflateSync(Buffer.concat(rows))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 function chunk(type: string, data: Buffer): Buffer {

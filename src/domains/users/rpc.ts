@@ -13,7 +13,11 @@ export function usersLoginRpc({ people }: Users): Partial<ServiceImpl<typeof Log
 }
 
 /** A picture is an image and nothing else, for the caller alone, and checked again each time it is used. */
-const pictureHeaders = { "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, no-cache" };
+const pictureHeaders = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; sandbox",
+  "cache-control": "private, no-cache",
+};
 
 /** Profiles and pictures: what of the users area is about people themselves. */
 export function profileRpc({ people, pictures }: Users): Partial<ServiceImpl<typeof UsersService>> {

@@ -18,13 +18,30 @@ export interface NewPerson {
 }
 
 /** Stores a person; undefined when the address is taken. */
-export async function insertPerson(tx: Tx, uuid: string, person: NewPerson, at: Date): Promise<{ id: number } | undefined> {
+export async function insertPerson(
+  tx: Tx,
+  uuid: string,
+  person: NewPerson,
+  at: Date,
+): Promise<{ id: number } | undefined> {
   const rows = await tx.query<{ id: number }>(
     `insert into people (uuid, email, email_key, first_name, last_name, password_hash, email_confirmed_at,
        is_platform_admin, is_superuser, is_operator, username, phone, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8, $10, $11, $9, $9)
      on conflict (email_key) do nothing returning id`,
-    [uuid, person.email, person.emailKey, person.firstName, person.lastName, person.passwordHash, person.confirmed ? at : null, person.powerful, at, person.username, person.phone],
+    [
+      uuid,
+      person.email,
+      person.emailKey,
+      person.firstName,
+      person.lastName,
+      person.passwordHash,
+      person.confirmed ? at : null,
+      person.powerful,
+      at,
+      person.username,
+      person.phone,
+    ],
   );
   return rows[0];
 }
@@ -60,7 +77,9 @@ export async function findPerson(database: Database, uuid: string): Promise<Pers
 
 /** A person by address. */
 export async function findPersonByEmail(database: Database, emailKey: string): Promise<PersonRow | undefined> {
-  return (await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey]))[0];
+  return (
+    await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey])
+  )[0];
 }
 
 /** Confirms the address of somebody; false when it was confirmed before. */
@@ -70,7 +89,9 @@ export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<bool
   return (await tx.query(sql, [uuid, at])).length > 0;
 }
 
-/** Confirms the address of somebody who has proven their mailbox; false when that is not so, or it was confirmed before. */
+/**
+ * Confirms the address of somebody who has proven their mailbox; false when that is not so, or it was confirmed before.
+ */
 export async function confirmProven(tx: Tx, uuid: string, at: Date): Promise<boolean> {
   const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1
     where uuid = $1 and email_confirmed_at is null and mailbox_proven_at is not null returning 1 as one`;
@@ -83,7 +104,14 @@ export async function deletePicture(tx: Tx, uuid: string): Promise<void> {
 }
 
 /** Makes somebody a member; false when there is a membership, of whatever status. */
-export async function insertMembership(tx: Tx, orgUuid: string, userUuid: string, roleId: number, isOwner: boolean, at: Date): Promise<boolean> {
+export async function insertMembership(
+  tx: Tx,
+  orgUuid: string,
+  userUuid: string,
+  roleId: number,
+  isOwner: boolean,
+  at: Date,
+): Promise<boolean> {
   const rows = await tx.query(
     `insert into memberships (org_uuid, user_uuid, role_id, is_owner, last_used_at, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $5, $5) on conflict (org_uuid, user_uuid) do nothing returning org_uuid`,
@@ -93,7 +121,13 @@ export async function insertMembership(tx: Tx, orgUuid: string, userUuid: string
 }
 
 /** Makes somebody a member with a role, anew where they were removed; false where they are a member, active or not. */
-export async function joinMembership(tx: Tx, orgUuid: string, userUuid: string, roleId: number, at: Date): Promise<boolean> {
+export async function joinMembership(
+  tx: Tx,
+  orgUuid: string,
+  userUuid: string,
+  roleId: number,
+  at: Date,
+): Promise<boolean> {
   const rows = await tx.query(
     `insert into memberships as m (org_uuid, user_uuid, role_id, last_used_at, created_at, updated_at)
      values ($1, $2, $3, $4, $4, $4)
@@ -115,13 +149,23 @@ export async function membershipStatusByEmail(tx: Tx, orgUuid: string, emailKey:
 
 /** Status of a membership; undefined where there never was one. */
 export async function membershipStatus(tx: Tx, orgUuid: string, userUuid: string): Promise<string | undefined> {
-  const rows = await tx.query<{ status: string }>("select status from memberships where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid]);
+  const rows = await tx.query<{ status: string }>(
+    "select status from memberships where org_uuid = $1 and user_uuid = $2",
+    [orgUuid, userUuid],
+  );
   return rows[0]?.status;
 }
 
 /** Whether a membership is active; if so, it stays as it is until the transaction ends. */
 export async function keepActiveMembership(tx: Tx, orgUuid: string, userUuid: string): Promise<boolean> {
-  return (await tx.query("select 1 from memberships where org_uuid = $1 and user_uuid = $2 and status = 'active' for share", [orgUuid, userUuid])).length > 0;
+  return (
+    (
+      await tx.query(
+        "select 1 from memberships where org_uuid = $1 and user_uuid = $2 and status = 'active' for share",
+        [orgUuid, userUuid],
+      )
+    ).length > 0
+  );
 }
 
 /** The organization somebody used last among those where they are an active member. */
@@ -135,8 +179,15 @@ export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<st
   return rows[0]?.org_uuid;
 }
 
-/** The person behind an address, and the organization they would act in: the one named where they are an active member, else the one last used. */
-export async function wouldEnter(database: Database, emailKey: string, orgUuid: string | null): Promise<{ userUuid: string | null; orgUuid: string | null }> {
+/**
+ * The person behind an address, and the organization they would act in: the one named where they are an active member,
+ * else the one last used.
+ */
+export async function wouldEnter(
+  database: Database,
+  emailKey: string,
+  orgUuid: string | null,
+): Promise<{ userUuid: string | null; orgUuid: string | null }> {
   const rows = await database.prepared<{ userUuid: string; orgUuid: string | null }>(
     "users_would_enter",
     `select p.uuid as "userUuid", (
@@ -173,7 +224,10 @@ export async function organizationsOwnedAlone(tx: Tx, userUuid: string): Promise
 }
 
 /** The live organizations somebody is a member of, active or not, and whether nobody else is. */
-export function membershipsOf(tx: Tx, userUuid: string): Promise<{ org_uuid: string; org_name: string; alone: boolean }[]> {
+export function membershipsOf(
+  tx: Tx,
+  userUuid: string,
+): Promise<{ org_uuid: string; org_name: string; alone: boolean }[]> {
   const sql = `select m.org_uuid, o.name as org_name, not exists (
       select 1 from memberships other where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status <> 'removed') as alone
     from memberships m join organizations o on o.uuid = m.org_uuid
@@ -186,7 +240,10 @@ export async function isKnown(database: Database, userUuid: string, orgUuid: str
   const rows =
     orgUuid === null
       ? await database.prepared("users_known", "select 1 from people where uuid = $1", [userUuid])
-      : await database.prepared("users_known_in", "select 1 from memberships where user_uuid = $1 and org_uuid = $2", [userUuid, orgUuid]);
+      : await database.prepared("users_known_in", "select 1 from memberships where user_uuid = $1 and org_uuid = $2", [
+          userUuid,
+          orgUuid,
+        ]);
   return rows.length > 0;
 }
 
@@ -237,7 +294,11 @@ const loginSql = `
   where p.email_key = $1`;
 
 /** What is known of an address and an organization's name, both folded. */
-export async function findForLogin(database: Database, emailKey: string, nameKey: string): Promise<LoginRow | undefined> {
+export async function findForLogin(
+  database: Database,
+  emailKey: string,
+  nameKey: string,
+): Promise<LoginRow | undefined> {
   return (await database.prepared<LoginRow>("users_login", loginSql, [emailKey, nameKey]))[0];
 }
 
@@ -258,13 +319,22 @@ export async function ownersOf(database: Database, orgUuid: string): Promise<{ u
 
 /** Addresses of people, by user_uuid. */
 export async function emailsOf(database: Database, userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const rows = await database.prepared<{ uuid: string; email: string }>("users_emails", "select uuid, email from people where uuid = any($1::uuid[])", [userUuids]);
+  const rows = await database.prepared<{ uuid: string; email: string }>(
+    "users_emails",
+    "select uuid, email from people where uuid = any($1::uuid[])",
+    [userUuids],
+  );
   return new Map(rows.map((row) => [row.uuid, row.email]));
 }
 
 /** Which of these people are active members of an organization. */
-export async function activeMembersOf(database: Database, orgUuid: string, userUuids: readonly string[]): Promise<ReadonlySet<string>> {
-  const sql = "select user_uuid from memberships where org_uuid = $1 and user_uuid = any($2::uuid[]) and status = 'active'";
+export async function activeMembersOf(
+  database: Database,
+  orgUuid: string,
+  userUuids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const sql =
+    "select user_uuid from memberships where org_uuid = $1 and user_uuid = any($2::uuid[]) and status = 'active'";
   const rows = await database.prepared<{ user_uuid: string }>("users_active_of", sql, [orgUuid, userUuids]);
   return new Set(rows.map((row) => row.user_uuid));
 }

@@ -12,8 +12,14 @@ const AT_ONCE = 8;
 const ROUNDS = 5;
 
 /** Idempotent effects of an endpoint's retry workflow. */
-export function createRetryActivities({ database, clock, config }: Pick<WebhookDeps, "database" | "clock" | "config">, { attempt }: Attempt) {
-  /** What is told at this moment and joins the retries that were open a moment ago is waited for: no workflow would come for it. */
+export function createRetryActivities(
+  { database, clock, config }: Pick<WebhookDeps, "database" | "clock" | "config">,
+  { attempt }: Attempt,
+) {
+  /**
+   * What is told at this moment and joins the retries that were open a moment ago is waited for: no workflow would come
+   * for it.
+   */
   const lastLook = (webhookId: string): Promise<number | undefined> =>
     database.transaction(async (tx) => {
       await lockWebhook(tx, webhookId);
@@ -32,7 +38,13 @@ export function createRetryActivities({ database, clock, config }: Pick<WebhookD
       const turn: Turn = { attempted: new Set(), answered: false };
       for (let round = 0; round < ROUNDS; round++) {
         // Taken as they are attempted, so that a worker that is killed leaves few behind, and not for long.
-        const due = await takeRetries(database, webhookId, databaseTime(clock), config.timeoutMs + ATTEMPT_SLACK_MS, AT_ONCE);
+        const due = await takeRetries(
+          database,
+          webhookId,
+          databaseTime(clock),
+          config.timeoutMs + ATTEMPT_SLACK_MS,
+          AT_ONCE,
+        );
         await Promise.all(due.map((delivery) => attempt(delivery, undefined, turn)));
         if (due.length < AT_ONCE) return;
       }

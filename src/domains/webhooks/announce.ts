@@ -9,11 +9,15 @@ import { bodyOf } from "./rules.ts";
 import * as store from "./store.ts";
 
 /**
- * Tells the webhooks what happened, in the transaction in which it happened. An organization's end ends its webhooks: they
- * hear of that, once, and of nothing that was open before or happens after (decisions 2.4, 11.1).
+ * Tells the webhooks what happened, in the transaction in which it happened. An organization's end ends its webhooks:
+ * they hear of that, once, and of nothing that was open before or happens after (decisions 2.4, 11.1).
  */
 export function createAnnounce({ clock, random, nudge }: Pick<WebhookDeps, "clock" | "random" | "nudge">) {
-  async function farewell(tx: Tx, orgUuid: string, event: { id: string; type: string; body: string; at: Date }): Promise<void> {
+  async function farewell(
+    tx: Tx,
+    orgUuid: string,
+    event: { id: string; type: string; body: string; at: Date },
+  ): Promise<void> {
     const { hearing, retrying } = await store.endWebhooksOf(tx, orgUuid, event.type, event.at);
     for (const webhookId of retrying) await wake(tx, webhookId);
     if (hearing.length === 0) return;

@@ -31,10 +31,14 @@ const oldOnes = `select d.delivery_id from webhooks w
 /** Works off a batch of what ended webhooks and disabled ones have left. Returns whether there may be more. */
 export async function clearSome(database: Statements): Promise<boolean> {
   const [next] = await database.prepared<Clearing>(
-    "webhooks-clearing", "select webhook_id, clearing from webhooks where clearing is not null order by random() limit 1", [],
+    "webhooks-clearing",
+    "select webhook_id, clearing from webhooks where clearing is not null order by random() limit 1",
+    [],
   );
   if (next === undefined) return false;
-  const cleared = await (next.clearing === "delete" ? deleteSome(database, next.webhook_id) : failSome(database, next.webhook_id));
+  const cleared = await (next.clearing === "delete"
+    ? deleteSome(database, next.webhook_id)
+    : failSome(database, next.webhook_id));
   if (!cleared) await finish(database, next);
   return true;
 }
@@ -54,7 +58,8 @@ async function deleteSome(database: Statements, webhookId: string): Promise<bool
 /** Nothing is left, unless something came meanwhile: then it stays to be worked off. */
 async function finish(database: Statements, { webhook_id: webhookId, clearing }: Clearing): Promise<void> {
   if (clearing === "delete") {
-    const sql = "delete from webhooks where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)";
+    const sql =
+      "delete from webhooks where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)";
     await database.prepared("webhooks-cleared-deleted", sql, [webhookId]);
     return;
   }
@@ -66,15 +71,21 @@ async function finish(database: Statements, { webhook_id: webhookId, clearing }:
 /** Removes some of the deliveries, and then of the events, that are older than `before`; returns how many rows. */
 export async function purgeEvents(database: Statements, before: Date): Promise<number> {
   const old = `select event_id from webhook_events where created_at < $1 order by created_at limit ${EVENTS}`;
-  const deliveries = await database.prepared("webhooks-purge-deliveries",
+  const deliveries = await database.prepared(
+    "webhooks-purge-deliveries",
     `delete from webhook_deliveries where delivery_id = any(array(
        select d.delivery_id from (${old}) e cross join lateral (
          select delivery_id from webhook_deliveries where event_id = e.event_id limit ${BATCH}
-       ) d limit ${BATCH})) returning 1 as one`, [before]);
+       ) d limit ${BATCH})) returning 1 as one`,
+    [before],
+  );
   if (deliveries.length > 0) return deliveries.length;
-  const events = await database.prepared("webhooks-purge-events",
+  const events = await database.prepared(
+    "webhooks-purge-events",
     `delete from webhook_events e where event_id = any(array(${old}))
-     and not exists (select from webhook_deliveries d where d.event_id = e.event_id) returning 1 as one`, [before]);
+     and not exists (select from webhook_deliveries d where d.event_id = e.event_id) returning 1 as one`,
+    [before],
+  );
   return events.length;
 }
 

@@ -12,7 +12,10 @@ export function createClearing({ database, log }: { database: Pick<Database, "pr
     try {
       while (!stopped && (await clearSome(database)));
     } catch (error) {
-      log.debug({ err: error }, "deliveries of disabled and deleted webhooks could not be worked off; tried again at the next poll");
+      log.debug(
+        { err: error },
+        "deliveries of disabled and deleted webhooks could not be worked off; tried again at the next poll",
+      );
     }
   }
 

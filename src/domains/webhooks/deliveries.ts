@@ -17,18 +17,27 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
   const { database, clock, random, nudge } = deps;
   return {
     /** Deliveries of a webhook, newest first. Error: 404 not_found. */
-    async list(caller: Caller, webhookId: string, status: DeliveryRow["status"] | undefined, page: Page): Promise<{ rows: DeliveryRow[] } & Total> {
+    async list(
+      caller: Caller,
+      webhookId: string,
+      status: DeliveryRow["status"] | undefined,
+      page: Page,
+    ): Promise<{ rows: DeliveryRow[] } & Total> {
       await registration.read(caller, webhookId);
       return list.deliveriesOf(database, webhookId, status, page);
     },
 
-    /** Sends a settled delivery of the last 30 days once more, under the same `webhook-id`. Errors: 404 not_found, 409 conflict. */
+    /**
+     * Sends a settled delivery of the last 30 days once more, under the same `webhook-id`. Errors: 404 not_found, 409
+     * conflict.
+     */
     redeliver: (caller: Caller, webhookId: string, deliveryId: string): Promise<DeliveryRow> =>
       database.transaction(async (tx) => {
         const webhook = await registration.own(tx, caller, webhookId);
         const delivery = await list.lockDelivery(tx, webhookId, deliveryId);
         const at = dateOf(clock);
-        if (delivery === undefined || delivery.created_at.getTime() < at.getTime() - KEPT_MS) throw webhookErrors.deliveryNotFound();
+        if (delivery === undefined || delivery.created_at.getTime() < at.getTime() - KEPT_MS)
+          throw webhookErrors.deliveryNotFound();
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         if (delivery.status === "pending") throw webhookErrors.open();
         const nextAt = await list.reopenDelivery(tx, deliveryId, databaseTime(clock));
@@ -43,8 +52,19 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         const [at, deliveryId] = [dateOf(clock), random.uuid()];
         const id = newEventId(random);
-        const body = bodyOf({ type: "webhook.test", timestamp: at, id, orgUuid: webhook.orgUuid, data: { webhook_id: webhookId } });
-        await store.insertAtOnce(tx, { id, type: "webhook.test", body, at }, [{ webhookId, deliveryId }], databaseTime(clock));
+        const body = bodyOf({
+          type: "webhook.test",
+          timestamp: at,
+          id,
+          orgUuid: webhook.orgUuid,
+          data: { webhook_id: webhookId },
+        });
+        await store.insertAtOnce(
+          tx,
+          { id, type: "webhook.test", body, at },
+          [{ webhookId, deliveryId }],
+          databaseTime(clock),
+        );
         tx.afterCommit(nudge);
         return deliveryId;
       }, caller),

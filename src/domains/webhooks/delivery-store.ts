@@ -23,7 +23,8 @@ const shown = `d.delivery_id, d.event_id, e.type as event_type, case when ${isOv
 const newestFirst = "order by created_at desc, delivery_id";
 
 /** Rows of the webhook `w` that have a status, as parts of which each is in the order of the index. */
-const settled = (status: string): string => `d.webhook_id = w.webhook_id and d.status = '${status}' and d.generation = 0`;
+const settled = (status: string): string =>
+  `d.webhook_id = w.webhook_id and d.status = '${status}' and d.generation = 0`;
 const open = "d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation = w.generation";
 const over = "d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation = earlier.generation";
 /** Generations of the webhook before the present one that have rows left, one look into the index each. */
@@ -46,7 +47,10 @@ interface Part {
 const parts: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
   pending: [{ from: "webhooks w", where: open }],
   delivered: [{ from: "webhooks w", where: settled("delivered") }],
-  failed: [{ from: "webhooks w", where: settled("failed") }, { from: `webhooks w, ${earlier}`, where: over }],
+  failed: [
+    { from: "webhooks w", where: settled("failed") },
+    { from: `webhooks w, ${earlier}`, where: over },
+  ],
 };
 
 /** SQL of the first rows of a part, in the order of the list; at most `most` of each generation. */
@@ -60,14 +64,30 @@ function listSql(of: readonly Part[]): string {
     order by d.created_at desc, d.delivery_id`;
 }
 
-const countSql = (of: readonly Part[]): string => boundedCount(`from (${of.map(({ from, where }) =>
-  `select 1 from ${from} cross join lateral (select 1 from webhook_deliveries d where ${where} ${newestFirst} limit 10001) d where w.webhook_id = $1`).join(" union all ")}) counted`);
+const countSql = (of: readonly Part[]): string =>
+  boundedCount(
+    `from (${of
+      .map(
+        ({ from, where }) =>
+          `select 1 from ${from} cross join lateral (select 1 from webhook_deliveries d where ${where} ${newestFirst} limit 10001) d where w.webhook_id = $1`,
+      )
+      .join(" union all ")}) counted`,
+  );
 
 /** Deliveries of a webhook, newest first. Costs what a page costs, whatever the number of deliveries. */
-export async function deliveriesOf(database: Pick<Database, "prepared">, webhookId: string, status: DeliveryRow["status"] | undefined, page: Page): Promise<{ rows: DeliveryRow[] } & Total> {
+export async function deliveriesOf(
+  database: Pick<Database, "prepared">,
+  webhookId: string,
+  status: DeliveryRow["status"] | undefined,
+  page: Page,
+): Promise<{ rows: DeliveryRow[] } & Total> {
   const of = status === undefined ? Object.values(parts).flat() : parts[status];
   const [rows, counted] = await Promise.all([
-    database.prepared<DeliveryRow>(`webhook-deliveries-${status ?? "all"}`, listSql(of), [webhookId, page.limit, page.offset]),
+    database.prepared<DeliveryRow>(`webhook-deliveries-${status ?? "all"}`, listSql(of), [
+      webhookId,
+      page.limit,
+      page.offset,
+    ]),
     database.prepared<{ counted: number }>(`webhook-deliveries-count-${status ?? "all"}`, countSql(of), [webhookId]),
   ]);
   return { rows, ...totalOf(counted) };

@@ -21,10 +21,23 @@ export interface WebhookDeps {
   /** Whether an organization lives; if so, it does not end before the transaction does. */
   keepOrg(tx: Tx, orgUuid: string): Promise<boolean>;
   /** Records an administrative action in the transaction of its effect. */
-  audit(tx: Tx, event: { type: "webhook.created" | "webhook.updated" | "webhook.deleted" | "key.rotated"; orgUuid: string; caller: Caller; info: RequestInfo; webhookId: string; metadata: Record<string, unknown> }): Promise<void>;
+  audit(
+    tx: Tx,
+    event: {
+      type: "webhook.created" | "webhook.updated" | "webhook.deleted" | "key.rotated";
+      orgUuid: string;
+      caller: Caller;
+      info: RequestInfo;
+      webhookId: string;
+      metadata: Record<string, unknown>;
+    },
+  ): Promise<void>;
   /** The organization that publishes an app, where the caller administers it. */
   administeredApp(caller: Caller, appId: string): Promise<{ orgUuid: string } | undefined>;
-  /** Judges in the transaction that writes whether the caller still administers an app; it stays so until that ends. Throws `unauthorized`. */
+  /**
+   * Judges in the transaction that writes whether the caller still administers an app; it stays so until that ends.
+   * Throws `unauthorized`.
+   */
   keepAdministering(tx: Tx, caller: Caller, app: { appId: string; orgUuid?: string }): Promise<void>;
   /** Whether the caller administers an app that is known to exist. */
   administers(caller: Caller, appId: string): boolean;

@@ -25,7 +25,9 @@ const WebhookSchema = defineEntity({
 
 /** A registered endpoint. */
 export class Webhook extends WebhookSchema.class {
-  /** Turns it off, by hand or because the endpoint is gone. What is open is over; its rows are worked off in batches. */
+  /**
+   * Turns it off, by hand or because the endpoint is gone. What is open is over; its rows are worked off in batches.
+   */
   disable(at: Date): void {
     this.status = "disabled";
     this.generation++;

@@ -10,7 +10,10 @@ import { GIVE_UP_MS, nextWait } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
 
-/** Endpoints whose failures are noted at once: when many time out together, the database stays free for those that answer. */
+/**
+ * Endpoints whose failures are noted at once: when many time out together, the database stays free for those that
+ * answer.
+ */
 const AT_ONCE = 3;
 
 /** A failed attempt. */
@@ -27,7 +30,9 @@ export interface Failure {
   turn?: Turn | undefined;
 }
 
-/** Retries that are attempted together. While the endpoint takes some of them, it refuses the others and does not fail. */
+/**
+ * Retries that are attempted together. While the endpoint takes some of them, it refuses the others and does not fail.
+ */
 export interface Turn {
   /** Ids of their deliveries: those that fail keep their times, whatever becomes of the others. */
   attempted: Set<string>;
@@ -47,10 +52,13 @@ export function wake(tx: Tx, webhookId: string): Promise<void> {
 }
 
 /**
- * Notes failures and what follows from them: the next attempt, or the endpoint's end. Those of one endpoint that come while
- * others are noted share a transaction, so that nobody holds a connection while waiting for the endpoint's row.
+ * Notes failures and what follows from them: the next attempt, or the endpoint's end. Those of one endpoint that come
+ * while others are noted share a transaction, so that nobody holds a connection while waiting for the endpoint's row.
  */
-export function createFailing({ database, clock, random, config }: Pick<WebhookDeps, "database" | "clock" | "random" | "config">, announce: (tx: Tx, event: Announcement) => Promise<void>) {
+export function createFailing(
+  { database, clock, random, config }: Pick<WebhookDeps, "database" | "clock" | "random" | "config">,
+  announce: (tx: Tx, event: Announcement) => Promise<void>,
+) {
   const waiting = new Map<string, Waiting[]>();
   const busy = new Set<string>();
 
@@ -58,14 +66,21 @@ export function createFailing({ database, clock, random, config }: Pick<WebhookD
     const webhook = await store.lockWebhook(tx, webhookId);
     const stillOpen = await queue.stillOpen(tx, failures, webhook?.generation);
     const open = failures.filter(({ deliveryId }) => stillOpen.has(deliveryId));
-    await queue.appendAttempts(tx, failures.filter(({ deliveryId }) => !stillOpen.has(deliveryId)).map(({ deliveryId, record }) => ({ deliveryId, attempt: record })));
+    await queue.appendAttempts(
+      tx,
+      failures
+        .filter(({ deliveryId }) => !stillOpen.has(deliveryId))
+        .map(({ deliveryId, record }) => ({ deliveryId, attempt: record })),
+    );
     if (webhook === null || open.length === 0) return;
     const at = dateOf(clock);
     if (open.some(({ turn }) => turn?.answered !== true)) webhook.failingSince ??= at;
     // Off, or its organization gone: what is open now is the last word, said once.
     const isOff = webhook.status === "disabled";
     const noted = open.map(({ deliveryId, tries, retryAfterMs, record }) => {
-      const wait = isOff ? undefined : nextWait(config.schedule, tries + 1, retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
+      const wait = isOff
+        ? undefined
+        : nextWait(config.schedule, tries + 1, retryAfterMs, random.int(0, 1_000_000) / 1_000_000);
       return { deliveryId, attempt: record, waitMs: wait ?? null };
     });
     await queue.markAttemptsFailed(tx, noted, databaseTime(clock));
@@ -74,7 +89,11 @@ export function createFailing({ database, clock, random, config }: Pick<WebhookD
     if (gone || (webhook.failingSince && at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS)) {
       webhook.disable(at);
       await tx.em.flush();
-      await announce(tx, { type: "webhook.disabled", orgUuid: webhook.orgUuid, data: { webhook_id: webhookId, url: webhook.url, reason: gone ? "gone" : "failing" } });
+      await announce(tx, {
+        type: "webhook.disabled",
+        orgUuid: webhook.orgUuid,
+        data: { webhook_id: webhookId, url: webhook.url, reason: gone ? "gone" : "failing" },
+      });
     } else if (noted.some(({ waitMs }) => waitMs !== null)) {
       await wake(tx, webhookId);
     }
@@ -82,7 +101,13 @@ export function createFailing({ database, clock, random, config }: Pick<WebhookD
 
   async function noteAll(webhookId: string, batch: readonly Waiting[]): Promise<void> {
     try {
-      await database.transaction((tx) => note(tx, webhookId, batch.map(({ failure }) => failure)));
+      await database.transaction((tx) =>
+        note(
+          tx,
+          webhookId,
+          batch.map(({ failure }) => failure),
+        ),
+      );
       for (const { done } of batch) done();
     } catch (error) {
       for (const { failed } of batch) failed(error);

@@ -28,7 +28,9 @@ export function createWebhooks(deps: WebhookDeps) {
   const behind = { ...deps, database: deps.database.background };
   const attempt = createAttempt(behind, announce);
   return {
-    /** Tells whoever hears it, in the transaction in which it happened; `organization.deleted` also ends the webhooks. */
+    /**
+     * Tells whoever hears it, in the transaction in which it happened; `organization.deleted` also ends the webhooks.
+     */
     announce,
     /** Ends every webhook of an organization, which hears of nothing any more. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
@@ -41,7 +43,9 @@ export function createWebhooks(deps: WebhookDeps) {
     activities: createRetryActivities(behind, attempt),
     /** Endpoints, by id, that a retry is open for: each has a workflow. */
     waiting: (after: string | null, limit: number) => retriedEndpoints(behind.database, after, limit),
-    /** Removes a batch of events and deliveries older than 30 days, and lets webhooks that ended as long ago be deleted. */
+    /**
+     * Removes a batch of events and deliveries older than 30 days, and lets webhooks that ended as long ago be deleted.
+     */
     async tidy(): Promise<number> {
       const before = dateOf(deps.clock, -KEPT_MS);
       return (await purgeEvents(behind.database, before)) + (await purgeEnded(behind.database, before));

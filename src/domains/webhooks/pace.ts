@@ -35,10 +35,10 @@ interface Record {
 }
 
 /**
- * Who may begin how many posts. An endpoint begins with one at once, gets one more with every success and falls back to one
- * with a failure. One that is silent gets one at a time beside what it keeps waiting, and few in all, however much it has
- * earned. The places of all are counted by organization and host, and some are kept for endpoints that answer quickly:
- * those that do not answer must not fill the places of those that do. `now` counts milliseconds.
+ * Who may begin how many posts. An endpoint begins with one at once, gets one more with every success and falls back to
+ * one with a failure. One that is silent gets one at a time beside what it keeps waiting, and few in all, however much
+ * it has earned. The places of all are counted by organization and host, and some are kept for endpoints that answer
+ * quickly: those that do not answer must not fill the places of those that do. `now` counts milliseconds.
  */
 export function createPace(now: () => number = () => performance.now()) {
   const earned = new Map<string, Record>();
@@ -102,13 +102,19 @@ export function createPace(now: () => number = () => performance.now()) {
       const before = now() - SILENT_MS;
       const known = endpoints(before);
       const silent = silentPosts(before);
-      const quick = [...posts].filter(({ webhookId, since }) => since > before && known.get(webhookId)?.isQuick === true).length;
+      const quick = [...posts].filter(
+        ({ webhookId, since }) => since > before && known.get(webhookId)?.isQuick === true,
+      ).length;
       const used = posts.size + noting;
       return {
         endpoints: known,
         organizations: heldBy((post) => post.orgUuid, before),
         hosts: heldBy((post) => post.host, before),
-        free: { quick: PLACES - used, other: Math.min(PLACES - KEPT_FOR_QUICK - (used - quick), PLACES - used), active: ACTIVE - (used - silent) },
+        free: {
+          quick: PLACES - used,
+          other: Math.min(PLACES - KEPT_FOR_QUICK - (used - quick), PLACES - used),
+          active: ACTIVE - (used - silent),
+        },
         mostPerHost: PER_HOST,
       };
     },

@@ -44,7 +44,10 @@ export interface Shares {
 /** Endpoints looked at by one statement. */
 const WALKED = 2_000;
 
-/** Hides what is `due` until $1 plus $2 ms and reads it. By keys alone, one after another: what a batch costs must not follow the size of the tables. */
+/**
+ * Hides what is `due` until $1 plus $2 ms and reads it. By keys alone, one after another: what a batch costs must not
+ * follow the size of the tables.
+ */
 const taken = (lease: "leased_until" | "next_attempt_at"): string => `moved as (
     update webhook_deliveries set ${lease} = ${presentPlus("$1", "$2")} where delivery_id = any(array(select delivery_id from due))
     returning delivery_id, webhook_id, event_id, traceparent, generation, tries
@@ -62,7 +65,10 @@ function hostOf(url: string): string {
   return `lower(substring(${url} from '://([^/?#]*)'))`;
 }
 
-/** The webhooks that something of a queue waits for, by id (and a null at the end): one look into the index each, however much that is. */
+/**
+ * The webhooks that something of a queue waits for, by id (and a null at the end): one look into the index each,
+ * however much that is.
+ */
 export const waitingFor = (queue: "first" | "retry", after: string): string => `waiting as (
     (select webhook_id from webhook_deliveries where status = 'pending' and queue = '${queue}' and webhook_id > ${after}
      order by webhook_id limit 1)
@@ -123,27 +129,53 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
   ) c left join taken on true`;
 
 /**
- * Takes first attempts that are due and hides them for `leaseMs`. Places are shared so that nobody can take the last: an
- * organization holds at most as many as it leaves free, a host has a share of its own, and the least served come first, then
- * the oldest. Looks at 2,000 endpoints after `after`; `next` is where to go on, null when all were looked at.
+ * Takes first attempts that are due and hides them for `leaseMs`. Places are shared so that nobody can take the last:
+ * an organization holds at most as many as it leaves free, a host has a share of its own, and the least served come
+ * first, then the oldest. Looks at 2,000 endpoints after `after`; `next` is where to go on, null when all were looked
+ * at.
  */
 export async function takeFirst(
-  database: Pick<Database, "prepared">, now: Date | null, leaseMs: number, after: string | null, { endpoints, organizations, hosts, free, mostPerHost }: Shares,
+  database: Pick<Database, "prepared">,
+  now: Date | null,
+  leaseMs: number,
+  after: string | null,
+  { endpoints, organizations, hosts, free, mostPerHost }: Shares,
 ): Promise<{ taken: TakenDelivery[]; next: string | null }> {
   const [known, orgs, places] = [[...endpoints.values()], [...organizations.values()], [...hosts.values()]];
-  const rows = await database.prepared<{ walked: number; last: string | null } & (TakenDelivery | { delivery_id: null })>("webhooks-take-first", take, [
-    now, leaseMs, after ?? NOBODY,
-    [...endpoints.keys()], known.map((one) => one.free), known.map((one) => one.isQuick),
-    [...organizations.keys()], orgs.map((one) => one.all), orgs.map((one) => one.active),
-    [...hosts.keys()], places.map((one) => one.all),
-    free.quick, free.other, free.active, mostPerHost,
+  const rows = await database.prepared<
+    { walked: number; last: string | null } & (TakenDelivery | { delivery_id: null })
+  >("webhooks-take-first", take, [
+    now,
+    leaseMs,
+    after ?? NOBODY,
+    [...endpoints.keys()],
+    known.map((one) => one.free),
+    known.map((one) => one.isQuick),
+    [...organizations.keys()],
+    orgs.map((one) => one.all),
+    orgs.map((one) => one.active),
+    [...hosts.keys()],
+    places.map((one) => one.all),
+    free.quick,
+    free.other,
+    free.active,
+    mostPerHost,
   ]);
   const { walked = 0, last = null } = rows[0] ?? {};
-  return { taken: rows.filter((row): row is typeof row & TakenDelivery => row.delivery_id !== null), next: walked === WALKED ? last : null };
+  return {
+    taken: rows.filter((row): row is typeof row & TakenDelivery => row.delivery_id !== null),
+    next: walked === WALKED ? last : null,
+  };
 }
 
 /** Takes an endpoint's retries that are due and hides them for `leaseMs`. */
-export function takeRetries(database: Pick<Database, "prepared">, webhookId: string, now: Date | null, leaseMs: number, limit: number): Promise<TakenDelivery[]> {
+export function takeRetries(
+  database: Pick<Database, "prepared">,
+  webhookId: string,
+  now: Date | null,
+  leaseMs: number,
+  limit: number,
+): Promise<TakenDelivery[]> {
   return database.prepared<TakenDelivery>(
     "webhooks-take-retries",
     `with due as materialized (

@@ -10,8 +10,14 @@ import { ATTEMPT_SLACK_MS } from "./rules.ts";
 
 const POLL_MS = 500;
 
-/** Makes first attempts: at every nudge, and twice a second as the safety net. Works off what ended webhooks leave besides. */
-export function createPump({ database, clock, log, config }: Pick<WebhookDeps, "database" | "clock" | "log" | "config">, { attempt }: Attempt) {
+/**
+ * Makes first attempts: at every nudge, and twice a second as the safety net. Works off what ended webhooks leave
+ * besides.
+ */
+export function createPump(
+  { database, clock, log, config }: Pick<WebhookDeps, "database" | "clock" | "log" | "config">,
+  { attempt }: Attempt,
+) {
   const pace = createPace();
   const clearing = createClearing({ database: database, log });
   const work = new Set<Promise<void>>();
@@ -42,7 +48,13 @@ export function createPump({ database, clock, log, config }: Pick<WebhookDeps, "
       if (shares.free.active <= 0 || shares.free.quick <= 0) return;
       if (at === null) again = false;
       try {
-        const { taken, next } = await takeFirst(database, databaseTime(clock), config.timeoutMs + ATTEMPT_SLACK_MS, at, shares);
+        const { taken, next } = await takeFirst(
+          database,
+          databaseTime(clock),
+          config.timeoutMs + ATTEMPT_SLACK_MS,
+          at,
+          shares,
+        );
         taken.forEach(begin);
         at = next;
       } catch (error) {

@@ -7,17 +7,24 @@ import type { AttemptRecord } from "./store.ts";
 const KEPT_ATTEMPTS = 50;
 
 /** SQL of a delivery's attempts and one more. */
-const withAttempt = (attempt: string): string => `jsonb_path_query_array(d.attempts || ${attempt}, '$[last - ${KEPT_ATTEMPTS - 1} to last]')`;
+const withAttempt = (attempt: string): string =>
+  `jsonb_path_query_array(d.attempts || ${attempt}, '$[last - ${KEPT_ATTEMPTS - 1} to last]')`;
 
 /** Endpoints that a retry is open for, by id, after one of them. */
-export async function retriedEndpoints(database: Pick<Database, "prepared">, after: string | null, limit: number): Promise<string[]> {
+export async function retriedEndpoints(
+  database: Pick<Database, "prepared">,
+  after: string | null,
+  limit: number,
+): Promise<string[]> {
   const sql = `with recursive ${waitingFor("retry", "coalesce($1::uuid, '" + NOBODY + "')")}
      select webhook_id from waiting join webhooks w using (webhook_id)
      where exists (
        select from webhook_deliveries d
        where d.webhook_id = w.webhook_id and d.generation = w.generation and d.status = 'pending' and d.queue = 'retry'
      ) limit $2`;
-  return (await database.prepared<{ webhook_id: string }>("webhooks-retried", sql, [after, limit])).map((row) => row.webhook_id);
+  return (await database.prepared<{ webhook_id: string }>("webhooks-retried", sql, [after, limit])).map(
+    (row) => row.webhook_id,
+  );
 }
 
 const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as wait_ms
@@ -25,7 +32,11 @@ const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present(
   where w.webhook_id = $1 and d.status = 'pending' and d.queue = 'retry'`;
 
 /** Milliseconds until an endpoint's next retry is due, negative for one that is; undefined when none is open. */
-export async function nextRetryIn(database: Pick<Database, "prepared"> | Pick<Tx, "query">, webhookId: string, now: Date | null): Promise<number | undefined> {
+export async function nextRetryIn(
+  database: Pick<Database, "prepared"> | Pick<Tx, "query">,
+  webhookId: string,
+  now: Date | null,
+): Promise<number | undefined> {
   const params = [webhookId, now];
   const [row] = await ("query" in database
     ? database.query<{ wait_ms: number | null }>(nextRetry, params)
@@ -33,8 +44,13 @@ export async function nextRetryIn(database: Pick<Database, "prepared"> | Pick<Tx
   return row?.wait_ms ?? undefined;
 }
 
-/** Notes successes, also of deliveries that were ended meanwhile. Returns those whose endpoint was failing until now. */
-export async function markDelivered(database: Pick<Database, "prepared">, delivered: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<ReadonlySet<string>> {
+/**
+ * Notes successes, also of deliveries that were ended meanwhile. Returns those whose endpoint was failing until now.
+ */
+export async function markDelivered(
+  database: Pick<Database, "prepared">,
+  delivered: readonly { deliveryId: string; attempt: AttemptRecord }[],
+): Promise<ReadonlySet<string>> {
   const rows = await database.prepared<{ delivery_id: string }>(
     "webhooks-delivered",
     `with noted as (
@@ -44,7 +60,10 @@ export async function markDelivered(database: Pick<Database, "prepared">, delive
      )
      select noted.delivery_id from noted
      cross join lateral (select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w where w.failing_since is not null`,
-    [delivered.map(({ deliveryId }) => deliveryId), JSON.stringify(Object.fromEntries(delivered.map(({ deliveryId, attempt }) => [deliveryId, attempt])))],
+    [
+      delivered.map(({ deliveryId }) => deliveryId),
+      JSON.stringify(Object.fromEntries(delivered.map(({ deliveryId, attempt }) => [deliveryId, attempt]))),
+    ],
   );
   return new Set(rows.map((row) => row.delivery_id));
 }
@@ -53,10 +72,15 @@ export async function markDelivered(database: Pick<Database, "prepared">, delive
 const BROUGHT_FORWARD = 5_000;
 
 /**
- * The endpoint, whose row is locked, answers again: what waits is due at once, but for some, at most 5,000 deliveries. Returns
- * how many that were, and whether more wait; once none does, the endpoint is no longer failing.
+ * The endpoint, whose row is locked, answers again: what waits is due at once, but for some, at most 5,000 deliveries.
+ * Returns how many that were, and whether more wait; once none does, the endpoint is no longer failing.
  */
-export async function bringForward(tx: Tx, webhookId: string, butFor: readonly string[], now: Date | null): Promise<{ brought: number; more: boolean }> {
+export async function bringForward(
+  tx: Tx,
+  webhookId: string,
+  butFor: readonly string[],
+  now: Date | null,
+): Promise<{ brought: number; more: boolean }> {
   const rows = await tx.query(
     `update webhook_deliveries set next_attempt_at = ${present("$2")} where delivery_id = any(array(
        select d.delivery_id from webhooks w cross join lateral (
@@ -69,7 +93,10 @@ export async function bringForward(tx: Tx, webhookId: string, butFor: readonly s
     [webhookId, now, butFor],
   );
   const more = rows.length === BROUGHT_FORWARD;
-  if (!more) await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [webhookId]);
+  if (!more)
+    await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [
+      webhookId,
+    ]);
   return { brought: rows.length, more };
 }
 
@@ -81,7 +108,11 @@ export interface FailedAttempt {
 }
 
 /** Which of these deliveries still are as they were taken, their rows locked. */
-export async function stillOpen(tx: Tx, attempts: readonly FailedAttempt[], generation: number | undefined): Promise<ReadonlySet<string>> {
+export async function stillOpen(
+  tx: Tx,
+  attempts: readonly FailedAttempt[],
+  generation: number | undefined,
+): Promise<ReadonlySet<string>> {
   const rows = await tx.query<{ delivery_id: string; tries: number; generation: number }>(
     "select delivery_id, tries, generation from webhook_deliveries where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update",
     [attempts.map(({ deliveryId }) => deliveryId), generation ?? -1],
@@ -92,18 +123,32 @@ export async function stillOpen(tx: Tx, attempts: readonly FailedAttempt[], gene
 }
 
 /** Notes failed attempts; `waitMs` null ends a delivery. */
-export async function markAttemptsFailed(tx: Tx, failed: readonly { deliveryId: string; attempt: AttemptRecord; waitMs: number | null }[], now: Date | null): Promise<void> {
+export async function markAttemptsFailed(
+  tx: Tx,
+  failed: readonly { deliveryId: string; attempt: AttemptRecord; waitMs: number | null }[],
+  now: Date | null,
+): Promise<void> {
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
        next_attempt_at = ${presentPlus("$2", "f.wait_ms")}, status = case when f.wait_ms is null then 'failed' else 'pending' end,
        generation = case when f.wait_ms is null then 0 else d.generation end
      from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, wait_ms double precision) where d.delivery_id = f.delivery_id`,
-    [JSON.stringify(failed.map(({ deliveryId, attempt, waitMs }) => ({ delivery_id: deliveryId, attempt, wait_ms: waitMs }))), now],
+    [
+      JSON.stringify(
+        failed.map(({ deliveryId, attempt, waitMs }) => ({ delivery_id: deliveryId, attempt, wait_ms: waitMs })),
+      ),
+      now,
+    ],
   );
 }
 
-/** Notes failed attempts at deliveries that were settled or begun anew while they were under way; what they are stays. */
-export async function appendAttempts(tx: Tx, made: readonly { deliveryId: string; attempt: AttemptRecord }[]): Promise<void> {
+/**
+ * Notes failed attempts at deliveries that were settled or begun anew while they were under way; what they are stays.
+ */
+export async function appendAttempts(
+  tx: Tx,
+  made: readonly { deliveryId: string; attempt: AttemptRecord }[],
+): Promise<void> {
   if (made.length === 0) return;
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("m.attempt")}

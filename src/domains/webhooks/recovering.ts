@@ -7,10 +7,14 @@ import { bringForward } from "./queue-store.ts";
 import { lockWebhook } from "./store.ts";
 
 /**
- * What follows when an endpoint answers again: what waits goes out at once, brought forward in batches. Successes that come
- * meanwhile share the work. Until the last batch the endpoint counts as failing, so that whoever comes after a crash goes on.
+ * What follows when an endpoint answers again: what waits goes out at once, brought forward in batches. Successes that
+ * come meanwhile share the work. Until the last batch the endpoint counts as failing, so that whoever comes after a
+ * crash goes on.
  */
-export function createRecovering({ database, clock }: { database: Pick<Database, "transaction"> } & Pick<WebhookDeps, "clock">) {
+export function createRecovering({
+  database,
+  clock,
+}: { database: Pick<Database, "transaction"> } & Pick<WebhookDeps, "clock">) {
   const underWay = new Map<string, Promise<void>>();
 
   /** The lock waits for whoever is about to join the retries, so that they are brought forward too. */

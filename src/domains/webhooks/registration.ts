@@ -48,7 +48,9 @@ export function createRegistration(deps: WebhookDeps) {
     return caller.isAdmin && caller.orgUuid === webhook.orgUuid;
   }
 
-  /** Who is neither administrator nor app admin has no webhooks at all: 403. Answers the apps the caller administers. */
+  /**
+   * Who is neither administrator nor app admin has no webhooks at all: 403. Answers the apps the caller administers.
+   */
   async function demandPower(caller: Caller): Promise<string[]> {
     const apps = await deps.administeredApps(caller);
     if (!caller.isAdmin && apps.length === 0) throw webhookErrors.adminRequired();
@@ -70,14 +72,35 @@ export function createRegistration(deps: WebhookDeps) {
     return touchable(caller, await lock(tx, webhookId));
   }
 
-  const audited = (tx: Tx, type: Parameters<WebhookDeps["audit"]>[1]["type"], webhook: Webhook, caller: Caller, info: RequestInfo, more: Record<string, unknown> = {}) =>
-    deps.audit(tx, { type, orgUuid: webhook.orgUuid, caller, info, webhookId: webhook.webhookId, metadata: { webhook_id: webhook.webhookId, ...more } });
+  const audited = (
+    tx: Tx,
+    type: Parameters<WebhookDeps["audit"]>[1]["type"],
+    webhook: Webhook,
+    caller: Caller,
+    info: RequestInfo,
+    more: Record<string, unknown> = {},
+  ) =>
+    deps.audit(tx, {
+      type,
+      orgUuid: webhook.orgUuid,
+      caller,
+      info,
+      webhookId: webhook.webhookId,
+      metadata: { webhook_id: webhook.webhookId, ...more },
+    });
 
   return {
     own,
 
-    /** A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 403 forbidden, 404 app_not_found, 409 conflict. */
-    async create(caller: Caller, info: RequestInfo, request: WebhookRequest): Promise<{ webhook: Webhook; secret: string }> {
+    /**
+     * A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 403
+     * forbidden, 404 app_not_found, 409 conflict.
+     */
+    async create(
+      caller: Caller,
+      info: RequestInfo,
+      request: WebhookRequest,
+    ): Promise<{ webhook: Webhook; secret: string }> {
       const { scope } = request;
       checkUrl(request.url);
       const misplaced = appIdViolation(scope, request.appId);
@@ -89,13 +112,29 @@ export function createRegistration(deps: WebhookDeps) {
       const orgUuid = app?.orgUuid ?? callerOrg(caller);
       return database.transaction(async (tx) => {
         // What is made while its organization ends would outlive it.
-        if (!(await deps.keepOrg(tx, orgUuid))) throw app === undefined ? errors.unauthorized() : webhookErrors.appNotFound();
-        if (app !== undefined && request.appId !== undefined) await deps.keepAdministering(tx, caller, { appId: request.appId, orgUuid });
+        if (!(await deps.keepOrg(tx, orgUuid)))
+          throw app === undefined ? errors.unauthorized() : webhookErrors.appNotFound();
+        if (app !== undefined && request.appId !== undefined)
+          await deps.keepAdministering(tx, caller, { appId: request.appId, orgUuid });
         if (!(await store.hasRoom(tx, orgUuid, MOST_WEBHOOKS))) throw webhookErrors.tooMany();
         const [at, secret, webhookId] = [dateOf(clock), newWebhookSecret(random), random.uuid()];
         const webhook = tx.em.create(Webhook, {
-          webhookId, orgUuid, scope, appId: request.appId ?? null, url: request.url, events: request.events, status: "enabled",
-          secret: sealer.seal(secret, secretContext(webhookId)), oldSecret: null, oldSecretExpiresAt: null, failingSince: null, endedAt: null, generation: 0, clearing: null, createdAt: at, updatedAt: at,
+          webhookId,
+          orgUuid,
+          scope,
+          appId: request.appId ?? null,
+          url: request.url,
+          events: request.events,
+          status: "enabled",
+          secret: sealer.seal(secret, secretContext(webhookId)),
+          oldSecret: null,
+          oldSecretExpiresAt: null,
+          failingSince: null,
+          endedAt: null,
+          generation: 0,
+          clearing: null,
+          createdAt: at,
+          updatedAt: at,
         });
         await audited(tx, "webhook.created", webhook, caller, info, { scope, events: request.events });
         return { webhook, secret };
@@ -139,7 +178,11 @@ export function createRegistration(deps: WebhookDeps) {
       }, caller),
 
     /** A new secret; both sign until the overlap ends, a second rotation drops the oldest. Error: 404 not_found. */
-    rotateSecret: (caller: Caller, info: RequestInfo, webhookId: string): Promise<{ secret: string; oldSecretExpiresAt: Date }> =>
+    rotateSecret: (
+      caller: Caller,
+      info: RequestInfo,
+      webhookId: string,
+    ): Promise<{ secret: string; oldSecretExpiresAt: Date }> =>
       database.transaction(async (tx) => {
         const webhook = await own(tx, caller, webhookId);
         const secret = newWebhookSecret(random);

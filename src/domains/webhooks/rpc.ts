@@ -12,15 +12,22 @@ import type { WebhookRow } from "./store.ts";
 
 function printWebhook(webhook: WebhookRow) {
   return {
-    webhookId: webhook.webhookId, url: webhook.url, events: webhook.events, scope: webhook.scope,
+    webhookId: webhook.webhookId,
+    url: webhook.url,
+    events: webhook.events,
+    scope: webhook.scope,
     ...(webhook.appId ? { appId: webhook.appId } : {}),
-    status: webhook.status, createdAt: timestampFromDate(webhook.createdAt),
+    status: webhook.status,
+    createdAt: timestampFromDate(webhook.createdAt),
   };
 }
 
 function printDelivery(row: DeliveryRow) {
   return {
-    deliveryId: row.delivery_id, eventId: row.event_id, eventType: row.event_type, status: row.status,
+    deliveryId: row.delivery_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    status: row.status,
     attempts: row.attempts.map((attempt) => ({
       at: timestampFromDate(new Date(attempt.at)),
       ...(attempt.status_code === null ? {} : { statusCode: attempt.status_code }),
@@ -38,7 +45,12 @@ export function webhooksRpc({ registration: endpoints, deliveries }: Webhooks): 
   return registration(WebhooksService, {
     async createWebhook(request, context) {
       const { url, events, scope, appId } = request;
-      const { webhook, secret } = await endpoints.create(caller(context), requestInfo(context), { url, events, scope: scope === "app" ? "app" : "org", appId: appId?.toLowerCase() });
+      const { webhook, secret } = await endpoints.create(caller(context), requestInfo(context), {
+        url,
+        events,
+        scope: scope === "app" ? "app" : "org",
+        appId: appId?.toLowerCase(),
+      });
       return { ...printWebhook(webhook), secret };
     },
     async listWebhooks(request, context) {
@@ -48,28 +60,44 @@ export function webhooksRpc({ registration: endpoints, deliveries }: Webhooks): 
     },
     getWebhook: async ({ webhookId }, context) => printWebhook(await endpoints.read(caller(context), webhookId)),
     updateWebhook: async ({ webhookId, url, events, status }, context) =>
-      printWebhook(await endpoints.update(caller(context), requestInfo(context), webhookId, {
-        url, events: events.length > 0 ? events : undefined, status: status as "enabled" | "disabled" | undefined,
-      })),
+      printWebhook(
+        await endpoints.update(caller(context), requestInfo(context), webhookId, {
+          url,
+          events: events.length > 0 ? events : undefined,
+          status: status as "enabled" | "disabled" | undefined,
+        }),
+      ),
     async deleteWebhook({ webhookId }, context) {
       await endpoints.remove(caller(context), requestInfo(context), webhookId);
       return {};
     },
     async listDeliveries(request, context) {
       const page = pageOf(request);
-      const { rows, ...total } = await deliveries.list(caller(context), request.webhookId, request.status as DeliveryRow["status"] | undefined, page);
+      const { rows, ...total } = await deliveries.list(
+        caller(context),
+        request.webhookId,
+        request.status as DeliveryRow["status"] | undefined,
+        page,
+      );
       return { data: rows.map(printDelivery), ...total, ...page };
     },
-    redeliver: async ({ webhookId, deliveryId }, context) => printDelivery(await deliveries.redeliver(caller(context), webhookId, deliveryId)),
+    redeliver: async ({ webhookId, deliveryId }, context) =>
+      printDelivery(await deliveries.redeliver(caller(context), webhookId, deliveryId)),
     testWebhook: async ({ webhookId }, context) => ({ deliveryId: await deliveries.test(caller(context), webhookId) }),
   });
 }
 
 /** Rotation of a webhook's secret, which the contract counts among the credentials. */
-export function webhookSecretRpc({ registration: endpoints }: Webhooks): Pick<ServiceImpl<typeof CredentialsService>, "rotateWebhookSecret"> {
+export function webhookSecretRpc({
+  registration: endpoints,
+}: Webhooks): Pick<ServiceImpl<typeof CredentialsService>, "rotateWebhookSecret"> {
   return {
     async rotateWebhookSecret({ webhookId }, context) {
-      const { secret, oldSecretExpiresAt } = await endpoints.rotateSecret(caller(context), requestInfo(context), webhookId);
+      const { secret, oldSecretExpiresAt } = await endpoints.rotateSecret(
+        caller(context),
+        requestInfo(context),
+        webhookId,
+      );
       return { newSecret: secret, oldSecretExpiresAt: timestampFromDate(oldSecretExpiresAt) };
     },
   };

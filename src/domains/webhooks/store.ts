@@ -32,7 +32,9 @@ export function webhookOf(em: EntityManager, webhookId: string): Promise<Webhook
 
 /** The app whose events a webhook hears, which never changes; undefined for one of an organization. */
 export async function appOf(tx: Pick<Tx, "query">, webhookId: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ app_id: string | null }>("select app_id from webhooks where webhook_id = $1", [webhookId]);
+  const [row] = await tx.query<{ app_id: string | null }>("select app_id from webhooks where webhook_id = $1", [
+    webhookId,
+  ]);
   return row?.app_id ?? undefined;
 }
 
@@ -46,10 +48,16 @@ export function keepWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_READ });
 }
 
-const seen = "from webhooks where ended_at is null and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))";
+const seen =
+  "from webhooks where ended_at is null and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))";
 
 /** Webhooks of an organization and of apps, newest first. */
-export async function webhooksOf(database: Pick<Database, "prepared">, orgUuid: string | null, appIds: readonly string[], page: Page): Promise<{ webhooks: WebhookRow[] } & Total> {
+export async function webhooksOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string | null,
+  appIds: readonly string[],
+  page: Page,
+): Promise<{ webhooks: WebhookRow[] } & Total> {
   const [webhooks, counted] = await Promise.all([
     database.prepared<WebhookRow>(
       "webhooks-list",
@@ -62,18 +70,29 @@ export async function webhooksOf(database: Pick<Database, "prepared">, orgUuid: 
   return { webhooks, ...totalOf(counted) };
 }
 
-/** Whether an organization has fewer than `most` webhooks. Others that ask for the same organization wait until this transaction ends. */
+/**
+ * Whether an organization has fewer than `most` webhooks. Others that ask for the same organization wait until this
+ * transaction ends.
+ */
 export async function hasRoom(tx: Tx, orgUuid: string, most: number): Promise<boolean> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`webhooks of ${orgUuid}`]);
-  const rows = await tx.query("select 1 from webhooks where org_uuid = $1 and ended_at is null limit $2", [orgUuid, most]);
+  const rows = await tx.query("select 1 from webhooks where org_uuid = $1 and ended_at is null limit $2", [
+    orgUuid,
+    most,
+  ]);
   return rows.length < most;
 }
 
 /**
- * The webhooks that hear an event, by id, kept until the transaction ends: one that is being deleted or turned off is waited
- * for, and then hears nothing. Several transactions may keep the same ones.
+ * The webhooks that hear an event, by id, kept until the transaction ends: one that is being deleted or turned off is
+ * waited for, and then hears nothing. Several transactions may keep the same ones.
  */
-export async function keepListeners(tx: Tx, type: string, orgUuid: string, appId: string | undefined): Promise<string[]> {
+export async function keepListeners(
+  tx: Tx,
+  type: string,
+  orgUuid: string,
+  appId: string | undefined,
+): Promise<string[]> {
   const rows = await tx.query<{ webhook_id: string }>(
     `select webhook_id from webhooks where status = 'enabled' and events && array[$1, '*']
      and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) order by webhook_id for key share`,
@@ -85,10 +104,15 @@ export async function keepListeners(tx: Tx, type: string, orgUuid: string, appId
 const insertEvent = "insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)";
 
 /**
- * Stores an event and a delivery for each of these webhooks. Where the endpoint's latest outcome is a failure and it has retries
- * open, the delivery joins them, first due at the next of them (decisions 11.4).
+ * Stores an event and a delivery for each of these webhooks. Where the endpoint's latest outcome is a failure and it
+ * has retries open, the delivery joins them, first due at the next of them (decisions 11.4).
  */
-export async function insertForListeners(tx: Tx, event: { id: string; type: string; body: string; at: Date }, webhookIds: readonly string[], now: Date | null): Promise<void> {
+export async function insertForListeners(
+  tx: Tx,
+  event: { id: string; type: string; body: string; at: Date },
+  webhookIds: readonly string[],
+  now: Date | null,
+): Promise<void> {
   await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
   await tx.query(
     `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
@@ -105,21 +129,38 @@ export async function insertForListeners(tx: Tx, event: { id: string; type: stri
 }
 
 /** Stores an event for some webhooks, whatever they hear and whether or not they are failing. */
-export async function insertAtOnce(tx: Tx, event: { id: string; type: string; body: string; at: Date }, deliveries: readonly { webhookId: string; deliveryId: string }[], now: Date | null): Promise<void> {
+export async function insertAtOnce(
+  tx: Tx,
+  event: { id: string; type: string; body: string; at: Date },
+  deliveries: readonly { webhookId: string; deliveryId: string }[],
+  now: Date | null,
+): Promise<void> {
   await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
   await tx.query(
     `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
      select d.delivery_id, $1, w.webhook_id, w.generation, 'pending', 'first', ${present("$6")}, $2, $5
      from unnest($3::uuid[], $4::uuid[]) as d (delivery_id, webhook_id) join webhooks w using (webhook_id)`,
-    [event.id, event.at, deliveries.map(({ deliveryId }) => deliveryId), deliveries.map(({ webhookId }) => webhookId), currentTraceparent() ?? null, now],
+    [
+      event.id,
+      event.at,
+      deliveries.map(({ deliveryId }) => deliveryId),
+      deliveries.map(({ webhookId }) => webhookId),
+      currentTraceparent() ?? null,
+      now,
+    ],
   );
 }
 
 /**
- * Ends every webhook of an organization: nothing more is heard, and what is open is over. Returns those that were on and
- * hear `type`, and those that had retries open.
+ * Ends every webhook of an organization: nothing more is heard, and what is open is over. Returns those that were on
+ * and hear `type`, and those that had retries open.
  */
-export async function endWebhooksOf(tx: Tx, orgUuid: string, type: string, at: Date): Promise<{ hearing: string[]; retrying: string[] }> {
+export async function endWebhooksOf(
+  tx: Tx,
+  orgUuid: string,
+  type: string,
+  at: Date,
+): Promise<{ hearing: string[]; retrying: string[] }> {
   const rows = await tx.query<{ webhook_id: string; hears: boolean; retries: boolean }>(
     `select w.webhook_id, w.status = 'enabled' and w.scope = 'org' and w.events && array[$2, '*'] as hears, exists (
        select from webhook_deliveries d
@@ -133,5 +174,8 @@ export async function endWebhooksOf(tx: Tx, orgUuid: string, type: string, at: D
      where webhook_id = any($1::uuid[])`,
     [rows.map((row) => row.webhook_id), at],
   );
-  return { hearing: rows.filter(({ hears }) => hears).map((row) => row.webhook_id), retrying: rows.filter(({ retries }) => retries).map((row) => row.webhook_id) };
+  return {
+    hearing: rows.filter(({ hears }) => hears).map((row) => row.webhook_id),
+    retrying: rows.filter(({ retries }) => retries).map((row) => row.webhook_id),
+  };
 }

@@ -40,7 +40,10 @@ function parseUrl(text: string, schemes: readonly string[]): URL | undefined {
   return url !== undefined && schemes.includes(url.protocol.slice(0, -1)) ? url : undefined;
 }
 
-/** Reads variables one by one and gathers what is wrong. Empty values count as unset. Values of secrets are never repeated. */
+/**
+ * Reads variables one by one and gathers what is wrong. Empty values count as unset. Values of secrets are never
+ * repeated.
+ */
 export class Reader {
   readonly problems: string[] = [];
   readonly #known = new Set<string>();
@@ -62,7 +65,13 @@ export class Reader {
   }
 
   /** A value read by `parse`; `expected` ends the sentence "… is not". */
-  parsed<T, D>(name: string, parse: (text: string) => T | undefined, expected: string, fallback: D, secret = false): T | D {
+  parsed<T, D>(
+    name: string,
+    parse: (text: string) => T | undefined,
+    expected: string,
+    fallback: D,
+    secret = false,
+  ): T | D {
     const text = this.text(name);
     if (text === undefined) return fallback;
     const value = parse(text);
@@ -72,11 +81,19 @@ export class Reader {
   }
 
   /** All parts of a comma-separated list. */
-  list<T>(name: string, parse: (text: string) => T | undefined, expected: string, fallback: readonly T[]): readonly T[] {
+  list<T>(
+    name: string,
+    parse: (text: string) => T | undefined,
+    expected: string,
+    fallback: readonly T[],
+  ): readonly T[] {
     const text = this.text(name);
     if (text === undefined) return fallback;
     const values: T[] = [];
-    for (const part of text.split(",").map((one) => one.trim()).filter((one) => one !== "")) {
+    for (const part of text
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== "")) {
       const value = parse(part);
       if (value === undefined) this.problem(`${name}: ${JSON.stringify(part)} is not ${expected}`);
       else values.push(value);
@@ -113,7 +130,13 @@ export class Reader {
 
   url(name: string, schemes: readonly string[], options: { secret?: boolean } = {}): string | undefined {
     const expected = `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
-    return this.parsed(name, (text) => (parseUrl(text, schemes) === undefined ? undefined : text), expected, undefined, options.secret);
+    return this.parsed(
+      name,
+      (text) => (parseUrl(text, schemes) === undefined ? undefined : text),
+      expected,
+      undefined,
+      options.secret,
+    );
   }
 
   /** An origin as browsers send it: scheme, host, and port when it is not the scheme's own. */
@@ -122,7 +145,9 @@ export class Reader {
       const url = parseUrl(text, ["http", "https"]);
       return url !== undefined && url.href === `${url.origin}/` ? url.origin : undefined;
     };
-    return this.text(name) === undefined ? undefined : this.list(name, read, "an origin such as https://app.example", []);
+    return this.text(name) === undefined
+      ? undefined
+      : this.list(name, read, "an origin such as https://app.example", []);
   }
 
   hostPort(name: string): string | undefined {
@@ -156,7 +181,9 @@ export class Reader {
       if (text.includes("-----BEGIN")) return text;
       this.problem(`${name}: the file ${value} is not PEM`);
     } catch (error) {
-      this.problem(`${name}: the file ${value} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
+      this.problem(
+        `${name}: the file ${value} cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`,
+      );
     }
     return undefined;
   }

@@ -27,7 +27,10 @@ export interface Config {
     readonly namespace: string;
     readonly apiKey: string | undefined;
     /** False: plain. True: the system's roots. */
-    readonly tls: boolean | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly serverName?: string } | undefined;
+    readonly tls:
+      | boolean
+      | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly serverName?: string }
+      | undefined;
   };
   readonly mail: {
     /** `SERVICE_MAIL=off`: no mail is sent or kept, and routes that exist to mail something return 503. */
@@ -40,7 +43,9 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly otlpEndpoint: string | undefined;
   /** First organization and owner; absent: start empty. A password is made when there is none (development). */
-  readonly bootstrap: { readonly org: string; readonly email: string; readonly password: string | undefined } | undefined;
+  readonly bootstrap:
+    | { readonly org: string; readonly email: string; readonly password: string | undefined }
+    | undefined;
   readonly openSignup: boolean;
   readonly magicLinkDevEcho: boolean;
   /** Networks as `address/bits`. */

@@ -45,7 +45,9 @@ export interface NewKeyPair extends SigningKey, VerificationKey {
 /** Makes a key pair off the event loop (an RSA key takes seconds of a thread). */
 export async function generateSigningKey(algorithm: KeyAlgorithm): Promise<NewKeyPair> {
   const { publicKey, privateKey } =
-    algorithm === "ed25519" ? await generate("ed25519") : await generate("rsa", { modulusLength: 4096, publicExponent: 0x10001 });
+    algorithm === "ed25519"
+      ? await generate("ed25519")
+      : await generate("rsa", { modulusLength: 4096, publicExponent: 0x10001 });
   const kid = await thumbprint(publicKey);
   return {
     kid,

@@ -3,7 +3,11 @@ import { promisify } from "node:util";
 import { jwsAlgorithms } from "./jwk.ts";
 import type { SigningKey, VerificationKey } from "./jwk.ts";
 
-const signOffLoop = promisify(sign) as (algorithm: string, data: Buffer, key: SigningKey["privateKey"]) => Promise<Buffer>;
+const signOffLoop = promisify(sign) as (
+  algorithm: string,
+  data: Buffer,
+  key: SigningKey["privateKey"],
+) => Promise<Buffer>;
 
 /** Longest token that is looked at, in characters. */
 export const maxTokenLength = 8192;
@@ -22,7 +26,8 @@ export async function signJwt(key: SigningKey, typ: string, claims: JwtClaims): 
   const header = { alg: jwsAlgorithms[key.algorithm], typ, kid: key.kid };
   const input = `${encode(header)}.${encode(claims)}`;
   const data = Buffer.from(input, "ascii");
-  const signature = key.algorithm === "ed25519" ? sign(null, data, key.privateKey) : await signOffLoop("sha256", data, key.privateKey);
+  const signature =
+    key.algorithm === "ed25519" ? sign(null, data, key.privateKey) : await signOffLoop("sha256", data, key.privateKey);
   return `${input}.${signature.toString("base64url")}`;
 }
 
@@ -37,15 +42,22 @@ export interface JwtExpectation {
 }
 
 /** Finds the key record by `kid` and, for keys that belong to somebody, by a claim not yet verified. */
-export type KeyResolver = (kid: string, unverified: Readonly<JwtClaims>) => Promise<VerificationKey | undefined> | VerificationKey | undefined;
+export type KeyResolver = (
+  kid: string,
+  unverified: Readonly<JwtClaims>,
+) => Promise<VerificationKey | undefined> | VerificationKey | undefined;
 
 /**
  * The claims of a token this service signed, or undefined: there is one kind of failure.
- * Takes only what `signJwt` makes: header of exactly `alg`, `typ`, `kid` (a thumbprint), algorithm that of the key record,
- * canonical base64url, `iss` as expected, `exp` in the future, `jti` present, at most 8 KiB.
+ * Takes only what `signJwt` makes: header of exactly `alg`, `typ`, `kid` (a thumbprint), algorithm that of the key
+ * record, canonical base64url, `iss` as expected, `exp` in the future, `jti` present, at most 8 KiB.
  * What `resolveKey` throws passes through (the store may be away).
  */
-export async function verifyJwt(token: string, resolveKey: KeyResolver, expected: JwtExpectation): Promise<VerifiedClaims | undefined> {
+export async function verifyJwt(
+  token: string,
+  resolveKey: KeyResolver,
+  expected: JwtExpectation,
+): Promise<VerifiedClaims | undefined> {
   const parsed = parse(token);
   if (parsed === undefined || parsed.header.typ !== expected.typ || !timely(parsed.claims, expected)) return undefined;
   const { header, claims, data, signature } = parsed;
@@ -75,9 +87,15 @@ function parse(token: string): ParsedToken | undefined {
   const signature = decode(tail);
   if (header === undefined || claims === undefined || signature === undefined) return undefined;
   const { alg, typ, kid, ...rest } = header;
-  if (typeof alg !== "string" || typeof typ !== "string" || typeof kid !== "string" || Object.keys(rest).length > 0) return undefined;
+  if (typeof alg !== "string" || typeof typ !== "string" || typeof kid !== "string" || Object.keys(rest).length > 0)
+    return undefined;
   if (!thumbprint.test(kid)) return undefined;
-  return { header: { alg, typ, kid }, claims, signature, data: Buffer.from(token.slice(0, head.length + 1 + body.length), "ascii") };
+  return {
+    header: { alg, typ, kid },
+    claims,
+    signature,
+    data: Buffer.from(token.slice(0, head.length + 1 + body.length), "ascii"),
+  };
 }
 
 function timely({ iss, exp, nbf, jti }: JwtClaims, { issuer, now }: JwtExpectation): boolean {

@@ -17,8 +17,8 @@ export interface KeyCheckDeps {
 }
 
 /**
- * Compares the instance key with the one the database was first used with. The first start stores a box sealed with its key;
- * of several first starts the primary key lets one win, and the others are held against its box.
+ * Compares the instance key with the one the database was first used with. The first start stores a box sealed with its
+ * key; of several first starts the primary key lets one win, and the others are held against its box.
  * @throws StartError when the key is another one: the service would start and fail at every secret.
  */
 export async function checkInstanceKey({ database, clock, sealer, opensStored }: KeyCheckDeps): Promise<void> {

@@ -14,16 +14,18 @@ export interface PasswordCost {
 }
 
 /** A job without `digest` hashes, with one verifies against it. */
-export type HashJob = { password: string; cost: PasswordCost; digest?: undefined } | { password: string; digest: string };
+export type HashJob =
+  | { password: string; cost: PasswordCost; digest?: undefined }
+  | { password: string; digest: string };
 export type HashRequest = HashJob & { id: number };
 export type HashReply = { id: number } & ({ ready: true } | { digest: string } | { ok: boolean } | { error: string });
 
 /** Runs hash jobs in a helper process, a few at a time. */
 export interface HashPool {
   /**
-   * Queues a job of somebody, `from`; jobs run in turn over those who wait. When the queue is full, the latest job of whoever has
-   * most waiting gives way, which may be this one. Rejects with 503 `unavailable` then, when the helper died and when the pool
-   * is closed.
+   * Queues a job of somebody, `from`; jobs run in turn over those who wait. When the queue is full, the latest job of
+   * whoever has most waiting gives way, which may be this one. Rejects with 503 `unavailable` then, when the helper
+   * died and when the pool is closed.
    */
   run(job: HashJob, from: string): Promise<HashReply>;
   /** Process id of the helper, if one runs. */
@@ -35,7 +37,10 @@ export interface HashPool {
 export interface HashPoolOptions {
   /** Jobs at once, each a thread of the helper. */
   concurrency: number;
-  /** Work that may wait, milliseconds: as many jobs as the measured time of one allows, and one for each thread at least. */
+  /**
+   * Work that may wait, milliseconds: as many jobs as the measured time of one allows, and one for each thread at
+   * least.
+   */
   queueMs: number;
   /** Most jobs that wait, however quick they are. Default 10,000. */
   mostWaiting?: number;

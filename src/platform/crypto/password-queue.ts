@@ -4,7 +4,9 @@ export interface FairQueue<T> {
   add(from: string, item: T): void;
   /** The next item; each sender's own leave in the order they came in. */
   take(): T | undefined;
-  /** Removes and returns the latest item of whoever has most waiting, where `from` would still have fewer with one more. */
+  /**
+   * Removes and returns the latest item of whoever has most waiting, where `from` would still have fewer with one more.
+   */
   displaceFor(from: string): T | undefined;
   /** Removes and returns everything. */
   clear(): T[];

@@ -19,7 +19,8 @@ reply({ id: 0, ready: true });
 
 async function answer(request: HashRequest): Promise<void> {
   try {
-    if (request.digest === undefined) reply({ id: request.id, digest: await hash(request.password, { type: argon2id, ...request.cost }) });
+    if (request.digest === undefined)
+      reply({ id: request.id, digest: await hash(request.password, { type: argon2id, ...request.cost }) });
     else reply({ id: request.id, ok: await verify(request.digest, request.password) });
   } catch (cause) {
     reply({ id: request.id, error: cause instanceof Error ? cause.message : String(cause) });

@@ -16,8 +16,8 @@ export interface PasswordCheck {
 }
 
 /**
- * Hashes and checks passwords off the event loop, bounded in number. `address` is the client's, and empty for the service itself:
- * passwords that wait are taken in turn over the addresses they came from, IPv6 by /64.
+ * Hashes and checks passwords off the event loop, bounded in number. `address` is the client's, and empty for the
+ * service itself: passwords that wait are taken in turn over the addresses they came from, IPv6 by /64.
  */
 export interface PasswordHasher {
   /** PHC string of argon2id. 503 `unavailable` when too many wait. */
@@ -47,8 +47,20 @@ export interface PasswordHasherOptions {
 
 /** Makes a hasher with a helper process of its own. Passwords are compared in NFC (RFC 8265), never truncated. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
-  const { concurrency = Math.max(1, availableParallelism() - 1), queueMs = 10_000, mostWaiting, cost = defaultPasswordCost, niceness = 10, random = systemRandom } = options;
-  const pool = createHashPool({ concurrency, queueMs, niceness, ...(mostWaiting === undefined ? {} : { mostWaiting }) });
+  const {
+    concurrency = Math.max(1, availableParallelism() - 1),
+    queueMs = 10_000,
+    mostWaiting,
+    cost = defaultPasswordCost,
+    niceness = 10,
+    random = systemRandom,
+  } = options;
+  const pool = createHashPool({
+    concurrency,
+    queueMs,
+    niceness,
+    ...(mostWaiting === undefined ? {} : { mostWaiting }),
+  });
   const dummy = dummyHash(cost, random);
   return {
     async hash(password, address = "") {
@@ -57,7 +69,9 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
       return reply.digest;
     },
     async verify(hash, password, address = "") {
-      const reply = checked(await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }, limitKey(address)));
+      const reply = checked(
+        await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }, limitKey(address)),
+      );
       const ok = hash !== null && "ok" in reply && reply.ok;
       return { ok, rehash: ok && isWeaker(hash, cost) };
     },

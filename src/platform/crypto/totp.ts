@@ -25,7 +25,15 @@ export interface OtpauthFields {
 /** The `otpauth://totp/…` URI (Key URI format) that authenticator apps read from a QR code. */
 export function otpauthUri({ issuer, account, secret, label }: OtpauthFields): string {
   const name = label === undefined || label === "" ? account : `${account} (${label})`;
-  return generateURI({ strategy: "totp", issuer: plain(issuer) || "Atrium", label: plain(name), secret, algorithm: "sha1", digits: 6, period });
+  return generateURI({
+    strategy: "totp",
+    issuer: plain(issuer) || "Atrium",
+    label: plain(name),
+    secret,
+    algorithm: "sha1",
+    digits: 6,
+    period,
+  });
 }
 
 /**
@@ -35,7 +43,16 @@ export function otpauthUri({ issuer, account, secret, label }: OtpauthFields): s
 export function matchTotpStep(secret: string, code: string, nowMs: number): number | undefined {
   if (!/^[0-9]{6}$/.test(code)) return undefined;
   const epoch = Math.floor(nowMs / 1000);
-  const found = verifySync({ strategy: "totp", secret, token: code, epoch, period, digits: 6, algorithm: "sha1", epochTolerance: period });
+  const found = verifySync({
+    strategy: "totp",
+    secret,
+    token: code,
+    epoch,
+    period,
+    digits: 6,
+    algorithm: "sha1",
+    epochTolerance: period,
+  });
   return found.valid ? Math.floor(epoch / period) + found.delta : undefined;
 }
 

@@ -21,9 +21,9 @@ type Send = (...args: unknown[]) => unknown;
 const preparing = createPreparing();
 
 /**
- * A connection that works as the restricted role or not at all, and that is closed when an answer does not come in time.
- * node-postgres' own `query_timeout` reports the time-out, but then a deaf connection goes back into the pool and every later
- * user waits again.
+ * A connection that works as the restricted role or not at all, and that is closed when an answer does not come in
+ * time. node-postgres' own `query_timeout` reports the time-out, but then a deaf connection goes back into the pool and
+ * every later user waits again.
  */
 class BoundedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -66,8 +66,8 @@ class BoundedClient extends pg.Client {
   }
 
   /**
-   * `connect` that also proves the role: a pooler may drop the option that sets it, and what the service connects as may
-   * own the tables and change audit events.
+   * `connect` that also proves the role: a pooler may drop the option that sets it, and what the service connects as
+   * may own the tables and change audit events.
    */
   #connectProven(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
     const proven = async (): Promise<void> => {
@@ -85,7 +85,10 @@ class BoundedClient extends pg.Client {
     };
     const either = (callback?: (error?: Error) => void): unknown => {
       if (callback === undefined) return proven();
-      return void proven().then(() => callback(), (error: unknown) => callback(error as Error));
+      return void proven().then(
+        () => callback(),
+        (error: unknown) => callback(error as Error),
+      );
     };
     return either as pg.Client["connect"];
   }
@@ -101,7 +104,8 @@ function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseS
 /** A statement with values, with a name where it is to be prepared. */
 function named(args: readonly unknown[]): unknown[] {
   const [text, values, ...rest] = args;
-  const name = typeof text === "string" && Array.isArray(values) && values.length > 0 ? preparing.nameOf(text) : undefined;
+  const name =
+    typeof text === "string" && Array.isArray(values) && values.length > 0 ? preparing.nameOf(text) : undefined;
   return name === undefined ? [...args] : [{ name, text, values }, ...rest];
 }
 
@@ -175,5 +179,11 @@ export function appPool(url: string, max: number, log: Log): pg.Pool {
 
 /** Settings for the owner of the schema: no statement limits, since a migration may take its time. */
 export function ownerConfig(url: string): pg.PoolConfig {
-  return { ...parseIntoClientConfig(url), application_name: "atrium-migrations", connectionTimeoutMillis: 5_000, keepAlive: true, types };
+  return {
+    ...parseIntoClientConfig(url),
+    application_name: "atrium-migrations",
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    types,
+  };
 }

@@ -8,8 +8,8 @@ export interface Total {
 }
 
 /**
- * SQL that counts the rows of `from …` and stops after the first that need not be counted exactly, so that its cost does not
- * follow the size of the table. To be read with {@link totalOf}.
+ * SQL that counts the rows of `from …` and stops after the first that need not be counted exactly, so that its cost
+ * does not follow the size of the table. To be read with {@link totalOf}.
  */
 export function boundedCount(from: string): string {
   return `select count(*)::int as counted from (select 1 ${from} limit ${EXACT_TO + 1}) as first_rows`;

@@ -4,8 +4,8 @@ import type { Pool, PoolClient } from "pg";
 import type { Shares } from "./shares.ts";
 
 /**
- * Kysely's controlled transactions, which migrations run in, keep their connection for ever when BEGIN or ROLLBACK fails
- * (kysely issue 1990): their pool could not be ended any more.
+ * Kysely's controlled transactions, which migrations run in, keep their connection for ever when BEGIN or ROLLBACK
+ * fails (kysely issue 1990): their pool could not be ended any more.
  */
 class ReleasingDriver extends PostgresDriver {
   override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
@@ -39,9 +39,11 @@ export class PoolDialect extends PostgresDialect {
 }
 
 /**
- * MikroORM's way to connections other than those it was opened with. The one connection of a transaction is taken and given back by
- * somebody else: its `release` does nothing.
+ * MikroORM's way to connections other than those it was opened with. The one connection of a transaction is taken and
+ * given back by somebody else: its `release` does nothing.
  */
 export function connectionOf({ connect }: { connect: () => Promise<PoolClient> }): Kysely<unknown> {
-  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: () => connect(), end: () => Promise.resolve(), options: {} } }) });
+  return new Kysely({
+    dialect: new PostgresDialect({ pool: { connect: () => connect(), end: () => Promise.resolve(), options: {} } }),
+  });
 }

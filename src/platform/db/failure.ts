@@ -8,8 +8,24 @@ export class DatabaseStartError extends StartError {}
 
 /** Network and SQLSTATE codes that mean "the database is away", not "the statement is wrong". */
 const away = new Set([
-  "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT",
-  "57014", "57P01", "57P02", "57P03", "57P05", "25006", "25P02", "25P03", "55P03",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "57014",
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
+  "25006",
+  "25P02",
+  "25P03",
+  "55P03",
 ]);
 /** node-postgres has no codes for these. */
 const awayText =
@@ -40,8 +56,8 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * A statement failed because one before it in the same transaction had: nothing runs in it any more (in_failed_sql_transaction), nor
- * has anything been prepared in it since (invalid_sql_statement_name).
+ * A statement failed because one before it in the same transaction had: nothing runs in it any more
+ * (in_failed_sql_transaction), nor has anything been prepared in it since (invalid_sql_statement_name).
  */
 export function isConsequence(error: unknown): boolean {
   return ["25P02", "26000"].includes(codeOf(error) ?? "");
@@ -53,14 +69,16 @@ export function isRefused(error: unknown): boolean {
 }
 
 /**
- * What a caller gets: `unauthorized` for one who was judged again, `unavailable` for a database that is away, `bad_request` for
- * text it cannot hold, everything else as it is.
+ * What a caller gets: `unauthorized` for one who was judged again, `unavailable` for a database that is away,
+ * `bad_request` for text it cannot hold, everything else as it is.
  */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   if (isRefused(error)) return errors.unauthorized({ cause: error });
-  if (isUnavailable(error) || isRetryable(error) || error instanceof DatabaseStartError) return errors.unavailable({ retryAfter: 1, cause: error });
-  if (unstorable.has(codeOf(error) ?? "")) return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
+  if (isUnavailable(error) || isRetryable(error) || error instanceof DatabaseStartError)
+    return errors.unavailable({ retryAfter: 1, cause: error });
+  if (unstorable.has(codeOf(error) ?? ""))
+    return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
   return error;
 }
 

@@ -10,15 +10,21 @@ interface Scope {
 }
 
 /**
- * Finds wrong uses of the database in development and tests: every violation is an error, whatever the timing. Production has no
- * guard, because the context it needs costs time on every request.
+ * Finds wrong uses of the database in development and tests: every violation is an error, whatever the timing.
+ * Production has no guard, because the context it needs costs time on every request.
  */
 export interface Guard {
   /** Runs the work of a transaction, in which no second connection may be asked for. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
-  /** Throws when a connection is asked for inside a transaction: enough of them at once would wait for each other for ever. */
+  /**
+   * Throws when a connection is asked for inside a transaction: enough of them at once would wait for each other for
+   * ever.
+   */
   demandFree(what: string): void;
-  /** The same, of connections for transactions, while a call holds one: for what is done between a transaction's work and its end. */
+  /**
+   * The same, of connections for transactions, while a call holds one: for what is done between a transaction's work
+   * and its end.
+   */
   demandNoneHeld(what: string): void;
   /** Notes that a call holds a transaction from now on, or holds it no longer. */
   holding(held: boolean): void;
@@ -55,12 +61,16 @@ export function createGuard(): Guard {
     transaction: (work) => within(transactions, "transaction", work),
     demandFree(what) {
       if (transactions.getStore()?.open !== true) return;
-      throw new Error(`${what} inside a transaction asks for a second connection; ask before the transaction, or use its tx`);
+      throw new Error(
+        `${what} inside a transaction asks for a second connection; ask before the transaction, or use its tx`,
+      );
     },
     demandNoneHeld(what) {
       const call = calls.getStore();
       if (call?.open !== true || call.holding !== true) return;
-      throw new Error(`${call.name} asks for ${what} while its transaction waits for its end; read in the transaction, or by a prepared statement`);
+      throw new Error(
+        `${call.name} asks for ${what} while its transaction waits for its end; read in the transaction, or by a prepared statement`,
+      );
     },
     holding(held) {
       const call = calls.getStore();
@@ -72,7 +82,9 @@ export function createGuard(): Guard {
       if (call?.open !== true) return;
       const [row] = await tx.query<{ wrote: boolean }>("select pg_current_xact_id_if_assigned() is not null as wrote");
       if (row?.wrote !== true) return;
-      throw new Error(`${call.name} writes or locks in a transaction that was not passed its caller; pass the caller, or ofRefusal for what must stay`);
+      throw new Error(
+        `${call.name} writes or locks in a transaction that was not passed its caller; pass the caller, or ofRefusal for what must stay`,
+      );
     },
     demandReading(name, sql) {
       const call = calls.getStore();

@@ -17,13 +17,16 @@ export interface Holder {
   close(): Promise<void>;
 }
 
-/** SQL: whether the holder of this id has gone, by its lock. Shared, so that those who ask do not get in each other's way. */
+/**
+ * SQL: whether the holder of this id has gone, by its lock. Shared, so that those who ask do not get in each other's
+ * way.
+ */
 export const isGone = (id: string): string => `pg_try_advisory_xact_lock_shared(${id})`;
 
 /**
  * A connection of its own that holds an advisory lock in a transaction without end. The lock goes with the connection,
- * whether the process was killed or the network was cut; a transaction keeps it on one server connection behind a pooler
- * too. It reads nothing, so it holds back neither vacuum nor the building of indexes.
+ * whether the process was killed or the network was cut; a transaction keeps it on one server connection behind a
+ * pooler too. It reads nothing, so it holds back neither vacuum nor the building of indexes.
  */
 export function createHolder(url: string, log: Log): Holder {
   const pool: Pool = appPool(url, 1, log);

@@ -108,31 +108,42 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     ignoreUndefinedInQuery: false,
   });
 
-  const preparedOn = (pool: typeof hot, shares?: Shares): Database["prepared"] => async <R extends object>(name: string, text: string, params: readonly unknown[]) => {
-    guard?.demandFree(`the statement ${name}`);
-    guard?.demandReading(name, text);
-    try {
-      // The span is made here: a statement that waits for a connection is sent from where that was freed.
-      const query = () => pool.query<R>({ name, text, values: params as unknown[] });
-      const send = () => (shares === undefined ? query() : shares.run(query));
-      return (await (tracing() ? withSpan(`SQL ${name}`, send, spanFacts) : send())).rows;
-    } catch (error) {
-      throw mapFailure(error);
-    }
-  };
+  const preparedOn =
+    (pool: typeof hot, shares?: Shares): Database["prepared"] =>
+    async <R extends object>(name: string, text: string, params: readonly unknown[]) => {
+      guard?.demandFree(`the statement ${name}`);
+      guard?.demandReading(name, text);
+      try {
+        // The span is made here: a statement that waits for a connection is sent from where that was freed.
+        const query = () => pool.query<R>({ name, text, values: params as unknown[] });
+        const send = () => (shares === undefined ? query() : shares.run(query));
+        return (await (tracing() ? withSpan(`SQL ${name}`, send, spanFacts) : send())).rows;
+      } catch (error) {
+        throw mapFailure(error);
+      }
+    };
   const transactionOn = (shares: Shares): Database["transaction"] =>
-    createTransaction({ orm, shares, clock: options.clock, log, guard, nudge: () => listeners.forEach((listener) => listener()) });
-  const readOn = (connection?: ReturnType<typeof connectionOf>): Database["read"] => async (work) => {
-    guard?.demandFree("a read");
-    guard?.demandNoneHeld("a read");
-    const em = orm.em.fork({ useContext: false });
-    if (connection !== undefined) em.setTransactionContext(connection);
-    try {
-      return await work(em);
-    } catch (error) {
-      throw mapFailure(error);
-    }
-  };
+    createTransaction({
+      orm,
+      shares,
+      clock: options.clock,
+      log,
+      guard,
+      nudge: () => listeners.forEach((listener) => listener()),
+    });
+  const readOn =
+    (connection?: ReturnType<typeof connectionOf>): Database["read"] =>
+    async (work) => {
+      guard?.demandFree("a read");
+      guard?.demandNoneHeld("a read");
+      const em = orm.em.fork({ useContext: false });
+      if (connection !== undefined) em.setTransactionContext(connection);
+      try {
+        return await work(em);
+      } catch (error) {
+        throw mapFailure(error);
+      }
+    };
   const prepared = preparedOn(hot, createShares(hot, sharing));
   const watching = preparedOn(streams);
   const background: Database = {
@@ -155,13 +166,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     read: readOn(),
     sharing: sharing.of,
     watching,
-    ready: () => readiness(prepared, options.migrations.map((migration) => migration.name)),
+    ready: () =>
+      readiness(
+        prepared,
+        options.migrations.map((migration) => migration.name),
+      ),
     onOutbox(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     guard,
-    pools: () => ({ transactions: counts(main), prepared: counts(hot), identifying: counts(identifying), background: counts(behind), streams: counts(streams) }),
+    pools: () => ({
+      transactions: counts(main),
+      prepared: counts(hot),
+      identifying: counts(identifying),
+      background: counts(behind),
+      streams: counts(streams),
+    }),
     holder: () => holder.id(),
     async close() {
       await Promise.all([orm.close(true), hot.end(), identifying.end(), behind.end(), streams.end(), holder.close()]);

@@ -155,7 +155,9 @@ async function connectPatiently(url: string, waitMs: number): Promise<pg.Client>
       }
       if (performance.now() >= until) {
         const waited = `${Math.round(waitMs / 1000)} s`;
-        throw new DatabaseStartError(`The database ${where} cannot be reached (waited ${waited}): ${reason}`, { cause: error });
+        throw new DatabaseStartError(`The database ${where} cannot be reached (waited ${waited}): ${reason}`, {
+          cause: error,
+        });
       }
       await sleep(Math.min(500, waitMs / 10));
     }

@@ -4,7 +4,11 @@ import { databaseTime, present } from "./time.ts";
 import type { OutboxMessage, Tx } from "./types.ts";
 
 /** Writes the messages of one transaction with one statement, and with them the trace they belong to. */
-export async function insertOutbox(tx: Pick<Tx, "query">, clock: Clock, messages: readonly OutboxMessage[]): Promise<void> {
+export async function insertOutbox(
+  tx: Pick<Tx, "query">,
+  clock: Clock,
+  messages: readonly OutboxMessage[],
+): Promise<void> {
   const rows = messages.map((message) => ({
     topic: message.topic,
     payload: message.payload,

@@ -64,8 +64,10 @@ const counted = (where: string): string =>
 export function createOutbox({ database, clock }: { database: Pick<Database, "prepared">; clock: Clock }): Outbox {
   const now = (): Date | null => databaseTime(clock);
   return {
-    claimDue: (limit, leaseMs, topic) => database.prepared<OutboxRow>("outbox-claim",
-      `with due as materialized (
+    claimDue: (limit, leaseMs, topic) =>
+      database.prepared<OutboxRow>(
+        "outbox-claim",
+        `with due as materialized (
          select id from outbox
          where topic = $2 and available_at <= ${present("$1")} and (expires_at is null or expires_at > ${present("$1")})
          order by available_at, id limit $3 for update skip locked
@@ -74,7 +76,8 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
          returning outbox.id, topic, payload, attempts, created_at, expires_at, traceparent
        )
        select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt", traceparent from claimed order by id`,
-      [now(), topic, limit, leaseMs]),
+        [now(), topic, limit, leaseMs],
+      ),
 
     async extend(ids, leaseMs) {
       const sql = `update outbox set available_at = ${presentPlus("$2", "$3")} where id = any($1::bigint[])`;
@@ -87,47 +90,60 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
 
     async fail(ids, error, waitMs) {
       const next = presentPlus("$3", "$4");
-      const rows = await database.prepared<{ dropped: number }>("outbox-fail",
+      const rows = await database.prepared<{ dropped: number }>(
+        "outbox-fail",
         `with dropped as (delete from outbox where id = any($1::bigint[]) and expires_at <= ${next} returning id),
          kept as (
            update outbox set available_at = ${next}, last_error = $2
            where id = any($1::bigint[]) and (expires_at is null or expires_at > ${next})
          )
          select count(*)::int as dropped from dropped`,
-        [ids, error.slice(0, maxError), now(), waitMs]);
+        [ids, error.slice(0, maxError), now(), waitMs],
+      );
       return rows[0]?.dropped ?? 0;
     },
 
-    dropExpired: () => database.prepared<ExpiredRow>("outbox-expired",
-      `delete from outbox where id = any(array(
+    dropExpired: () =>
+      database.prepared<ExpiredRow>(
+        "outbox-expired",
+        `delete from outbox where id = any(array(
          select id from outbox where expires_at <= ${present("$1")} and available_at <= ${present("$1")}
          order by expires_at limit ${MOST_EXPIRED} for update skip locked))
        returning id, topic, attempts, last_error as "lastError"`,
-      [now()]),
+        [now()],
+      ),
 
     async oldestAge() {
-      const rows = await database.prepared<{ age: number | null }>("outbox-oldest",
+      const rows = await database.prepared<{ age: number | null }>(
+        "outbox-oldest",
         `with recursive ${topics}
          select extract(epoch from ${present("$1")} - min(oldest.available_at))::double precision * 1000 as age
          from topics cross join lateral (
            select available_at from outbox o where o.topic = topics.topic and available_at <= ${present("$1")} order by available_at limit 1
          ) oldest`,
-        [now()]);
+        [now()],
+      );
       return Math.max(0, Math.round(rows[0]?.age ?? 0));
     },
 
     async nextDue() {
-      const rows = await database.prepared<{ next: Date | null }>("outbox-next",
+      const rows = await database.prepared<{ next: Date | null }>(
+        "outbox-next",
         `with recursive ${topics}
          select min(first.available_at) as next from topics
          cross join lateral (select available_at from outbox o where o.topic = topics.topic order by available_at limit 1) first`,
-        []);
+        [],
+      );
       return rows[0]?.next ?? null;
     },
 
-    counts: () => database.prepared("outbox-counts",
-      `with recursive ${topics}
+    counts: () =>
+      database.prepared(
+        "outbox-counts",
+        `with recursive ${topics}
        select topic, ${counted("")} as rows, ${counted("and o.last_error is not null")} as failing
-       from topics where topic is not null order by topic`, []),
+       from topics where topic is not null order by topic`,
+        [],
+      ),
   };
 }

@@ -12,7 +12,9 @@ interface Uses {
   name?: string;
 }
 
-/** Decides which statements connections prepare: parsing and planning them each time costs more than most of them do. */
+/**
+ * Decides which statements connections prepare: parsing and planning them each time costs more than most of them do.
+ */
 export interface Preparing {
   /** Name to prepare a text under; undefined for one that has not come often enough. */
   nameOf(text: string): string | undefined;
@@ -45,8 +47,8 @@ export function createPreparing(): Preparing {
 }
 
 /**
- * A migration changed what a prepared statement answers, or the server no longer has it (node-postgres closes one whose values it
- * cannot send, and forgets that it did); prepared again it is right.
+ * A migration changed what a prepared statement answers, or the server no longer has it (node-postgres closes one whose
+ * values it cannot send, and forgets that it did); prepared again it is right.
  */
 export function isStalePlan(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

@@ -4,8 +4,8 @@ import { appRole } from "./connection.ts";
 import { DatabaseStartError } from "./failure.ts";
 
 /**
- * Makes the restricted role when the cluster has none, and lets the connecting user and `appUser` take it. Roles belong to the
- * whole cluster, so another database's migration may do the same at this moment; who comes second tries again.
+ * Makes the restricted role when the cluster has none, and lets the connecting user and `appUser` take it. Roles belong
+ * to the whole cluster, so another database's migration may do the same at this moment; who comes second tries again.
  */
 export async function ensureAppRole(client: pg.Client, appUser: string | undefined): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -35,7 +35,11 @@ async function tryEnsure(client: pg.Client, appUser: string | undefined): Promis
 async function mayTakeRole(client: pg.Client, user: string): Promise<boolean> {
   const version = await client.query<{ number: number }>("select current_setting('server_version_num')::int as number");
   const right = version.rows[0]!.number >= 160_000 ? "SET" : "MEMBER";
-  const allowed = await client.query<{ allowed: boolean }>("select pg_has_role($1, $2, $3) as allowed", [user, appRole, right]);
+  const allowed = await client.query<{ allowed: boolean }>("select pg_has_role($1, $2, $3) as allowed", [
+    user,
+    appRole,
+    right,
+  ]);
   return allowed.rows[0]!.allowed;
 }
 

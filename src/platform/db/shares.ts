@@ -3,7 +3,10 @@ import type { Pool, PoolClient } from "pg";
 import { errors } from "../errors.ts";
 import type { OnBehalf } from "./types.ts";
 
-/** How long somebody who holds their whole share waits for a part of it, milliseconds; with the wait for a connection below 10 s. */
+/**
+ * How long somebody who holds their whole share waits for a part of it, milliseconds; with the wait for a connection
+ * below 10 s.
+ */
 const WAIT_MS = 1_500;
 
 interface Share {
@@ -71,7 +74,9 @@ export function createShares(pool: Pool, sharing: Pick<Sharing, "current">): Sha
       };
       const timer = setTimeout(() => {
         share.waiting.splice(share.waiting.indexOf(next), 1);
-        reject(errors.unavailable({ retryAfter: 1, cause: new Error("too many statements of one organization at once") }));
+        reject(
+          errors.unavailable({ retryAfter: 1, cause: new Error("too many statements of one organization at once") }),
+        );
       }, WAIT_MS);
       share.waiting.push(next);
     });
@@ -114,8 +119,8 @@ export function createShares(pool: Pool, sharing: Pick<Sharing, "current">): Sha
 }
 
 /**
- * Whose share somebody uses: the organization's, else the person's. Requests of public routes count to nobody: many people
- * may come from one address, and the rate limits bound what it asks for.
+ * Whose share somebody uses: the organization's, else the person's. Requests of public routes count to nobody: many
+ * people may come from one address, and the rate limits bound what it asks for.
  */
 function ownerOf({ orgUuid, principal }: OnBehalf = {}): string | undefined {
   return orgUuid ?? principal?.id;

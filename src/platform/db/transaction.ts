@@ -119,8 +119,8 @@ function held(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf: O
 }
 
 /**
- * The last judgement of the caller and COMMIT travel together. PostgreSQL answers COMMIT of a transaction in which a statement
- * failed, the judgement among them, with a ROLLBACK and no error.
+ * The last judgement of the caller and COMMIT travel together. PostgreSQL answers COMMIT of a transaction in which a
+ * statement failed, the judgement among them, with a ROLLBACK and no error.
  */
 async function end(client: PoolClient, open: Open, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
@@ -180,7 +180,10 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
       if (em !== undefined) return em;
       if (over) throw isOver();
       em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
-      const borrowed = Object.create(client, { query: { value: send }, release: { value: () => undefined } }) as PoolClient;
+      const borrowed = Object.create(client, {
+        query: { value: send },
+        release: { value: () => undefined },
+      }) as PoolClient;
       em.setTransactionContext(connectionOf({ connect: () => Promise.resolve(borrowed) }));
       return em;
     },

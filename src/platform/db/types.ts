@@ -16,8 +16,8 @@ export interface Tx {
   /** MikroORM's unit of work, made when it is first asked for and flushed once when the callback is done. */
   readonly em: EntityManager;
   /**
-   * Plain SQL in this transaction, `$1` parameters, snake_case columns as they are. Flush entities first if it must see them.
-   * Statements sent without waiting for one another travel together and run in the order they were sent in.
+   * Plain SQL in this transaction, `$1` parameters, snake_case columns as they are. Flush entities first if it must see
+   * them. Statements sent without waiting for one another travel together and run in the order they were sent in.
    */
   query<R extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<R[]>;
   /** Writes an outbox row in this transaction; the dispatcher is nudged after commit. */
@@ -25,17 +25,18 @@ export interface Tx {
   /** Runs after a successful commit, never after a rollback. */
   afterCommit(action: () => void): void;
   /**
-   * Judges the caller now instead of before COMMIT, and locks what they stand on for a change. To be called before this transaction
-   * ends or lessens a credential or a membership: it may be the caller's own, which would then no longer hold at COMMIT.
-   * Throws `unauthorized`.
+   * Judges the caller now instead of before COMMIT, and locks what they stand on for a change. To be called before this
+   * transaction ends or lessens a credential or a membership: it may be the caller's own, which would then no longer
+   * hold at COMMIT. Throws `unauthorized`.
    */
   judge(): Promise<void>;
 }
 
 /**
- * Judges a caller in the transaction that writes for them. Rejects where the credential has ended, or its power has become less,
- * since it was authenticated. What it looked at is locked until the transaction ends: `keep` beside other transactions of the
- * caller, `change` against them too. So a removal waits for the writes that came before it, and those that come later see it.
+ * Judges a caller in the transaction that writes for them. Rejects where the credential has ended, or its power has
+ * become less, since it was authenticated. What it looked at is locked until the transaction ends: `keep` beside other
+ * transactions of the caller, `change` against them too. So a removal waits for the writes that came before it, and
+ * those that come later see it.
  */
 export type Judge = (tx: Pick<Tx, "query">, how: "keep" | "change") => Promise<void>;
 
@@ -52,8 +53,8 @@ export interface HeldTransaction {
 /** Takes over the end of a transaction: what the request is answered becomes part of it. */
 export interface Effect {
   /**
-   * Called last before COMMIT. `Database.transaction` then resolves with the work done and nothing committed; whoever holds
-   * the transaction ends it when the answer is there. False: it is to be committed as usual.
+   * Called last before COMMIT. `Database.transaction` then resolves with the work done and nothing committed; whoever
+   * holds the transaction ends it when the answer is there. False: it is to be committed as usual.
    */
   hold(transaction: HeldTransaction): boolean;
 }
@@ -66,14 +67,20 @@ export interface OnBehalf {
   readonly signal?: AbortSignal | undefined;
   /** Set where a caller is authenticated; runs last before COMMIT, unless `Tx.judge` came first. */
   readonly judge?: Judge | undefined;
-  /** Whose share of the connections is used outside of requests: the organization's, else the principal's or the address's. */
+  /**
+   * Whose share of the connections is used outside of requests: the organization's, else the principal's or the
+   * address's.
+   */
   readonly orgUuid?: string | null | undefined;
   readonly principal?: { readonly id: string } | undefined;
   /** Nobody is to be judged. */
   readonly regardless?: true | undefined;
 }
 
-/** For a transaction that records a refusal: it commits whatever has become of the caller, and spends no Idempotency-Key. */
+/**
+ * For a transaction that records a refusal: it commits whatever has become of the caller, and spends no
+ * Idempotency-Key.
+ */
 export const ofRefusal: OnBehalf = { regardless: true };
 /** The same for the service's own housekeeping, which a call may set off. */
 export const ofService: OnBehalf = ofRefusal;
@@ -87,12 +94,12 @@ export interface Database {
    * (three times at most), on a fresh EntityManager: it must touch the outside world only through `tx`.
    * Without the database, or when it is too slow, the error is `unavailable` (503).
    *
-   * Pass the caller as `onBehalf` to every transaction that writes for them: it commits only while the caller still has the
-   * credential and the power they were authenticated with, else it rejects with `unauthorized`. With an Idempotency-Key it is
-   * the one transaction of the request and is committed together with the answer, once the handler has returned that: what
-   * comes after it in the handler must neither ask the database nor expect others to see the effect. Pass `ofRefusal` where a
-   * refusal is recorded. Pass the request info of a public rpc in its place: for both, a deadline that passes before COMMIT
-   * rolls back and rejects with the signal's reason.
+   * Pass the caller as `onBehalf` to every transaction that writes for them: it commits only while the caller still has
+   * the credential and the power they were authenticated with, else it rejects with `unauthorized`. With an
+   * Idempotency-Key it is the one transaction of the request and is committed together with the answer, once the
+   * handler has returned that: what comes after it in the handler must neither ask the database nor expect others to
+   * see the effect. Pass `ofRefusal` where a refusal is recorded. Pass the request info of a public rpc in its place:
+   * for both, a deadline that passes before COMMIT rolls back and rejects with the signal's reason.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T>;
   /** Reads with a fresh identity map outside an explicit transaction. */
@@ -102,13 +109,19 @@ export interface Database {
    * `name` is unique per text. `bigint` and `numeric` come as strings, `timestamptz` as Date, `date` as text.
    */
   prepared<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
-  /** The same on connections of its own, for finding out who calls: no request and no backlog keeps others waiting there. */
+  /**
+   * The same on connections of its own, for finding out who calls: no request and no backlog keeps others waiting
+   * there.
+   */
   identifying<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
-  /** The same on connections for open streams alone: however many watch, requests do not wait for them, nor for one another. */
+  /**
+   * The same on connections for open streams alone: however many watch, requests do not wait for them, nor for one
+   * another.
+   */
   watching<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
   /**
-   * The same database for work in the background: its statements and transactions have connections of their own, so that no
-   * backlog keeps a request waiting for one.
+   * The same database for work in the background: its statements and transactions have connections of their own, so
+   * that no backlog keeps a request waiting for one.
    */
   readonly background: Database;
 }

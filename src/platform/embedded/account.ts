@@ -8,7 +8,9 @@ export interface Account {
   gid: number;
 }
 
-/** How to run a program under an account: command and arguments to put before it, and what spawn is to switch itself. */
+/**
+ * How to run a program under an account: command and arguments to put before it, and what spawn is to switch itself.
+ */
 export interface RunAs {
   wrap(program: string, args: string[]): { command: string; args: string[] };
   account: Account | undefined;
@@ -26,16 +28,29 @@ export interface RunAs {
 export function runAs(data: string, paths: string[]): RunAs {
   if (process.getuid?.() !== 0) return { wrap: (command, args) => ({ command, args }), account: undefined };
   const account = ownerOf(data) ?? namedAccount("postgres") ?? namedAccount("nobody");
-  if (account === undefined) throw new StartError("PostgreSQL cannot run as root and there is no account named postgres or nobody; start Atrium as an ordinary user, or set DATABASE_URL.");
+  if (account === undefined)
+    throw new StartError(
+      "PostgreSQL cannot run as root and there is no account named postgres or nobody; start Atrium as an ordinary user, or set DATABASE_URL.",
+    );
   if (reaches(paths, [], account)) return { wrap: (command, args) => ({ command, args }), account };
   const lend = [
-    "setpriv", `--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups",
-    "--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--securebits=+no_setuid_fixup",
+    "setpriv",
+    `--reuid=${account.uid}`,
+    `--regid=${account.gid}`,
+    "--clear-groups",
+    "--inh-caps=+dac_override",
+    "--ambient-caps=+dac_override",
+    "--securebits=+no_setuid_fixup",
   ];
   if (reaches(paths, lend, undefined)) {
-    return { wrap: (program, args) => ({ command: lend[0] as string, args: [...lend.slice(1), program, ...args] }), account: undefined };
+    return {
+      wrap: (program, args) => ({ command: lend[0] as string, args: [...lend.slice(1), program, ...args] }),
+      account: undefined,
+    };
   }
-  throw new StartError(`PostgreSQL cannot run as root, and the account with uid ${account.uid} cannot reach ${paths.join(" and ")}; start Atrium as an ordinary user, move it to a folder others may enter, or set DATABASE_URL.`);
+  throw new StartError(
+    `PostgreSQL cannot run as root, and the account with uid ${account.uid} cannot reach ${paths.join(" and ")}; start Atrium as an ordinary user, move it to a folder others may enter, or set DATABASE_URL.`,
+  );
 }
 
 /** The account itself, for giving it a folder. Undefined when it is our own. */
@@ -54,7 +69,9 @@ function ownerOf(path: string): Account | undefined {
 }
 
 function namedAccount(name: string): Account | undefined {
-  const line = readFileSync("/etc/passwd", "utf8").split("\n").find((entry) => entry.startsWith(`${name}:`));
+  const line = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .find((entry) => entry.startsWith(`${name}:`));
   const [, , uid, gid] = line?.split(":") ?? [];
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }

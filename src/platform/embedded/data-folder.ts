@@ -1,4 +1,15 @@
-import { accessSync, chmodSync, constants, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Random } from "../random.ts";
 import { systemRandom } from "../random.ts";
@@ -6,7 +17,8 @@ import { StartError } from "./start-error.ts";
 
 /**
  * Makes the data folder when it is missing and proves that it can be written.
- * It may be entered but not listed by others: PostgreSQL, which refuses to run as root, lives in it under another account.
+ * It may be entered but not listed by others: PostgreSQL, which refuses to run as root, lives in it under another
+ * account.
  * @returns its absolute path.
  * @throws StartError one line when it cannot be used.
  */
@@ -19,7 +31,10 @@ export function openDataFolder(path: string): string {
     }
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StartError(`The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions or set SERVICE_DATA_DIR to another folder.`, error);
+    throw new StartError(
+      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions or set SERVICE_DATA_DIR to another folder.`,
+      error,
+    );
   }
   return realpathSync(folder);
 }
@@ -39,12 +54,19 @@ function makeFolder(folder: string): void {
 export function loadOrCreateSecret(folder: string, name: string, bytes: number, random: Random = systemRandom): Buffer {
   const text = keepOnce(folder, name, () => random.bytes(bytes).toString("base64url"));
   const secret = Buffer.from(text.value, "base64url");
-  if (secret.length !== bytes) throw new StartError(`The secret ${join(folder, "secrets", name)} is damaged: put it back from a copy of the folder, or begin with an empty one.`);
+  if (secret.length !== bytes)
+    throw new StartError(
+      `The secret ${join(folder, "secrets", name)} is damaged: put it back from a copy of the folder, or begin with an empty one.`,
+    );
   return secret;
 }
 
 /** As `loadOrCreateSecret`, as text a person can type; `isNew` tells that it was made by this call. */
-export function loadOrCreatePassword(folder: string, name: string, random: Random = systemRandom): { password: string; isNew: boolean } {
+export function loadOrCreatePassword(
+  folder: string,
+  name: string,
+  random: Random = systemRandom,
+): { password: string; isNew: boolean } {
   const { value, isNew } = keepOnce(folder, name, () => random.bytes(15).toString("base64url"));
   return { password: value, isNew };
 }
@@ -54,7 +76,11 @@ function keepOnce(folder: string, name: string, make: () => string): { value: st
   try {
     return { value: readFileSync(file, "utf8").trim(), isNew: false };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw new StartError(`The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}).`, error);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw new StartError(
+        `The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
+        error,
+      );
   }
   mkdirSync(join(folder, "secrets"), { recursive: true, mode: 0o700 });
   // Written aside and linked: a crash leaves the whole secret or none, and of two processes one wins.

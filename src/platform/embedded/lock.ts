@@ -46,7 +46,9 @@ export function lockDataFolder(folder: string): FolderLock {
   const lock = tryLock(folder);
   const holder = join(folder, "lock.pid");
   if (lock === null) {
-    throw new StartError(`The data folder ${folder} is in use by another Atrium${processOf(holder)}; stop it, or set SERVICE_DATA_DIR to another folder.`);
+    throw new StartError(
+      `The data folder ${folder} is in use by another Atrium${processOf(holder)}; stop it, or set SERVICE_DATA_DIR to another folder.`,
+    );
   }
   writeFileSync(holder, `${process.pid}\n`);
   return lock;

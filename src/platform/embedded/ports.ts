@@ -37,13 +37,23 @@ function readIfThere(file: string): string {
   }
 }
 
-/** Rejects, with the error of a listener (`EADDRINUSE`, `EACCES`), when one could not listen there now. Port 0 always can. */
+/**
+ * Rejects, with the error of a listener (`EADDRINUSE`, `EACCES`), when one could not listen there now. Port 0 always
+ * can.
+ */
 export async function demandPort(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const unknown = error.syscall?.startsWith("getaddrinfo") === true;
-      reject(unknown ? new StartError(`The host ${host} is unknown (${error.code ?? "error"}); set SERVICE_HOST to an address of this machine.`, error) : error);
+      reject(
+        unknown
+          ? new StartError(
+              `The host ${host} is unknown (${error.code ?? "error"}); set SERVICE_HOST to an address of this machine.`,
+              error,
+            )
+          : error,
+      );
     });
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve()));
   });

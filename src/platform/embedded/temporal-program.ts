@@ -42,7 +42,10 @@ export async function temporalProgram(search: TemporalSearch): Promise<string> {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new StartError(`The cache folder ${folder} cannot be written, and the Temporal development server is to be kept there; set XDG_CACHE_HOME, or TEMPORAL_ADDRESS to a server of yours.`, error);
+    throw new StartError(
+      `The cache folder ${folder} cannot be written, and the Temporal development server is to be kept there; set XDG_CACHE_HOME, or TEMPORAL_ADDRESS to a server of yours.`,
+      error,
+    );
   }
   const lock = await waitForLock(folder, search);
   try {
@@ -70,7 +73,14 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
     for (const way of [download, buildWithGo]) {
       const reason = await way(work, search);
       search.signal?.throwIfAborted();
-      const version = reason ?? (await runCommand(join(work, "temporal"), ["--version"], { cwd: work, env: { PATH: search.path ?? "", HOME: work } })).error;
+      const version =
+        reason ??
+        (
+          await runCommand(join(work, "temporal"), ["--version"], {
+            cwd: work,
+            env: { PATH: search.path ?? "", HOME: work },
+          })
+        ).error;
       if (version === undefined) {
         renameSync(join(work, "temporal"), kept);
         return;
@@ -82,13 +92,13 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
   }
   throw new StartError(
     `There is no Temporal server: none on the PATH, ${reasons.join(", ")}. ` +
-    "Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set TEMPORAL_ADDRESS to a running server.",
+      "Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set TEMPORAL_ADDRESS to a running server.",
   );
 }
 
 /**
- * Builds the program. Go compares every module it fetches with its checksum database (GOSUMDB), so what is built is what
- * was published under that version.
+ * Builds the program. Go compares every module it fetches with its checksum database (GOSUMDB), so what is built is
+ * what was published under that version.
  * @returns why it did not work, or undefined when `<work>/temporal` is there.
  */
 async function buildWithGo(work: string, { path, log, signal }: TemporalSearch): Promise<string | undefined> {
@@ -98,9 +108,16 @@ async function buildWithGo(work: string, { path, log, signal }: TemporalSearch):
   const began = Date.now();
   const heartbeat = setInterval(() => log(`still building it (${Math.round((Date.now() - began) / 1000)} s)`), 20_000);
   try {
-    const { error } = await runCommand(go, ["install", "-ldflags", "-s -w", `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`], {
-      cwd: work, env: "inherit", more: { CGO_ENABLED: "0", GOBIN: work }, signal,
-    });
+    const { error } = await runCommand(
+      go,
+      ["install", "-ldflags", "-s -w", `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`],
+      {
+        cwd: work,
+        env: "inherit",
+        more: { CGO_ENABLED: "0", GOBIN: work },
+        signal,
+      },
+    );
     if (error === undefined) log(`built it in ${Math.round((Date.now() - began) / 1000)} s`);
     return error === undefined ? undefined : `Go could not build it (${error})`;
   } finally {
@@ -110,7 +127,10 @@ async function buildWithGo(work: string, { path, log, signal }: TemporalSearch):
 
 /** The first program of that name on a PATH, or null. */
 function onPath(path: string | undefined, name: string): string | null {
-  const candidates = (path ?? "").split(delimiter).filter(Boolean).map((folder) => join(folder, name));
+  const candidates = (path ?? "")
+    .split(delimiter)
+    .filter(Boolean)
+    .map((folder) => join(folder, name));
   return candidates.find(isProgram) ?? null;
 }
 

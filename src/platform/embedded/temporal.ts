@@ -32,27 +32,55 @@ export interface EmbeddedTemporal extends Supervised {
 }
 
 /**
- * How it keeps its file: a write-ahead log that is flushed at checkpoints. A crash of any process loses nothing; a power cut
- * may take the last moments, but never the order of the file. Its default flushes every step and halves what it can do.
+ * How it keeps its file: a write-ahead log that is flushed at checkpoints. A crash of any process loses nothing; a
+ * power cut may take the last moments, but never the order of the file. Its default flushes every step and halves what
+ * it can do.
  */
-export const TEMPORAL_FILE_ARGS: readonly string[] = ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"];
+export const TEMPORAL_FILE_ARGS: readonly string[] = [
+  "--sqlite-pragma",
+  "journal_mode=wal",
+  "--sqlite-pragma",
+  "synchronous=normal",
+];
 
-const STOP_STEPS = [["SIGTERM", 2000], ["SIGKILL", 1000]] as const;
+const STOP_STEPS = [
+  ["SIGTERM", 2000],
+  ["SIGKILL", 1000],
+] as const;
 const READY_MS = 30_000;
 
 /**
  * Starts the development server on 127.0.0.1 and keeps it alive. One left over from a crash is ended first.
  * @throws StartError in one line when it cannot be started.
  */
-export async function startTemporal({ folder, program, namespace = "atrium", log, onFatal, onSpawn }: TemporalOptions): Promise<EmbeddedTemporal> {
+export async function startTemporal({
+  folder,
+  program,
+  namespace = "atrium",
+  log,
+  onFatal,
+  onSpawn,
+}: TemporalOptions): Promise<EmbeddedTemporal> {
   const database = join(folder, "temporal.db");
   const logFile = join(folder, "temporal.log");
   await endLeftovers(database);
   const port = await rememberedPort(folder, "temporal");
   const address = `127.0.0.1:${port}`;
   const args = [
-    "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", String(port),
-    "--db-filename", database, ...TEMPORAL_FILE_ARGS, "--namespace", namespace, "--log-level", "error",
+    "server",
+    "start-dev",
+    "--headless",
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--db-filename",
+    database,
+    ...TEMPORAL_FILE_ARGS,
+    "--namespace",
+    namespace,
+    "--log-level",
+    "error",
   ];
 
   async function start(): Promise<ServerProcess> {
@@ -66,10 +94,15 @@ export async function startTemporal({ folder, program, namespace = "atrium", log
     const until = Date.now() + READY_MS;
     while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
       const end = server.ended();
-      if (end !== undefined) throw new StartError(`The Temporal development server did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
+      if (end !== undefined)
+        throw new StartError(
+          `The Temporal development server did not start (${end}): ${server.lastWords()}; its log is ${logFile}`,
+        );
       if (Date.now() > until) {
         await server.stop();
-        throw new StartError(`The Temporal development server was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
+        throw new StartError(
+          `The Temporal development server was not ready after ${READY_MS / 1000} s; its log is ${logFile}`,
+        );
       }
       await sleep(30);
     }
@@ -82,6 +115,8 @@ export async function startTemporal({ folder, program, namespace = "atrium", log
 
 /** Ends a server that a crash left running on this data. */
 async function endLeftovers(database: string): Promise<void> {
-  const ours = listProcesses().filter(({ args }) => args.some((arg, index) => arg === database && args[index - 1] === "--db-filename"));
+  const ours = listProcesses().filter(({ args }) =>
+    args.some((arg, index) => arg === database && args[index - 1] === "--db-filename"),
+  );
   await Promise.all(ours.map(({ pid }) => endProcess(pid, STOP_STEPS)));
 }

@@ -40,8 +40,13 @@ export function createBuckets({ database, clock, remembered = 20_000 }: LimiterD
     share.batch = now - share.leasedAt < quickMs ? Math.min(most, share.batch * 2) : 1;
     const perMs = budget.limit / budget.windowMs;
     const want = Math.max(share.batch, share.waiting);
-    const rows = await database.prepared<{ tokens: number; granted: number }>("rate-bucket-lease", leaseSql,
-      [rowId(budget, subject), now, budget.limit, perMs, want]);
+    const rows = await database.prepared<{ tokens: number; granted: number }>("rate-bucket-lease", leaseSql, [
+      rowId(budget, subject),
+      now,
+      budget.limit,
+      perMs,
+      want,
+    ]);
     const { tokens, granted } = rows[0]!;
     share.tokens = granted;
     share.leasedAt = now;

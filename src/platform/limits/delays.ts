@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { LimiterDeps } from "./budget.ts";
 
-/** Consecutive failures that are answered by a delay: `firstMs` after `tolerated` of them, doubling with each further one to `mostMs`. */
+/**
+ * Consecutive failures that are answered by a delay: `firstMs` after `tolerated` of them, doubling with each further
+ * one to `mostMs`.
+ */
 export interface DelayRule {
   name: string;
   tolerated: number;
@@ -29,7 +32,8 @@ export interface Delays {
 
 const readSql = "select free_ms from rate_delays where id = $1 and forget_ms > $2::bigint";
 const count = "(case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end)";
-const delay = (n: string): string => `case when ${n} < $3::integer then 0 else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
+const delay = (n: string): string =>
+  `case when ${n} < $3::integer then 0 else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
 const failedSql = `
   insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, ${delay("1")}, $2::bigint + $6::bigint)
   on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = $2::bigint + $6::bigint
@@ -45,10 +49,20 @@ export function createDelays({ database, clock }: Pick<LimiterDeps, "database" |
       return {
         waitMs: Math.max(0, (free ?? 0) - clock.now()),
         async failed() {
-          await database.prepared("rate-delay-failed", failedSql, [id, clock.now(), rule.tolerated, rule.firstMs, rule.mostMs, rule.forgetMs]);
+          await database.prepared("rate-delay-failed", failedSql, [
+            id,
+            clock.now(),
+            rule.tolerated,
+            rule.firstMs,
+            rule.mostMs,
+            rule.forgetMs,
+          ]);
         },
         async passed() {
-          if (free !== undefined) await database.prepared("rate-delay-passed", "delete from rate_delays where id = $1 returning 1 as one", [id]);
+          if (free !== undefined)
+            await database.prepared("rate-delay-passed", "delete from rate_delays where id = $1 returning 1 as one", [
+              id,
+            ]);
         },
       };
     },

@@ -19,9 +19,10 @@ export interface Limiter {
   /**
    * Takes one from the budget of `subject`: 0, or the milliseconds until the next may be free.
    *
-   * A token bucket starts full with `limit` tokens and refills evenly over `windowMs`. Budgets of 100 and more are spent from
-   * tokens leased in advance, up to one second's worth, so that most calls answer at once and without the database; smaller
-   * budgets ask it each time. A refusal is remembered until it ends. Rejects with `unavailable` without the database.
+   * A token bucket starts full with `limit` tokens and refills evenly over `windowMs`. Budgets of 100 and more are
+   * spent from tokens leased in advance, up to one second's worth, so that most calls answer at once and without the
+   * database; smaller budgets ask it each time. A refusal is remembered until it ends. Rejects with `unavailable`
+   * without the database.
    */
   take(budget: Budget, subject: string): number | Promise<number>;
   /** Delays that grow with consecutive failures. */
@@ -36,8 +37,14 @@ export interface Limiter {
 const oldest = (table: string, end: string): string =>
   `delete from ${table} where id in (select id from ${table} where ${end} < $1 limit 2000 for update skip locked) returning 1 as one`;
 
-/** Counting writes for nobody: its statements are no part of the call in which they are sent, and never of a transaction. */
-export function countingOn({ guard, prepared }: Pick<Database, "prepared"> & { guard: Guard | undefined }): Pick<Database, "prepared"> {
+/**
+ * Counting writes for nobody: its statements are no part of the call in which they are sent, and never of a
+ * transaction.
+ */
+export function countingOn({
+  guard,
+  prepared,
+}: Pick<Database, "prepared"> & { guard: Guard | undefined }): Pick<Database, "prepared"> {
   if (guard === undefined) return { prepared };
   return {
     prepared(name, sql, params) {

@@ -11,7 +11,10 @@ export interface StreakRule {
 
 /** Failures in a row, for all instances together, that only a success ends. */
 export interface Streaks {
-  /** Counts a try as failed before it is made, so that parallel tries cannot outrun the count. False, and nothing is counted, at `most`. */
+  /**
+   * Counts a try as failed before it is made, so that parallel tries cannot outrun the count. False, and nothing is
+   * counted, at `most`.
+   */
   charge(rule: StreakRule, subject: string): Promise<boolean>;
   /** Takes back the charge of a try that neither failed nor succeeded. */
   refund(rule: StreakRule, subject: string): Promise<void>;
@@ -36,11 +39,19 @@ const fullSql = "select 1 as one from rate_delays where id = $1 and failures >= 
 export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Streaks {
   return {
     charge: async (rule, subject) =>
-      (await database.prepared("rate-streak-charge", chargeSql, [idOf(rule, subject), clock.now(), rule.most, rule.forgetMs])).length > 0,
+      (
+        await database.prepared("rate-streak-charge", chargeSql, [
+          idOf(rule, subject),
+          clock.now(),
+          rule.most,
+          rule.forgetMs,
+        ])
+      ).length > 0,
     async refund(rule, subject) {
       await database.prepared("rate-streak-refund", refundSql, [idOf(rule, subject)]);
     },
-    full: async (rule, subject) => (await database.prepared("rate-streak-full", fullSql, [idOf(rule, subject), rule.most, clock.now()])).length > 0,
+    full: async (rule, subject) =>
+      (await database.prepared("rate-streak-full", fullSql, [idOf(rule, subject), rule.most, clock.now()])).length > 0,
   };
 }
 

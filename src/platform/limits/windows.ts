@@ -20,7 +20,11 @@ export function createWindows({ database, clock, remembered = 20_000 }: LimiterD
     const id = rowId(budget, subject);
     const taken = await database.prepared("rate-window-take", takeSql, [id, now, budget.windowMs, budget.limit]);
     if (taken.length > 0) return 0;
-    const rows = await database.prepared<{ oldest: string | null }>("rate-window-oldest", oldestSql, [id, now, budget.windowMs]);
+    const rows = await database.prepared<{ oldest: string | null }>("rate-window-oldest", oldestSql, [
+      id,
+      now,
+      budget.windowMs,
+    ]);
     const free = Number(rows[0]?.oldest ?? now) + budget.windowMs;
     refused.set(key, free);
     return Math.max(1, free - now);

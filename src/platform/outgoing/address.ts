@@ -11,7 +11,11 @@ export function parseTrustedProxies(entries: readonly string[]): TrustedProxies 
     const [host = "", bits] = entry.split("/");
     const version = isIP(host);
     const widest = version === 4 ? 32 : 128;
-    if (version === 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > widest)) || entry.split("/").length > 2) {
+    if (
+      version === 0 ||
+      (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > widest)) ||
+      entry.split("/").length > 2
+    ) {
       throw new RangeError(`"${given}" is neither an address nor a CIDR range`);
     }
     return [ipaddr.parse(host), bits === undefined ? widest : Number(bits)];
@@ -23,7 +27,11 @@ export function parseTrustedProxies(entries: readonly string[]): TrustedProxies 
  * walked from the right past trusted proxies. An entry that is no address means the proxy that reported it;
  * when every entry is a trusted proxy, the first of them. IPv4-mapped addresses become IPv4, IPv6 its short form.
  */
-export function clientAddress(socketAddress: string, xForwardedFor: string | undefined, trustedProxies: TrustedProxies): string {
+export function clientAddress(
+  socketAddress: string,
+  xForwardedFor: string | undefined,
+  trustedProxies: TrustedProxies,
+): string {
   let address = canonicalAddress(socketAddress) ?? socketAddress;
   if (xForwardedFor === undefined || trustedProxies.length === 0) return address;
   const entries = xForwardedFor.split(",");

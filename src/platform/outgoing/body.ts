@@ -33,11 +33,15 @@ export async function decodeBounded(kept: KeptBody, encoding: string, maxBytes: 
   if (coding === "" || coding === "identity" || kept.body.length === 0) return kept;
   const flush = kept.truncated ? { finishFlush: constants.Z_SYNC_FLUSH } : {};
   const inflate =
-    coding === "gzip" || coding === "x-gzip" ? createGunzip(flush)
-    : coding === "deflate" ? createInflate(flush)
-    : coding === "br" ? createBrotliDecompress(kept.truncated ? { finishFlush: constants.BROTLI_OPERATION_FLUSH } : {})
-    : undefined;
-  if (inflate === undefined) throw new OutgoingError("bad_response", undefined, "the answer has a content encoding that was not asked for");
+    coding === "gzip" || coding === "x-gzip"
+      ? createGunzip(flush)
+      : coding === "deflate"
+        ? createInflate(flush)
+        : coding === "br"
+          ? createBrotliDecompress(kept.truncated ? { finishFlush: constants.BROTLI_OPERATION_FLUSH } : {})
+          : undefined;
+  if (inflate === undefined)
+    throw new OutgoingError("bad_response", undefined, "the answer has a content encoding that was not asked for");
   inflate.end(kept.body);
   try {
     const plain = await readBounded(inflate, maxBytes);

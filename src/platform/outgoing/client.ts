@@ -52,8 +52,9 @@ export interface GuardedClientOptions extends GuardOptions {
   /** Milliseconds for resolution, TCP and TLS. Default 5,000. */
   connectTimeoutMs?: number;
   /**
-   * Connections to one origin at once; further calls wait, whoever they are for. Default 1,000: many tenants' URLs share a
-   * host, and those among them that never answer must not keep the others waiting. Callers bound what they have under way.
+   * Connections to one origin at once; further calls wait, whoever they are for. Default 1,000: many tenants' URLs
+   * share a host, and those among them that never answer must not keep the others waiting. Callers bound what they have
+   * under way.
    */
   connectionsPerOrigin?: number;
   /** Certificates to trust instead of the public ones, PEM (tests). */
@@ -66,7 +67,8 @@ const maxInformational = 16;
 /**
  * undici behind a connect step of our own (decisions 11.5). HTTP/1.1; follows no redirects, reads no proxy
  * variables, asks for no content coding; every connection, also one used again, leads to an address that was vetted.
- * A call is a span of the present trace, but `traceparent` is not sent: whoever owns the URL is told nothing of our requests.
+ * A call is a span of the present trace, but `traceparent` is not sent: whoever owns the URL is told nothing of our
+ * requests.
  */
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { resolve, ca, userAgent = "Atrium/1", connectTimeoutMs = 5_000, connectionsPerOrigin = 1_000 } = options;
@@ -84,7 +86,11 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     allowH2: false,
   });
 
-  async function exchange(url: URL, request: OutgoingRequest, stop: AbortController): Promise<Omit<OutgoingResponse, "durationMs">> {
+  async function exchange(
+    url: URL,
+    request: OutgoingRequest,
+    stop: AbortController,
+  ): Promise<Omit<OutgoingResponse, "durationMs">> {
     const { maxBytes = 64 * 1024 } = request;
     const answer = await agent.request({
       origin: url.origin,
@@ -100,7 +106,11 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     const headers = flatten(answer.headers);
     const kept = await readBounded(answer.body, maxBytes);
     if (request.method === "HEAD") return { status: answer.statusCode, headers, ...kept };
-    return { status: answer.statusCode, headers, ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)) };
+    return {
+      status: answer.statusCode,
+      headers,
+      ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)),
+    };
   }
 
   async function send(url: URL, request: OutgoingRequest, note: Note): Promise<OutgoingResponse> {
@@ -129,7 +139,11 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
       if (guard.vetUrl(request.url) !== undefined) throw new OutgoingError("refused_address");
       const url = new URL(request.url);
       // Neither path nor query: they may hold secrets.
-      const facts = { "http.request.method": request.method, "server.address": url.hostname, "server.port": Number(url.port) || (url.protocol === "https:" ? 443 : 80) };
+      const facts = {
+        "http.request.method": request.method,
+        "server.address": url.hostname,
+        "server.port": Number(url.port) || (url.protocol === "https:" ? 443 : 80),
+      };
       return withSpan(`HTTP ${request.method}`, (note) => send(url, request, note), facts);
     },
     async close(graceMs = 5_000) {
@@ -148,7 +162,8 @@ function informationalLimit(stop: AbortController): NonNullable<Dispatcher.Reque
   return ({ headers }) => {
     count += 1;
     for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length;
-    if (count > maxInformational || bytes > maxHeaderBytes) stop.abort(new OutgoingError("too_large", undefined, "too many interim answers"));
+    if (count > maxInformational || bytes > maxHeaderBytes)
+      stop.abort(new OutgoingError("too_large", undefined, "too many interim answers"));
   };
 }
 

@@ -35,7 +35,8 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
       throw new OutgoingError("dns", cause);
     }
     if (addresses.length === 0) throw new OutgoingError("dns");
-    if (!addresses.every((address) => isIP(address) !== 0 && guard.allowsAddress(host, port, address))) throw new OutgoingError("refused_address");
+    if (!addresses.every((address) => isIP(address) !== 0 && guard.allowsAddress(host, port, address)))
+      throw new OutgoingError("refused_address");
     return addresses.slice(0, maxAddresses);
   }
 
@@ -47,7 +48,12 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
     signal.throwIfAborted();
     const target = { host, port, lookup: pinned(addresses), autoSelectFamily: true, noDelay: true, keepAlive: true };
     const socket = secure
-      ? connectTls({ ...target, ALPNProtocols: ["http/1.1"], ...(ca === undefined ? {} : { ca }), ...(isIP(host) === 0 ? { servername: host } : {}) })
+      ? connectTls({
+          ...target,
+          ALPNProtocols: ["http/1.1"],
+          ...(ca === undefined ? {} : { ca }),
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+        })
       : connectTcp(target);
     await opened(socket, secure, signal);
     // The look-up is pinned; this holds even if that should fail.
@@ -61,7 +67,9 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
   return (options, callback) => {
     const limit = AbortSignal.timeout(connectTimeoutMs);
     const late = new Promise<never>((_, reject) => {
-      limit.addEventListener("abort", () => reject(new OutgoingError("timeout", undefined, "no connection in time")), { once: true });
+      limit.addEventListener("abort", () => reject(new OutgoingError("timeout", undefined, "no connection in time")), {
+        once: true,
+      });
     });
     Promise.race([open(options, limit), late]).then(
       (socket) => callback(null, socket),

@@ -1,5 +1,13 @@
 /** Why a call came to nothing. */
-export type OutgoingReason = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "reset" | "too_large" | "bad_response";
+export type OutgoingReason =
+  | "refused_address"
+  | "dns"
+  | "connect"
+  | "tls"
+  | "timeout"
+  | "reset"
+  | "too_large"
+  | "bad_response";
 
 const messages: Readonly<Record<OutgoingReason, string>> = {
   refused_address: "the address is not a public one",
@@ -27,9 +35,21 @@ export class OutgoingError extends Error {
 export function outgoingError(error: unknown): OutgoingError {
   if (error instanceof OutgoingError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "UND_ERR_HEADERS_OVERFLOW" || code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return new OutgoingError("too_large", error);
-  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT") return new OutgoingError("timeout", error);
-  if (code.startsWith("HPE_") || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return new OutgoingError("bad_response", error);
-  const socketFailures = ["UND_ERR_SOCKET", "UND_ERR_DESTROYED", "UND_ERR_CLOSED", "UND_ERR_ABORTED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"];
+  if (code === "UND_ERR_HEADERS_OVERFLOW" || code === "UND_ERR_RES_EXCEEDED_MAX_SIZE")
+    return new OutgoingError("too_large", error);
+  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT")
+    return new OutgoingError("timeout", error);
+  if (code.startsWith("HPE_") || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH")
+    return new OutgoingError("bad_response", error);
+  const socketFailures = [
+    "UND_ERR_SOCKET",
+    "UND_ERR_DESTROYED",
+    "UND_ERR_CLOSED",
+    "UND_ERR_ABORTED",
+    "ECONNRESET",
+    "EPIPE",
+    "ETIMEDOUT",
+    "ECONNABORTED",
+  ];
   return new OutgoingError(socketFailures.includes(code) ? "reset" : "bad_response", error);
 }

@@ -30,8 +30,19 @@ export interface OutgoingGuard {
 const maxUrlLength = 2_048;
 
 /** What is refused beyond the special ranges ipaddr.js knows (IANA special-purpose address registries). */
-const refusedV4 = ["0.0.0.0/8", "192.0.0.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "240.0.0.0/4"].map((range) => ipaddr.IPv4.parseCIDR(range));
-const refusedV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map((range) => ipaddr.IPv6.parseCIDR(range));
+const refusedV4 = [
+  "0.0.0.0/8",
+  "192.0.0.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
+  "192.88.99.0/24",
+  "192.175.48.0/24",
+  "198.18.0.0/15",
+  "240.0.0.0/4",
+].map((range) => ipaddr.IPv4.parseCIDR(range));
+const refusedV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map((range) =>
+  ipaddr.IPv6.parseCIDR(range),
+);
 /** The only block of IPv6 from which global unicast addresses are given out. */
 const globalV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 const loopbackV4 = ipaddr.IPv4.parseCIDR("127.0.0.0/8");
@@ -41,7 +52,8 @@ export function isGlobalAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== "unicast") return false;
-  if (address instanceof ipaddr.IPv6) return address.match(globalV6) && !refusedV6.some((range) => address.match(range));
+  if (address instanceof ipaddr.IPv6)
+    return address.match(globalV6) && !refusedV6.some((range) => address.match(range));
   return !refusedV4.some((range) => address.match(range));
 }
 
@@ -49,7 +61,9 @@ export function isGlobalAddress(text: string): boolean {
 export function isLoopbackAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
-  return address instanceof ipaddr.IPv4 ? address.match(loopbackV4) : address.toNormalizedString() === "0:0:0:0:0:0:0:1";
+  return address instanceof ipaddr.IPv4
+    ? address.match(loopbackV4)
+    : address.toNormalizedString() === "0:0:0:0:0:0:0:1";
 }
 
 /** A URL's host without brackets and the root's dot, as it is resolved and compared. */
@@ -63,7 +77,9 @@ export function portOf(url: URL): number {
   return url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
 }
 
-/** Makes the guard. An exception's host may be a name, an IPv4 or an IPv6 address, the last with or without brackets. */
+/**
+ * Makes the guard. An exception's host may be a name, an IPv4 or an IPv6 address, the last with or without brackets.
+ */
 export function createGuard({ allow = [], allowLoopback = false }: GuardOptions): OutgoingGuard {
   const exceptions = new Set(allow.map(({ host, port }) => key(canonicalHost(host), port)));
   const isException = (host: string, port: number): boolean => exceptions.has(key(bareHost(host), port));
@@ -80,10 +96,12 @@ export function createGuard({ allow = [], allowLoopback = false }: GuardOptions)
       const url = URL.parse(given);
       if (url === null) return refused("url", "must be an absolute URL");
       if (!/^https?:\/\/[^/]/i.test(given)) return refused("url_scheme", "must start with http:// or https://");
-      if (/^https?:\/\/[^/?#]*@/i.test(given)) return refused("url_credentials", "must not carry a user name or password");
+      if (/^https?:\/\/[^/?#]*@/i.test(given))
+        return refused("url_credentials", "must not carry a user name or password");
       if (url.port === "0") return refused("url", "must name a port that exists");
       const host = bareHost(url.hostname);
-      if (ipaddr.isValid(host) && !allowsAddress(host, portOf(url), host)) return refused("url_address", "must lead to a public address");
+      if (ipaddr.isValid(host) && !allowsAddress(host, portOf(url), host))
+        return refused("url_address", "must lead to a public address");
       return undefined;
     },
   };

@@ -16,7 +16,13 @@ export interface MailContent {
   organization: string;
 }
 
-const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 /** Text as HTML shows it, in content and in quoted attributes. */
 export function escapeHtml(text: string): string {
@@ -44,8 +50,10 @@ function asText({ title, paragraphs, action, code, notes = [], objection, organi
 const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 
 function asHtml({ title, paragraphs, action, code, notes = [], objection, organization }: MailContent): string {
-  const paragraph = (text: string): string => `<p style="margin:0 0 16px;font-size:16px;line-height:1.55;color:#1d2433">${lines(text)}</p>`;
-  const note = (text: string): string => `<p style="margin:0 0 8px;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}</p>`;
+  const paragraph = (text: string): string =>
+    `<p style="margin:0 0 16px;font-size:16px;line-height:1.55;color:#1d2433">${lines(text)}</p>`;
+  const note = (text: string): string =>
+    `<p style="margin:0 0 8px;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}</p>`;
   const rows = [
     `<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3;color:#1d2433">${escapeHtml(title)}</h1>`,
     ...paragraphs.map(paragraph),

@@ -66,6 +66,10 @@ function senderAddress(from: string): string {
 
 function abortion(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason instanceof Error ? signal.reason : new Error("sending was given up")), { once: true });
+    signal.addEventListener(
+      "abort",
+      () => reject(signal.reason instanceof Error ? signal.reason : new Error("sending was given up")),
+      { once: true },
+    );
   });
 }

@@ -32,13 +32,21 @@ export function createMailbox(database: Database, clock: Clock): MailSink & { li
   return {
     send: (mail) =>
       database.transaction(async (tx) => {
-        await tx.query("insert into development_mails (recipient, subject, text, html, at) values ($1, $2, $3, $4, $5)", [mail.to, mail.subject, mail.text, mail.html, dateOf(clock)]);
-        await tx.query("delete from development_mails where id <= (select max(id) from development_mails) - $1", [KEPT]);
+        await tx.query(
+          "insert into development_mails (recipient, subject, text, html, at) values ($1, $2, $3, $4, $5)",
+          [mail.to, mail.subject, mail.text, mail.html, dateOf(clock)],
+        );
+        await tx.query("delete from development_mails where id <= (select max(id) from development_mails) - $1", [
+          KEPT,
+        ]);
       }),
     /** Newest first. */
     list: () =>
       database.transaction((tx) =>
-        tx.query<KeptMail>('select recipient as "to", subject, text, html, at from development_mails order by id desc limit $1', [KEPT]),
+        tx.query<KeptMail>(
+          'select recipient as "to", subject, text, html, at from development_mails order by id desc limit $1',
+          [KEPT],
+        ),
       ),
   };
 }

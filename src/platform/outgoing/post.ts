@@ -20,12 +20,19 @@ export interface Post {
 export function createPost(sealer: Pick<Sealer, "seal">): Post {
   return {
     enqueue: (tx, mail, validUntil) =>
-      tx.emit({ topic: MAIL_SEND, payload: { box: sealer.seal(JSON.stringify(mail), context).toString("base64") }, expiresAt: validUntil }),
+      tx.emit({
+        topic: MAIL_SEND,
+        payload: { box: sealer.seal(JSON.stringify(mail), context).toString("base64") },
+        expiresAt: validUntil,
+      }),
   };
 }
 
 /** The way of a mail out of the outbox: handler of the topic. Rejects when a later try makes sense. */
-export function createMailHandler(sealer: Pick<Sealer, "open">, sink: MailSink): (payload: Record<string, unknown>) => Promise<void> {
+export function createMailHandler(
+  sealer: Pick<Sealer, "open">,
+  sink: MailSink,
+): (payload: Record<string, unknown>) => Promise<void> {
   return async ({ box }) => {
     const mail = JSON.parse(sealer.open(Buffer.from(String(box), "base64"), context).toString("utf8")) as Mail;
     await sink.send(mail);

@@ -41,10 +41,16 @@ export function signDelivery({ id, timestamp, body, secrets }: Delivery): Delive
 }
 
 /** Headers of a request: the fetch API's, or a record with names in lower case. */
-export type SignedHeaders = { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type SignedHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The one refusal of a delivery to us, whatever is wrong with it (decisions 9.4). */
-export const badSignature: ErrorRow = [401, "unauthorized", "The signature is missing or wrong, or the install is not known."];
+export const badSignature: ErrorRow = [
+  401,
+  "unauthorized",
+  "The signature is missing or wrong, or the install is not known.",
+];
 
 /** Headers that carry a signature, one for each scheme. */
 export const signatureHeaders = ["webhook-signature", "service-signature"] as const;
@@ -67,7 +73,9 @@ export interface ReceivedDelivery {
 export function verifyDelivery(received: ReceivedDelivery): boolean {
   const { headers, body, secrets, nowSeconds, toleranceSeconds = 300 } = received;
   const timely = (timestamp: string | undefined): timestamp is string =>
-    timestamp !== undefined && /^[0-9]{1,12}$/.test(timestamp) && Math.abs(nowSeconds - Number(timestamp)) <= toleranceSeconds;
+    timestamp !== undefined &&
+    /^[0-9]{1,12}$/.test(timestamp) &&
+    Math.abs(nowSeconds - Number(timestamp)) <= toleranceSeconds;
   const standard = header(headers, "webhook-signature");
   const service = header(headers, "service-signature");
   if (standard === undefined && service === undefined) return false;
@@ -77,7 +85,13 @@ export function verifyDelivery(received: ReceivedDelivery): boolean {
     const timestamp = header(headers, "webhook-timestamp");
     if (id === undefined || id === "" || !timely(timestamp)) return false;
     const given = standard.split(" ").flatMap((entry) => (entry.startsWith("v1,") ? [entry.slice(3)] : []));
-    if (!anyMatch(given, secrets.map((secret) => standardMac(secret, id, timestamp, body).toString("base64")))) return false;
+    if (
+      !anyMatch(
+        given,
+        secrets.map((secret) => standardMac(secret, id, timestamp, body).toString("base64")),
+      )
+    )
+      return false;
   }
   if (service !== undefined) {
     const parts = service.split(",").map((part) => part.trim().split("=", 2));
@@ -85,7 +99,13 @@ export function verifyDelivery(received: ReceivedDelivery): boolean {
     const [timestamp] = timestamps;
     if (timestamps.length !== 1 || !timely(timestamp)) return false;
     const given = parts.flatMap(([name, value = ""]) => (name === "v1" ? [value] : []));
-    if (!anyMatch(given, secrets.map((secret) => serviceMac(secret, timestamp, body).toString("hex")))) return false;
+    if (
+      !anyMatch(
+        given,
+        secrets.map((secret) => serviceMac(secret, timestamp, body).toString("hex")),
+      )
+    )
+      return false;
   }
   return true;
 }

@@ -34,9 +34,17 @@ const HEALTH_MS = 2000;
  */
 export function createTemporalClient(target: TemporalTarget): TemporalClient {
   const connection = lazyConnection(target);
-  const { workflow } = new Client({ connection, namespace: target.namespace, interceptors: { workflow: [clientTrace] } });
+  const { workflow } = new Client({
+    connection,
+    namespace: target.namespace,
+    interceptors: { workflow: [clientTrace] },
+  });
 
-  async function call<T>(what: string, work: () => Promise<T>, expected: (error: unknown) => T | undefined): Promise<T> {
+  async function call<T>(
+    what: string,
+    work: () => Promise<T>,
+    expected: (error: unknown) => T | undefined,
+  ): Promise<T> {
     try {
       return await connection.withDeadline(Date.now() + CALL_MS, work);
     } catch (error) {
@@ -51,7 +59,13 @@ export function createTemporalClient(target: TemporalTarget): TemporalClient {
       call<"started" | "runs">(
         `workflow ${workflowId} could not be started`,
         async () => {
-          await workflow.start(workflowType, { workflowId, taskQueue, args, workflowIdReusePolicy: "ALLOW_DUPLICATE", workflowIdConflictPolicy: "FAIL" });
+          await workflow.start(workflowType, {
+            workflowId,
+            taskQueue,
+            args,
+            workflowIdReusePolicy: "ALLOW_DUPLICATE",
+            workflowIdConflictPolicy: "FAIL",
+          });
           return "started";
         },
         (error) => (error instanceof WorkflowExecutionAlreadyStartedError ? "runs" : undefined),

@@ -28,17 +28,25 @@ export function tlsOptions({ tls, apiKey }: Pick<TemporalTarget, "tls" | "apiKey
   return {
     ...(tls.serverName === undefined ? {} : { serverNameOverride: tls.serverName }),
     ...(tls.ca === undefined ? {} : { serverRootCACertificate: Buffer.from(tls.ca) }),
-    ...(tls.cert === undefined || tls.key === undefined ? {} : { clientCertPair: { crt: Buffer.from(tls.cert), key: Buffer.from(tls.key) } }),
+    ...(tls.cert === undefined || tls.key === undefined
+      ? {}
+      : { clientCertPair: { crt: Buffer.from(tls.cert), key: Buffer.from(tls.key) } }),
   };
 }
 
-/** A connection that is made with the first call and made again, within 2 s of the server's return, when it was lost. */
+/**
+ * A connection that is made with the first call and made again, within 2 s of the server's return, when it was lost.
+ */
 export function lazyConnection(target: TemporalTarget): Connection {
   return Connection.lazy({
     address: target.address,
     tls: tlsOptions(target),
     ...(target.apiKey === undefined ? {} : { apiKey: target.apiKey }),
-    channelArgs: { "grpc.initial_reconnect_backoff_ms": 100, "grpc.min_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 2000 },
+    channelArgs: {
+      "grpc.initial_reconnect_backoff_ms": 100,
+      "grpc.min_reconnect_backoff_ms": 100,
+      "grpc.max_reconnect_backoff_ms": 2000,
+    },
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }))],
   });
 }

@@ -21,7 +21,8 @@ const FINAL: ReadonlySet<number> = new Set([3, 6, 7, 11, 12]);
 /** Names what went wrong in one line and tells whether it may pass. */
 export function temporalFailure(what: string, error: unknown): TemporalFailure {
   const cause = error instanceof ServiceError && error.cause !== undefined ? error.cause : error;
-  if (isGrpcServiceError(cause)) return new TemporalFailure(`${what}: ${cause.details || cause.message}`, !FINAL.has(cause.code), error);
+  if (isGrpcServiceError(cause))
+    return new TemporalFailure(`${what}: ${cause.details || cause.message}`, !FINAL.has(cause.code), error);
   // Not from the server: our arguments could not be encoded, for one.
   const message = error instanceof Error ? error.message : String(error);
   return new TemporalFailure(`${what}: ${message}`, false, error);

@@ -7,10 +7,15 @@ import { temporalFailure } from "./failure.ts";
 /** gRPC's UNAVAILABLE and DEADLINE_EXCEEDED: nobody answers; what else the library says of it are addresses. */
 const AWAY: ReadonlySet<number> = new Set([4, 14]);
 
-/** `ok` when the server answers and has the namespace, else what is wrong; never throws, never takes longer than `withinMs`. */
+/**
+ * `ok` when the server answers and has the namespace, else what is wrong; never throws, never takes longer than
+ * `withinMs`.
+ */
 export async function namespaceHealth(connection: Connection, namespace: string, withinMs: number): Promise<string> {
   try {
-    await connection.withDeadline(Date.now() + withinMs, () => connection.workflowService.describeNamespace({ namespace }));
+    await connection.withDeadline(Date.now() + withinMs, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
     return "ok";
   } catch (error) {
     if (isGrpcServiceError(error) && AWAY.has(error.code)) return "not reachable";

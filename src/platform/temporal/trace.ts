@@ -3,7 +3,10 @@ import type { Headers } from "@temporalio/common";
 import type { WorkflowClientInterceptor } from "@temporalio/client";
 import { currentTraceparent, withSpan } from "../tracing.ts";
 
-/** Header of workflows, signals and activities that carries the trace (W3C Trace Context). The workflow hands it on unread. */
+/**
+ * Header of workflows, signals and activities that carries the trace (W3C Trace Context). The workflow hands it on
+ * unread.
+ */
 export const traceHeader = "traceparent";
 
 /** The trace a header tells of; undefined when it has none, or nonsense. */
@@ -22,5 +25,7 @@ export const clientTrace: WorkflowClientInterceptor = {
 
 function withTrace<I extends { readonly headers: Headers }>(input: I): I {
   const traceparent = currentTraceparent();
-  return traceparent === undefined ? input : { ...input, headers: { ...input.headers, [traceHeader]: defaultPayloadConverter.toPayload(traceparent) } };
+  return traceparent === undefined
+    ? input
+    : { ...input, headers: { ...input.headers, [traceHeader]: defaultPayloadConverter.toPayload(traceparent) } };
 }

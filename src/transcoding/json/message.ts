@@ -15,7 +15,9 @@ export interface MessageLimits {
   readonly violations: number;
   /** Types `google.protobuf.Any` may hold. */
   readonly registry?: Registry | undefined;
-  /** Fields of the whole message that must be there, though the message cannot tell an absent list from an empty one. */
+  /**
+   * Fields of the whole message that must be there, though the message cannot tell an absent list from an empty one.
+   */
   readonly present?: readonly DescField[] | undefined;
   /** Lists of the whole message that may be absent but not empty, which the message cannot tell apart either. */
   readonly filled?: readonly DescField[] | undefined;
@@ -39,7 +41,11 @@ export function readMessage(desc: DescMessage, bytes: Uint8Array, limits: Messag
  * Compiles the reading of a JSON value as one field of a message that is otherwise empty.
  * What it returns throws as {@link readMessage} does.
  */
-export function fieldOnlyReader(desc: DescMessage, field: DescField, limits: MessageLimits): (bytes: Uint8Array) => Message {
+export function fieldOnlyReader(
+  desc: DescMessage,
+  field: DescField,
+  limits: MessageLimits,
+): (bytes: Uint8Array) => Message {
   const read = fieldReader(field, messageReader);
   const step = printedName(field);
   return (bytes) =>

@@ -205,7 +205,9 @@ class Reader {
       if (c === 0x5c) return this.escaped(start, i);
       if (!(c >= 0x20)) {
         this.at = i;
-        throw this.error(Number.isNaN(c) ? "the JSON text ends inside a string" : "a string holds a raw control character");
+        throw this.error(
+          Number.isNaN(c) ? "the JSON text ends inside a string" : "a string holds a raw control character",
+        );
       }
     }
   }

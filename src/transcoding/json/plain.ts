@@ -12,7 +12,8 @@ export interface JsonLimits {
 
 /** Sets a member even where it is called `__proto__`. */
 export function setOwn(target: object, name: string, value: unknown): void {
-  if (name === "__proto__") Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  if (name === "__proto__")
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
   else (target as Record<string, unknown>)[name] = value;
 }
 

@@ -68,7 +68,11 @@ export function messageReader(desc: DescMessage): MessageReader {
   let twins = 0;
   for (const field of desc.fields) {
     const names = acceptedNames(field);
-    const member: Member = { step: printedName(field), read: fieldReader(field, messageReader), twin: names.length > 1 ? twins++ : -1 };
+    const member: Member = {
+      step: printedName(field),
+      read: fieldReader(field, messageReader),
+      twin: names.length > 1 ? twins++ : -1,
+    };
     for (const name of names) members.set(name, member);
   }
   return reader;

@@ -44,6 +44,7 @@ export function scalarWriter(type: ScalarType): WriteValue {
 export function enumWriter(desc: DescEnum): WriteValue {
   if (desc.typeName === "google.protobuf.NullValue") return () => "null";
   const names = new Map<unknown, string>();
-  for (const value of desc.values) if (!names.has(value.number)) names.set(value.number, JSON.stringify(value.jsonName));
+  for (const value of desc.values)
+    if (!names.has(value.number)) names.set(value.number, JSON.stringify(value.jsonName));
   return (value) => names.get(value) ?? `${value as number}`;
 }

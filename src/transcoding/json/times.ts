@@ -31,7 +31,8 @@ export function timestampFromText(text: string): Timestamp | undefined {
 /** Prints a time in UTC to the millisecond; a zero fraction is left out. @throws RangeError outside years 1 to 9999 */
 export function timestampToText(value: Timestamp): string {
   const ms = Number(value.seconds) * 1000 + Math.floor(value.nanos / 1_000_000);
-  if (!(ms >= firstMs && ms < lastMs + 1000)) throw new RangeError("a timestamp outside years 1 to 9999 cannot be printed");
+  if (!(ms >= firstMs && ms < lastMs + 1000))
+    throw new RangeError("a timestamp outside years 1 to 9999 cannot be printed");
   const text = new Date(ms).toISOString();
   return ms % 1000 === 0 ? `${text.slice(0, 19)}Z` : text;
 }

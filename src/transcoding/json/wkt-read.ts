@@ -1,6 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { AnySchema, FieldMaskSchema, ListValueSchema, StructSchema, ValueSchema, anyPack } from "@bufbuild/protobuf/wkt";
+import {
+  AnySchema,
+  FieldMaskSchema,
+  ListValueSchema,
+  StructSchema,
+  ValueSchema,
+  anyPack,
+} from "@bufbuild/protobuf/wkt";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { JsonObject, isHuge } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
@@ -73,7 +80,10 @@ function any(readerOf: (desc: DescMessage) => MessageReader): MessageReader {
 }
 
 /** Reader for a well-known type that has its own form in JSON; undefined for all other messages. */
-export function wktReader(desc: DescMessage, readerOf: (desc: DescMessage) => MessageReader): MessageReader | undefined {
+export function wktReader(
+  desc: DescMessage,
+  readerOf: (desc: DescMessage) => MessageReader,
+): MessageReader | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":
       return fromText(timestampFromText, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z");

@@ -26,7 +26,9 @@ function value(message: Value): string {
 }
 
 function struct(message: Struct): string {
-  return `{${Object.entries(message.fields).map(([name, field]) => `${quote(name)}:${value(field)}`).join(",")}}`;
+  return `{${Object.entries(message.fields)
+    .map(([name, field]) => `${quote(name)}:${value(field)}`)
+    .join(",")}}`;
 }
 
 function list(message: ListValue): string {
@@ -37,11 +39,16 @@ function fieldMask(message: FieldMask): string {
   return quote(message.paths.map((path) => path.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase())).join(","));
 }
 
-function any(message: Any, writers: { message(desc: DescMessage): WriteValue }, registry: Registry | undefined): string {
+function any(
+  message: Any,
+  writers: { message(desc: DescMessage): WriteValue },
+  registry: Registry | undefined,
+): string {
   if (message.typeUrl === "") return "{}";
   const held: Message | undefined = registry === undefined ? undefined : anyUnpack(message, registry);
   const desc = held === undefined ? undefined : registry?.getMessage(held.$typeName);
-  if (held === undefined || desc === undefined) throw new TypeError(`the registry lacks ${message.typeUrl}, which an Any holds`);
+  if (held === undefined || desc === undefined)
+    throw new TypeError(`the registry lacks ${message.typeUrl}, which an Any holds`);
   const text = writers.message(desc)(held);
   const type = `"@type":${quote(message.typeUrl)}`;
   if (hasOwnForm(desc)) return `{${type},"value":${text}}`;

@@ -104,7 +104,9 @@ export class Writers {
 /** True for a default value: `zero` where the type has a special one. */
 function isEmpty(value: unknown, zero: unknown): boolean {
   if (zero !== undefined) return value === zero;
-  return value instanceof Uint8Array ? value.length === 0 : value === 0 || value === "" || value === false || value === 0n;
+  return value instanceof Uint8Array
+    ? value.length === 0
+    : value === 0 || value === "" || value === false || value === 0n;
 }
 
 function listWriter(localName: string, write: WriteValue, omit: boolean): WriteField {

@@ -1,8 +1,14 @@
-/** Bare argon2id verifies: asked `{seconds}`, keeps as many in flight as its thread pool has threads, and tells how many it did. */
+/**
+ * Bare argon2id verifies: asked `{seconds}`, keeps as many in flight as its thread pool has threads, and tells how many
+ * it did.
+ */
 import { argon2id, hash, verify } from "argon2";
 
 const inFlight = Number(process.env["UV_THREADPOOL_SIZE"] ?? "4");
-const digest = await hash("correct horse battery staple", { type: argon2id, ...(JSON.parse(process.env["COST"] ?? "{}") as object) });
+const digest = await hash("correct horse battery staple", {
+  type: argon2id,
+  ...(JSON.parse(process.env["COST"] ?? "{}") as object),
+});
 
 process.on("disconnect", () => process.exit(0));
 process.on("message", ({ seconds }: { seconds: number }) => void run(seconds));

@@ -1,6 +1,6 @@
 /**
- * better-auth as its documentation has it, on node:http and the PostgreSQL in DATABASE: email and password, sessions with
- * the cookie cache on, rate limits and telemetry off. PEOPLE people sign up; the bench gets their cookies.
+ * better-auth as its documentation has it, on node:http and the PostgreSQL in DATABASE: email and password, sessions
+ * with the cookie cache on, rate limits and telemetry off. PEOPLE people sign up; the bench gets their cookies.
  */
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -33,8 +33,16 @@ const accounts = Array.from({ length: people }, (_, i) => ({
 const cookies: string[] = [];
 for (const [i, account] of accounts.entries()) {
   const { headers } = await auth.api.signUpEmail({ body: { ...account, name: `Person ${i}` }, returnHeaders: true });
-  cookies.push(headers.getSetCookie().map((cookie) => cookie.slice(0, cookie.indexOf(";"))).join("; "));
+  cookies.push(
+    headers
+      .getSetCookie()
+      .map((cookie) => cookie.slice(0, cookie.indexOf(";")))
+      .join("; "),
+  );
 }
 
 const handler = toNodeHandler(auth);
-serve(createServer((request: IncomingMessage, response: ServerResponse) => void handler(request, response)), { accounts, cookies });
+serve(
+  createServer((request: IncomingMessage, response: ServerResponse) => void handler(request, response)),
+  { accounts, cookies },
+);

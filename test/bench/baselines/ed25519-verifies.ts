@@ -1,4 +1,6 @@
-/** Bare Ed25519 verifications by `node:crypto`: asked `{seconds}`, tells how many one thread does of tokens like TOKEN. */
+/**
+ * Bare Ed25519 verifications by `node:crypto`: asked `{seconds}`, tells how many one thread does of tokens like TOKEN.
+ */
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 
 const token = process.env["TOKEN"] ?? "";

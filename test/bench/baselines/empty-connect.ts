@@ -11,7 +11,12 @@ import { serve } from "./serve.ts";
 
 const answer = fromJsonString(GetMeResponseSchema, process.env["ANSWER"] ?? "{}");
 const handler = connectNodeAdapter({
-  routes: (router) => router.service(AccessService, { getMe: () => answer }, { jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true } }),
+  routes: (router) =>
+    router.service(
+      AccessService,
+      { getMe: () => answer },
+      { jsonOptions: { useProtoFieldName: true, alwaysEmitImplicit: true } },
+    ),
 });
 
 serve(process.env["PROTOCOL"] === "h2c" ? createHttp2Server(handler) : createServer(handler));

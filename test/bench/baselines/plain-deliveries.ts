@@ -1,6 +1,6 @@
 /**
- * The least a worker of deliveries can do: reads what is open, posts it with undici, notes one row as delivered. As many
- * posts at once as the service makes to one endpoint. No signatures, no leases, no address checks.
+ * The least a worker of deliveries can do: reads what is open, posts it with undici, notes one row as delivered. As
+ * many posts at once as the service makes to one endpoint. No signatures, no leases, no address checks.
  */
 import pg from "pg";
 import { Agent } from "undici";
@@ -27,10 +27,25 @@ async function seed(count: number): Promise<void> {
 
 async function deliver({ id, event_id: eventId, body }: { id: string; event_id: string; body: string }): Promise<void> {
   const begun = Date.now();
-  const answer = await agent.request({ origin: receiver.origin, path: receiver.pathname, method: "POST", headers: { "content-type": "application/json", "webhook-id": eventId }, body });
+  const answer = await agent.request({
+    origin: receiver.origin,
+    path: receiver.pathname,
+    method: "POST",
+    headers: { "content-type": "application/json", "webhook-id": eventId },
+    body,
+  });
   const response = await answer.body.text();
-  const attempt = { at: new Date(begun).toISOString(), status_code: answer.statusCode, duration_ms: Date.now() - begun, response };
-  await pool.query({ name: "delivered", text: "update plain_deliveries set status = 'delivered', attempts = attempts || $2::jsonb where id = $1", values: [id, JSON.stringify(attempt)] });
+  const attempt = {
+    at: new Date(begun).toISOString(),
+    status_code: answer.statusCode,
+    duration_ms: Date.now() - begun,
+    response,
+  };
+  await pool.query({
+    name: "delivered",
+    text: "update plain_deliveries set status = 'delivered', attempts = attempts || $2::jsonb where id = $1",
+    values: [id, JSON.stringify(attempt)],
+  });
 }
 
 process.on("message", ({ count }: { count: number }) => void run(count));
@@ -42,7 +57,11 @@ async function run(count: number): Promise<void> {
   const before = cpuSeconds(process.pid) ?? 0;
   const began = performance.now();
   for (;;) {
-    const { rows } = await pool.query({ name: "open", text: "select id, event_id, body from plain_deliveries where status = 'pending' order by id limit $1", values: [batch] });
+    const { rows } = await pool.query({
+      name: "open",
+      text: "select id, event_id, body from plain_deliveries where status = 'pending' order by id limit $1",
+      values: [batch],
+    });
     if (rows.length === 0) break;
     const one = async (): Promise<void> => {
       for (let row = rows.pop(); row !== undefined; row = rows.pop()) await deliver(row);

@@ -23,7 +23,11 @@ const SessionSchema = defineEntity({
 class PlainSession extends SessionSchema.class {}
 SessionSchema.setClass(PlainSession);
 
-const orm = await MikroORM.init({ clientUrl: process.env["DATABASE"] ?? "", entities: [PlainSession], pool: { min: 10, max: 10 } });
+const orm = await MikroORM.init({
+  clientUrl: process.env["DATABASE"] ?? "",
+  entities: [PlainSession],
+  pool: { min: 10, max: 10 },
+});
 await orm.schema.drop();
 await orm.schema.create();
 
@@ -37,7 +41,10 @@ const tokens = await Promise.all(
     em.persist(em.create(PlainSession, { sid, userUuid: crypto.randomUUID(), revokedAt: null }));
     return new SignJWT({ sid, roles: answer.roles, entitlements: answer.entitlements })
       .setProtectedHeader({ alg: "EdDSA", kid: "plain", typ: "at+jwt" })
-      .setIssuer(issuer).setJti(crypto.randomUUID()).setIssuedAt().setExpirationTime("1h")
+      .setIssuer(issuer)
+      .setJti(crypto.randomUUID())
+      .setIssuedAt()
+      .setExpirationTime("1h")
       .sign(privateKey);
   }),
 );

@@ -20,5 +20,10 @@ export const postApp: RequestSpec = {
 
 /** What is answered to it, with the status 201. */
 export function published(slug: string) {
-  return { app_id: "0198f5e0-4c1b-7a52-9d3c-0b8a3c9a7f10", slug, status: "draft", webhook_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" };
+  return {
+    app_id: "0198f5e0-4c1b-7a52-9d3c-0b8a3c9a7f10",
+    slug,
+    status: "draft",
+    webhook_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Two kinds of requests in turn from the load's core, one at a time: asked `{path, status, bodies: [ours, other], seconds}`,
- * tells the median of each kind, milliseconds. What else the machine does meets both alike.
+ * Two kinds of requests in turn from the load's core, one at a time: asked `{path, status, bodies: [ours, other],
+ * seconds}`, tells the median of each kind, milliseconds. What else the machine does meets both alike.
  */
 import { Agent, request } from "node:http";
 import { Latencies } from "./latencies.ts";
@@ -20,9 +20,19 @@ let turn = 0;
 
 function post(path: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port, path, method: "POST", agent, headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) } }, (answer) => {
-      answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
-    });
+    const sent = request(
+      {
+        host: "127.0.0.1",
+        port,
+        path,
+        method: "POST",
+        agent,
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      },
+      (answer) => {
+        answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
+      },
+    );
     sent.on("error", reject).end(body);
   });
 }

@@ -5,11 +5,22 @@ import type { GrpcCall, LoadJob } from "./job.ts";
 import { Latencies } from "./latencies.ts";
 
 /** Frame types and flags of RFC 9113. */
-const DATA = 0, HEADERS = 1, RST_STREAM = 3, SETTINGS = 4, PING = 6, GOAWAY = 7, WINDOW_UPDATE = 8;
-const END_STREAM = 1, ACK = 1, END_HEADERS = 4;
+const DATA = 0,
+  HEADERS = 1,
+  RST_STREAM = 3,
+  SETTINGS = 4,
+  PING = 6,
+  GOAWAY = 7,
+  WINDOW_UPDATE = 8;
+const END_STREAM = 1,
+  ACK = 1,
+  END_HEADERS = 4;
 const maxWindow = 2 ** 31 - 1;
 
-/** One connection that keeps a number of unary calls in flight. The bytes of a call are the same each time but for its stream id. */
+/**
+ * One connection that keeps a number of unary calls in flight. The bytes of a call are the same each time but for its
+ * stream id.
+ */
 class GrpcConnection {
   private readonly socket: Socket;
   private readonly call: Buffer;
@@ -22,11 +33,22 @@ class GrpcConnection {
   private consumed = 0;
   private out: Buffer[] = [];
 
-  constructor(port: number, call: GrpcCall, index: number, answered: (good: boolean, started: number) => boolean, broken: () => void) {
+  constructor(
+    port: number,
+    call: GrpcCall,
+    index: number,
+    answered: (good: boolean, started: number) => boolean,
+    broken: () => void,
+  ) {
     const metadata = call.metadata[index % call.metadata.length] ?? {};
     const block = headerBlock({
-      ":method": "POST", ":scheme": "http", ":path": call.path, ":authority": "localhost",
-      "content-type": "application/grpc", te: "trailers", ...metadata,
+      ":method": "POST",
+      ":scheme": "http",
+      ":path": call.path,
+      ":authority": "localhost",
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...metadata,
     });
     const message = Buffer.from(call.message, "base64");
     const prefix = Buffer.alloc(5);
@@ -37,14 +59,21 @@ class GrpcConnection {
     this.answerBytes = call.answerBytes;
     this.answered = answered;
     this.socket = connect({ host: "127.0.0.1", port, noDelay: true });
-    this.socket.on("data", (chunk) => this.read(chunk)).on("error", () => undefined).on("close", broken);
+    this.socket
+      .on("data", (chunk) => this.read(chunk))
+      .on("error", () => undefined)
+      .on("close", broken);
     const settings = Buffer.alloc(12);
     settings.writeUInt16BE(1, 0); // no dynamic header table
     settings.writeUInt16BE(4, 6);
     settings.writeUInt32BE(maxWindow, 8);
     const window = Buffer.alloc(4);
     window.writeUInt32BE(maxWindow - 65_535);
-    this.out.push(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(SETTINGS, 0, 0, settings), frame(WINDOW_UPDATE, 0, 0, window));
+    this.out.push(
+      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+      frame(SETTINGS, 0, 0, settings),
+      frame(WINDOW_UPDATE, 0, 0, window),
+    );
     for (let i = 0; i < call.streams; i++) this.start();
     this.flush();
   }
@@ -64,7 +93,8 @@ class GrpcConnection {
   }
 
   private flush(): void {
-    if (this.out.length > 0) this.socket.write(this.out.length === 1 ? (this.out[0] as Buffer) : Buffer.concat(this.out));
+    if (this.out.length > 0)
+      this.socket.write(this.out.length === 1 ? (this.out[0] as Buffer) : Buffer.concat(this.out));
     this.out = [];
   }
 
@@ -125,7 +155,10 @@ export function runGrpc(job: LoadJob): Promise<Counts> {
       counts[good ? "completed" : "failed"]++;
       return true;
     };
-    const open = Array.from({ length: job.connections }, (_, i) => new GrpcConnection(job.port, call, i, answered, () => void counts.failed++));
+    const open = Array.from(
+      { length: job.connections },
+      (_, i) => new GrpcConnection(job.port, call, i, answered, () => void counts.failed++),
+    );
     setTimeout(() => {
       over = true;
       const seconds = (performance.now() - started) / 1000;

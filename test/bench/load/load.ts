@@ -11,13 +11,22 @@ export interface Load {
 }
 
 /** Starts our generator's process; wrk and h2load take over where they are there and the job is one for them. */
-export async function startLoad({ tools = true, cores = loadCore }: { tools?: boolean; cores?: Cores } = {}): Promise<Load> {
+export async function startLoad({
+  tools = true,
+  cores = loadCore,
+}: {
+  tools?: boolean;
+  cores?: Cores;
+} = {}): Promise<Load> {
   const generator = await startHelper(cores, "load/generator.ts");
   return {
     async run(job) {
       const tool = tools && job.tools !== false ? toolFor(job) : undefined;
       const result = tool === undefined ? await generator.ask<LoadResult>(job) : await tool(job);
-      if (result.failed > 0) throw new Error(`${result.failed} of ${result.completed + result.failed} requests failed (${job.protocol}, port ${job.port})`);
+      if (result.failed > 0)
+        throw new Error(
+          `${result.failed} of ${result.completed + result.failed} requests failed (${job.protocol}, port ${job.port})`,
+        );
       return result;
     },
     stop: () => generator.stop(),

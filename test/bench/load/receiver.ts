@@ -33,16 +33,20 @@ function seen(): Received {
 
 const server = createServer((request, response) => {
   let body = "";
-  request.setEncoding("utf8").on("data", (part: string) => (body += part)).on("end", () => {
-    response.writeHead(200, { "content-type": "application/json" }).end("{}");
-    last = performance.now();
-    if (posts === 0) first = last;
-    posts++;
-    if (request.headers["webhook-signature"] === undefined || request.headers["service-signature"] === undefined) unsigned++;
-    ids.add(String(request.headers["webhook-id"]));
-    latencies.add(Date.now() - Date.parse(/"timestamp":"([^"]+)"/.exec(body)?.[1] ?? ""));
-    if (enough !== undefined && ids.size >= enough.count) enough.tell();
-  });
+  request
+    .setEncoding("utf8")
+    .on("data", (part: string) => (body += part))
+    .on("end", () => {
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+      last = performance.now();
+      if (posts === 0) first = last;
+      posts++;
+      if (request.headers["webhook-signature"] === undefined || request.headers["service-signature"] === undefined)
+        unsigned++;
+      ids.add(String(request.headers["webhook-id"]));
+      latencies.add(Date.now() - Date.parse(/"timestamp":"([^"]+)"/.exec(body)?.[1] ?? ""));
+      if (enough !== undefined && ids.size >= enough.count) enough.tell();
+    });
 });
 
 process.on("message", (question: { begin?: true; await?: number; patienceMs?: number }) => {

@@ -22,15 +22,32 @@ export function toolFor(job: LoadJob): ((job: LoadJob) => Promise<LoadResult>) |
 
 async function runWrk(job: LoadJob): Promise<LoadResult> {
   // An answer that is late is no failure: it shows in the latencies.
-  const args = ["-t1", "--timeout", "30s", `-c${job.connections}`, `-d${wholeSeconds(job)}s`, "-s", script, `http://127.0.0.1:${job.port}`, "--", job.file ?? ""];
+  const args = [
+    "-t1",
+    "--timeout",
+    "30s",
+    `-c${job.connections}`,
+    `-d${wholeSeconds(job)}s`,
+    "-s",
+    script,
+    `http://127.0.0.1:${job.port}`,
+    "--",
+    job.file ?? "",
+  ];
   const { stdout } = await run(...pinned(loadCore, "wrk", args));
   const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk gave no result: ${stdout}`);
   const found = JSON.parse(line) as { completed: number; failed: number; micros: number; p50: number; p99: number };
   const seconds = found.micros / 1e6;
   return {
-    tool: "wrk", completed: found.completed, refused: 0, failed: found.failed, seconds,
-    perSecond: found.completed / seconds, p50: found.p50 / 1000, p99: found.p99 / 1000,
+    tool: "wrk",
+    completed: found.completed,
+    refused: 0,
+    failed: found.failed,
+    seconds,
+    perSecond: found.completed / seconds,
+    p50: found.p50 / 1000,
+    p99: found.p99 / 1000,
   };
 }
 
@@ -48,7 +65,13 @@ async function runH2load(job: LoadJob): Promise<LoadResult> {
     writeFileSync(data, Buffer.concat([prefix, message]));
     const headers = { "content-type": "application/grpc", te: "trailers", ...grpc.metadata[0] };
     const args = [
-      `-c${job.connections}`, `-m${grpc.streams}`, "-t1", "-D", String(seconds), "-d", data,
+      `-c${job.connections}`,
+      `-m${grpc.streams}`,
+      "-t1",
+      "-D",
+      String(seconds),
+      "-d",
+      data,
       ...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]),
       `http://127.0.0.1:${job.port}${grpc.path}`,
     ];
@@ -56,7 +79,14 @@ async function runH2load(job: LoadJob): Promise<LoadResult> {
     const requests = /^requests: \d+ total, \d+ started, \d+ done, (\d+) succeeded, (\d+) failed/m.exec(stdout);
     const rate = /^finished in [\d.]+\w+, ([\d.]+) req\/s/m.exec(stdout);
     if (requests === null || rate === null) throw new Error(`h2load gave no result: ${stdout}`);
-    return { tool: "h2load", completed: Number(requests[1]), refused: 0, failed: Number(requests[2]), seconds, perSecond: Number(rate[1]) };
+    return {
+      tool: "h2load",
+      completed: Number(requests[1]),
+      refused: 0,
+      failed: Number(requests[2]),
+      seconds,
+      perSecond: Number(rate[1]),
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

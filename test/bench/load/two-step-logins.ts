@@ -1,6 +1,6 @@
 /**
- * Logins from the load's core, one step or two: asked `{people, connections, seconds}`, signs people in by password in turn,
- * and where the answer asks for the second factor proves that too. Tells how many sessions were opened a second.
+ * Logins from the load's core, one step or two: asked `{people, connections, seconds}`, signs people in by password in
+ * turn, and where the answer asks for the second factor proves that too. Tells how many sessions were opened a second.
  */
 import { Agent, request } from "node:http";
 import { generateSync } from "otplib";
@@ -28,13 +28,26 @@ const turns = new Map<string, number>();
 function post<T>(path: string, body: object): Promise<T> {
   const text = JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port, path, method: "POST", agent, headers: { "content-type": "application/json", "content-length": Buffer.byteLength(text) } }, (answer) => {
-      let answered = "";
-      answer.setEncoding("utf8").on("data", (chunk: string) => (answered += chunk)).on("end", () => {
-        if (answer.statusCode === 200) resolve(JSON.parse(answered) as T);
-        else reject(new Error(`POST ${path} answered ${answer.statusCode}: ${answered}`));
-      });
-    });
+    const sent = request(
+      {
+        host: "127.0.0.1",
+        port,
+        path,
+        method: "POST",
+        agent,
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(text) },
+      },
+      (answer) => {
+        let answered = "";
+        answer
+          .setEncoding("utf8")
+          .on("data", (chunk: string) => (answered += chunk))
+          .on("end", () => {
+            if (answer.statusCode === 200) resolve(JSON.parse(answered) as T);
+            else reject(new Error(`POST ${path} answered ${answer.statusCode}: ${answered}`));
+          });
+      },
+    );
     sent.on("error", reject).end(text);
   });
 }
@@ -45,7 +58,10 @@ async function signIn({ secret, ...credentials }: LoginPerson): Promise<void> {
     if (!first.access_token) throw new Error("a login gave no token");
     return;
   }
-  const second = await post<{ access_token?: string }>("/api/auth/mfa/totp/challenge", { mfa_token: first.mfa_token, code: generateSync({ secret, strategy: "totp" }) });
+  const second = await post<{ access_token?: string }>("/api/auth/mfa/totp/challenge", {
+    mfa_token: first.mfa_token,
+    code: generateSync({ secret, strategy: "totp" }),
+  });
   if (!second.access_token) throw new Error("a challenge gave no token");
 }
 

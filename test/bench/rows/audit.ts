@@ -18,7 +18,8 @@ interface List {
 }
 
 // A time that is neither a whole day nor a whole minute.
-const odd = (log: ReadLog["log"], days: number): string => new Date(log.from.getTime() + days * day + 37_123).toISOString();
+const odd = (log: ReadLog["log"], days: number): string =>
+  new Date(log.from.getTime() + days * day + 37_123).toISOString();
 const somebody = ({ users }: ReadLog["log"]) => ({ user_uuid: users[7] ?? "" });
 const range = (log: ReadLog["log"]) => ({ from: odd(log, 20.3), to: odd(log, 51.7) });
 const revoked = { type: "session.revoked" };
@@ -32,8 +33,17 @@ const lists: readonly List[] = [
   { name: "audit-range", title: "by time", filter: range },
   { name: "audit-user-type", title: "by person and type", filter: (log) => ({ ...somebody(log), ...revoked }) },
   { name: "audit-user-range", title: "by person and time", filter: (log) => ({ ...somebody(log), ...range(log) }) },
-  { name: "audit-auth-range", title: "failed authentication by time", auth: true, filter: (log) => ({ outcome: "failure", ...range(log) }) },
-  { name: "audit-all", title: "by person, type, outcome and time", filter: (log) => ({ ...somebody(log), ...revoked, outcome: "success", ...range(log) }) },
+  {
+    name: "audit-auth-range",
+    title: "failed authentication by time",
+    auth: true,
+    filter: (log) => ({ outcome: "failure", ...range(log) }),
+  },
+  {
+    name: "audit-all",
+    title: "by person, type, outcome and time",
+    filter: (log) => ({ ...somebody(log), ...revoked, outcome: "success", ...range(log) }),
+  },
 ];
 
 /** What a page and the exact total of ten million events cost, against those of ten thousand. */
@@ -54,9 +64,12 @@ async function side(stage: Stage, name: string, { auth, filter }: List, service:
   const query = new URLSearchParams({ limit: String(limit), ...filter(service.log) }).toString();
   const path = `${auth === true ? "/api/auth/events" : `/api/organizations/${service.org}/audit-events`}?${query}`;
   const [first = ""] = service.readers;
-  const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, { headers: { authorization: `Bearer ${first}` } });
+  const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+    headers: { authorization: `Bearer ${first}` },
+  });
   const page = (await answer.json()) as { data?: unknown[]; total?: number };
-  if (answer.status !== 200 || page.data?.length !== limit) throw new Error(`GET ${path} answered ${answer.status}: ${JSON.stringify(page).slice(0, 300)}`);
+  if (answer.status !== 200 || page.data?.length !== limit)
+    throw new Error(`GET ${path} answered ${answer.status}: ${JSON.stringify(page).slice(0, 300)}`);
   stage.log(`  ${name}: ${page.total?.toLocaleString("en")} of them in the list`);
   return p50Side(stage, name, service, path, service.readers);
 }

@@ -47,7 +47,12 @@ export const loginsAgainstBetterAuth: RatioRow = {
     const { ready, pid } = await betterAuth(stage);
     const headers = { "content-type": "application/json", origin: "http://127.0.0.1" };
     const path = "/api/auth/sign-in/email";
-    const requests = ready.accounts.map((account) => ({ method: "POST", path, headers, body: JSON.stringify(account) }));
+    const requests = ready.accounts.map((account) => ({
+      method: "POST",
+      path,
+      headers,
+      body: JSON.stringify(account),
+    }));
     const theirs = { protocol: "http1", port: ready.port, file: stage.requests(requests), tools: false } as const;
     const ours = await loginJob(stage);
     return [

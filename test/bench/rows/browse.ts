@@ -50,8 +50,8 @@ function row(name: string, what: string, query: string): RatioRow {
 }
 
 /**
- * Typical looks into the catalogue; a search finds the same apps at either size. What finds more takes longer, as all of
- * it is counted and ranked: a beginning that 6,000 of 100 thousand apps have takes some 20 ms.
+ * Typical looks into the catalogue; a search finds the same apps at either size. What finds more takes longer, as all
+ * of it is counted and ranked: a beginning that 6,000 of 100 thousand apps have takes some 20 ms.
  */
 export const browse: readonly RatioRow[] = [
   row("all", "browsing without a search", ""),

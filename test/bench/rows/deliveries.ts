@@ -12,12 +12,18 @@ const commitsPerSecond = 300;
 
 const withWebhook = marketOfRow("deliveries", webhook);
 async function webhook(market: Market): Promise<{ webhookId: string }> {
-  const { webhook_id: webhookId } = await market.call<{ webhook_id: string }>(0, "POST", "/api/v2/webhooks", 201, { url: market.url, events: ["user.created"] });
+  const { webhook_id: webhookId } = await market.call<{ webhook_id: string }>(0, "POST", "/api/v2/webhooks", 201, {
+    url: market.url,
+    events: ["user.created"],
+  });
   return { webhookId };
 }
 
 /** Commits a backlog as an outage of the worker leaves one, and waits until the service has worked it off. */
-async function drain({ service, webhookId, begin, received }: Market & { webhookId: string }, seconds: number): Promise<Sample> {
+async function drain(
+  { service, webhookId, begin, received }: Market & { webhookId: string },
+  seconds: number,
+): Promise<Sample> {
   const count = Math.ceil(seconds * backlogPerSecond);
   const organization = `(select org_uuid from webhooks where webhook_id = '${webhookId}')`;
   await begin();
@@ -49,7 +55,10 @@ export const deliveriesAgainstLoop: RatioRow = {
   at: "least",
   async sides(stage) {
     const market = await withWebhook(stage);
-    const loop = await stage.server<Serving>("baselines/plain-deliveries.ts", { DATABASE: await stage.baselineDatabase(), RECEIVER: market.url });
+    const loop = await stage.server<Serving>("baselines/plain-deliveries.ts", {
+      DATABASE: await stage.baselineDatabase(),
+      RECEIVER: market.url,
+    });
     return [
       { name: "Atrium, deliveries", measure: (seconds) => drain(market, seconds) },
       { name: "plain loop", measure: (seconds) => loop.ask<Sample>({ count: Math.ceil(seconds * backlogPerSecond) }) },
@@ -79,10 +88,29 @@ export const deliveryLatency: FigureRow = {
   target: 1_000,
   async measure(stage, seconds) {
     const { service, webhookId, begin, received } = await forLatency(stage);
-    const file = stage.requests([{ method: "POST", path: `/api/v2/webhooks/${webhookId}/test`, headers: { authorization: `Bearer ${service.tokens[0]}` } }]);
+    const file = stage.requests([
+      {
+        method: "POST",
+        path: `/api/v2/webhooks/${webhookId}/test`,
+        headers: { authorization: `Bearer ${service.tokens[0]}` },
+      },
+    ]);
     await begin();
-    const sent = await stage.load({ protocol: "http1", port: service.port, connections: 32, file, rate: commitsPerSecond, status: 202, seconds: seconds * 3, tools: false }, service.pid);
-    if (sent.value < commitsPerSecond * 0.95) throw new Error(`only ${Math.round(sent.value)} events a second were committed`);
+    const sent = await stage.load(
+      {
+        protocol: "http1",
+        port: service.port,
+        connections: 32,
+        file,
+        rate: commitsPerSecond,
+        status: 202,
+        seconds: seconds * 3,
+        tools: false,
+      },
+      service.pid,
+    );
+    if (sent.value < commitsPerSecond * 0.95)
+      throw new Error(`only ${Math.round(sent.value)} events a second were committed`);
     return (await received(Math.floor(sent.value * seconds * 3), 30_000)).p99;
   },
 };

@@ -6,7 +6,13 @@ import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { magicLinks } from "./links.ts";
 import { logins, meAmongLogins, meDuringLogins } from "./logins.ts";
 import {
-  meAgainstBare, meAgainstGrpcJs, meAgainstPlain, meAtHalf, meOverConnect, meOverGrpc, newTokens,
+  meAgainstBare,
+  meAgainstGrpcJs,
+  meAgainstPlain,
+  meAtHalf,
+  meOverConnect,
+  meOverGrpc,
+  newTokens,
 } from "./me.ts";
 import { peopleReads } from "./people.ts";
 import { transcoding } from "./post.ts";
@@ -20,10 +26,35 @@ import { webhookRoutes } from "./webhooks.ts";
 
 /** Every row, in the order of the table. */
 export const rows: readonly Row[] = [
-  meAgainstBare, meAgainstPlain, meAgainstBetterAuth, meAtHalf, meOverConnect, meOverGrpc, meAgainstGrpcJs, transcoding,
-  newTokens, logins, loginsAgainstBetterAuth, meDuringLogins, meAmongLogins,
-  secondFactor, refreshes, magicLinks, meDuringRevocations, ...timings,
-  deliveriesAgainstLoop, deliveryRate, deliveryLatency, idleInstall, installRate, installRequest, ...browse,
-  ...peopleReads, ...auditLists, ...webhookRoutes,
-  freshStart, laterStart, idleMemory,
+  meAgainstBare,
+  meAgainstPlain,
+  meAgainstBetterAuth,
+  meAtHalf,
+  meOverConnect,
+  meOverGrpc,
+  meAgainstGrpcJs,
+  transcoding,
+  newTokens,
+  logins,
+  loginsAgainstBetterAuth,
+  meDuringLogins,
+  meAmongLogins,
+  secondFactor,
+  refreshes,
+  magicLinks,
+  meDuringRevocations,
+  ...timings,
+  deliveriesAgainstLoop,
+  deliveryRate,
+  deliveryLatency,
+  idleInstall,
+  installRate,
+  installRequest,
+  ...browse,
+  ...peopleReads,
+  ...auditLists,
+  ...webhookRoutes,
+  freshStart,
+  laterStart,
+  idleMemory,
 ];

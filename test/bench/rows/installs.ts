@@ -26,7 +26,14 @@ async function offer(market: Market): Promise<Offer> {
   for (let i = 0; i < apps; i++) {
     const slug = `bench-${i}`;
     const { app_id: appId } = await market.call<{ app_id: string }>(0, "POST", "/api/marketplace/apps", 201, {
-      name: `Bench ${i}`, slug, description: "An app to be installed", deployment_modes: ["multi_tenant"], pricing_model: "free", base_price_cents: 0, currency: "usd", provision_webhook: market.url,
+      name: `Bench ${i}`,
+      slug,
+      description: "An app to be installed",
+      deployment_modes: ["multi_tenant"],
+      pricing_model: "free",
+      base_price_cents: 0,
+      currency: "usd",
+      provision_webhook: market.url,
     });
     await market.call(0, "POST", `/api/admin/marketplace/apps/${appId}/approve`, 200);
     slugs.push(slug);
@@ -47,7 +54,15 @@ async function offer(market: Market): Promise<Offer> {
       const { install_id: installId } = await market.call<{ install_id: string }>(session, "POST", path, 202, {});
       return { installId, session, ms: performance.now() - began };
     },
-    settled: () => until(async () => (await runSql(market.service.databaseUrl, "select 1 from installs where step is not null limit 1")).length === 0, 50, 120_000, "the end of every install"),
+    settled: () =>
+      until(
+        async () =>
+          (await runSql(market.service.databaseUrl, "select 1 from installs where step is not null limit 1")).length ===
+          0,
+        50,
+        120_000,
+        "the end of every install",
+      ),
   };
 }
 
@@ -65,7 +80,14 @@ export const idleInstall: FigureRow = {
     for (let i = 0; i < 30; i++) {
       const began = performance.now();
       const { installId, session } = await market.install();
-      await until(async () => (await market.call<{ status: string }>(session, "GET", `/api/installs/${installId}`, 200)).status === "active", 4, 30_000, "an active install");
+      await until(
+        async () =>
+          (await market.call<{ status: string }>(session, "GET", `/api/installs/${installId}`, 200)).status ===
+          "active",
+        4,
+        30_000,
+        "an active install",
+      );
       took.push(performance.now() - began);
       await sleep(50);
     }
@@ -86,7 +108,8 @@ export const installRate: FigureRow = {
     const market = await forRate(stage);
     const count = Math.min(300, Math.ceil(seconds * 100));
     const began = performance.now();
-    for (let left = count; left > 0; left -= 10) await Promise.all(Array.from({ length: Math.min(10, left) }, () => market.install()));
+    for (let left = count; left > 0; left -= 10)
+      await Promise.all(Array.from({ length: Math.min(10, left) }, () => market.install()));
     await market.settled();
     return count / ((performance.now() - began) / 1000);
   },

@@ -15,7 +15,9 @@ export const magicLinks: FigureRow = {
     const { port, pid } = await stage.service();
     const headers = { "content-type": "application/json" };
     const bodies = Array.from({ length: addresses }, (_, i) => JSON.stringify({ email: `reader${i}@links.test` }));
-    const file = stage.requests(bodies.map((body) => ({ method: "POST", path: "/api/auth/magic-link/send", headers, body })));
+    const file = stage.requests(
+      bodies.map((body) => ({ method: "POST", path: "/api/auth/magic-link/send", headers, body })),
+    );
     const job = { protocol: "http1", port, connections: 32, file } as const;
     await stage.load({ ...job, seconds: 1 }, pid);
     return (await stage.load({ ...job, seconds }, pid)).value;

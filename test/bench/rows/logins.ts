@@ -25,9 +25,15 @@ export const logins: RatioRow = {
     const service = await stage.service();
     const job = await loginJob(stage);
     // One thread on one core, as the service has there.
-    const bare = await stage.server<object>("baselines/argon2-verifies.ts", { UV_THREADPOOL_SIZE: "1", COST: JSON.stringify(defaultPasswordCost) });
+    const bare = await stage.server<object>("baselines/argon2-verifies.ts", {
+      UV_THREADPOOL_SIZE: "1",
+      COST: JSON.stringify(defaultPasswordCost),
+    });
     return [
-      { name: "Atrium, logins", measure: (seconds) => stage.load({ ...job, connections: inFlight, seconds }, service.pid) },
+      {
+        name: "Atrium, logins",
+        measure: (seconds) => stage.load({ ...job, connections: inFlight, seconds }, service.pid),
+      },
       {
         name: "bare verifies",
         async measure(seconds) {
@@ -51,7 +57,9 @@ export const meDuringLogins: RatioRow = {
     const { port, pid, tokens } = await stage.service();
     const flood = await loginJob(stage);
     const background = await stage.background();
-    const file = stage.requests(tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })));
+    const file = stage.requests(
+      tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })),
+    );
     const probe = { protocol: "http1", port, connections: 32, file, rate: probesPerSecond } as const;
     const p99 = async (seconds: number) => {
       const sample = await stage.load({ ...probe, seconds }, pid);
@@ -62,7 +70,13 @@ export const meDuringLogins: RatioRow = {
         name: "during a flood",
         async measure(seconds) {
           // More than may wait: what is over is refused with 503, and asked again at once.
-          const flooded = background.run({ ...flood, connections: 64, rate: 200, refusal: 503, seconds: seconds + 0.6 });
+          const flooded = background.run({
+            ...flood,
+            connections: 64,
+            rate: 200,
+            refusal: 503,
+            seconds: seconds + 0.6,
+          });
           await new Promise((resolve) => setTimeout(resolve, 300));
           const sample = await p99(seconds);
           await flooded;
@@ -89,9 +103,22 @@ export const meAmongLogins: RatioRow = {
     const service = await stage.serviceAmongLoad();
     const flood = { ...loginsOf(stage, service), connections: clients, refusal: 503 };
     const [probes, background] = [await stage.background(bothCores), await stage.background(bothCores)];
-    const file = stage.requests(service.tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })));
+    const file = stage.requests(
+      service.tokens.map((token) => ({
+        method: "GET",
+        path: "/api/auth/me",
+        headers: { authorization: `Bearer ${token}` },
+      })),
+    );
     const p99 = async (seconds: number): Promise<Sample> => {
-      const { p99: value = Number.NaN } = await probes.run({ protocol: "http1", port: service.port, connections: 32, file, rate: probesPerSecond, seconds });
+      const { p99: value = Number.NaN } = await probes.run({
+        protocol: "http1",
+        port: service.port,
+        connections: 32,
+        file,
+        rate: probesPerSecond,
+        seconds,
+      });
       return { value };
     };
     return [
@@ -122,7 +149,17 @@ export async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | 
   return loginsOf(stage, await stage.service());
 }
 
-function loginsOf(stage: Stage, { port, people }: Pick<Service, "port" | "people">): Omit<LoadJob, "seconds" | "connections"> {
-  const file = stage.requests(people.map((person) => ({ method: "POST", path: "/api/auth/login", headers: { "content-type": "application/json" }, body: JSON.stringify(person) })));
+function loginsOf(
+  stage: Stage,
+  { port, people }: Pick<Service, "port" | "people">,
+): Omit<LoadJob, "seconds" | "connections"> {
+  const file = stage.requests(
+    people.map((person) => ({
+      method: "POST",
+      path: "/api/auth/login",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(person),
+    })),
+  );
   return { protocol: "http1", port, file, tools: false };
 }

@@ -47,9 +47,22 @@ export const meAgainstPlain: RatioRow = {
   at: "least",
   async sides(stage) {
     const { me } = await stage.service();
-    const { ready, pid } = await stage.server<Serving & { tokens: string[] }>("baselines/plain-way.ts", { ANSWER: me, DATABASE: await stage.baselineDatabase() });
-    const file = stage.requests(ready.tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })));
-    return [await meOverRest(stage), side(stage, "the plain way", { protocol: "http1", port: ready.port, connections, file }, pid)];
+    const { ready, pid } = await stage.server<Serving & { tokens: string[] }>("baselines/plain-way.ts", {
+      ANSWER: me,
+      DATABASE: await stage.baselineDatabase(),
+    });
+    const file = stage.requests(
+      ready.tokens.map((token) => ({
+        method: "POST",
+        path: procedure,
+        headers: { ...json, ...bearer(token) },
+        body: "{}",
+      })),
+    );
+    return [
+      await meOverRest(stage),
+      side(stage, "the plain way", { protocol: "http1", port: ready.port, connections, file }, pid),
+    ];
   },
 };
 
@@ -64,9 +77,14 @@ export const meOverConnect: RatioRow = {
   async sides(stage) {
     const { port, pid, tokens, me } = await stage.service();
     const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "http1" });
-    const file = stage.requests(tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })));
+    const file = stage.requests(
+      tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })),
+    );
     const job = { protocol: "http1", connections, file } as const;
-    return [side(stage, "Atrium, Connect", { ...job, port }, pid), side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+    return [
+      side(stage, "Atrium, Connect", { ...job, port }, pid),
+      side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid),
+    ];
   },
 };
 
@@ -76,7 +94,11 @@ async function meOverGrpcSide(stage: Stage): Promise<{ ours: Side; job: Omit<Loa
   // Tokens of one person: their answers have one length, by which the generator tells good ones.
   const own = tokens.filter((_, i) => i % 16 === 0);
   const grpc: GrpcCall = {
-    path: procedure, metadata: own.map(bearer), message: "", answerBytes: answerBytes(me), streams: 16,
+    path: procedure,
+    metadata: own.map(bearer),
+    message: "",
+    answerBytes: answerBytes(me),
+    streams: 16,
   };
   const job = { protocol: "grpc", connections: 4, grpc } as const;
   return { ours: side(stage, "Atrium, gRPC", { ...job, port }, pid), job };

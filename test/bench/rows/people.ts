@@ -20,6 +20,9 @@ export const peopleReads: readonly RatioRow[] = reads.map(({ name, title, path }
   at: "most",
   async sides(stage) {
     const { small, large } = await organizations(stage);
-    return [p50Side(stage, "a million people", large, path, large.readers), p50Side(stage, "10 thousand people", small, path, small.readers)];
+    return [
+      p50Side(stage, "a million people", large, path, large.readers),
+      p50Side(stage, "10 thousand people", small, path, small.readers),
+    ];
   },
 }));

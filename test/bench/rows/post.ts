@@ -13,7 +13,10 @@ export const transcoding: RatioRow = {
   at: "least",
   async sides(stage) {
     const file = stage.requests([postApp]);
-    return [await side(stage, "src/transcoding", "baselines/transcoded-post.ts", file), await side(stage, "fastify", "baselines/fastify-post.ts", file)];
+    return [
+      await side(stage, "src/transcoding", "baselines/transcoded-post.ts", file),
+      await side(stage, "fastify", "baselines/fastify-post.ts", file),
+    ];
   },
 };
 

@@ -21,15 +21,34 @@ export const refreshes: RatioRow = {
     const service = await stage.service();
     await seedCrowd(service, { name: "refresher", count: 2_000 });
     const members = await crowd(service, "refresher", 2_000);
-    const bare = await stage.server<object>("baselines/two-updates-two-inserts.ts", { DATABASE: await stage.baselineDatabase(), CONNECTIONS: String(connections) });
+    const bare = await stage.server<object>("baselines/two-updates-two-inserts.ts", {
+      DATABASE: await stage.baselineDatabase(),
+      CONNECTIONS: String(connections),
+    });
     return [
       {
         name: "Atrium, refreshes",
         async measure(seconds) {
-          const tokens = Array.from({ length: Math.ceil(seconds * perSecond) }, () => randomBytes(32).toString("base64url"));
-          await seedSessions(service, tokens.map((_, i) => members[i % members.length] as (typeof members)[number]), tokens);
-          const file = stage.requests(tokens.map((token) => ({ method: "POST", path: "/api/auth/refresh", headers: { "content-type": "application/json" }, body: JSON.stringify({ refresh_token: token }) })));
-          return stage.load({ protocol: "http1", port: service.port, connections: inFlight, file, once: true, seconds }, service.pid);
+          const tokens = Array.from({ length: Math.ceil(seconds * perSecond) }, () =>
+            randomBytes(32).toString("base64url"),
+          );
+          await seedSessions(
+            service,
+            tokens.map((_, i) => members[i % members.length] as (typeof members)[number]),
+            tokens,
+          );
+          const file = stage.requests(
+            tokens.map((token) => ({
+              method: "POST",
+              path: "/api/auth/refresh",
+              headers: { "content-type": "application/json" },
+              body: JSON.stringify({ refresh_token: token }),
+            })),
+          );
+          return stage.load(
+            { protocol: "http1", port: service.port, connections: inFlight, file, once: true, seconds },
+            service.pid,
+          );
         },
       },
       { name: "bare transactions", measure: (seconds) => bare.ask<Sample>({ seconds }) },

@@ -23,20 +23,40 @@ export const meDuringRevocations: RatioRow = {
     const members = await crowd(service, "revoked", 500);
     const base = `/api/organizations/${organizationOf(service, host)}/session-inventory`;
     const headers = { authorization: `Bearer ${tokens[host]}` };
-    const file = stage.requests(tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })));
+    const file = stage.requests(
+      tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })),
+    );
     const me = { protocol: "http1", port, connections, file } as const;
     return [
       {
         name: "during revocations",
         async measure(seconds) {
           const all = seconds + 2 * margin;
-          const ended = await seedSessions(service, Array.from({ length: Math.ceil(all * revocationsPerSecond) + 10 }, (_, i) => members[i % members.length] as (typeof members)[number]));
-          const revocations = stage.requests(ended.map(({ sid }) => ({ method: "DELETE", path: `${base}/${sid}`, headers })));
-          const revoking = background.run({ protocol: "http1", port, connections: 8, file: revocations, once: true, rate: revocationsPerSecond, status: 204, seconds: all });
+          const ended = await seedSessions(
+            service,
+            Array.from(
+              { length: Math.ceil(all * revocationsPerSecond) + 10 },
+              (_, i) => members[i % members.length] as (typeof members)[number],
+            ),
+          );
+          const revocations = stage.requests(
+            ended.map(({ sid }) => ({ method: "DELETE", path: `${base}/${sid}`, headers })),
+          );
+          const revoking = background.run({
+            protocol: "http1",
+            port,
+            connections: 8,
+            file: revocations,
+            once: true,
+            rate: revocationsPerSecond,
+            status: 204,
+            seconds: all,
+          });
           await sleep(margin * 1000);
           const sample = await stage.load({ ...me, seconds }, pid);
           const { perSecond } = await revoking;
-          if (perSecond < revocationsPerSecond * 0.95) throw new Error(`only ${perSecond.toFixed(1)} revocations a second were made`);
+          if (perSecond < revocationsPerSecond * 0.95)
+            throw new Error(`only ${perSecond.toFixed(1)} revocations a second were made`);
           return sample;
         },
       },

@@ -13,7 +13,10 @@ export interface Sample {
   serverCpu?: number;
   /** Share of its core that our own load generator used; unknown for wrk and h2load. */
   loadCpu?: number;
-  /** Requests for each second of the server's processor time: what is left of `value` when neighbours take turns on the core. */
+  /**
+   * Requests for each second of the server's processor time: what is left of `value` when neighbours take turns on the
+   * core.
+   */
   perCpuSecond?: number;
 }
 

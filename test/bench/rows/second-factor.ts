@@ -47,8 +47,14 @@ export const secondFactor: RatioRow = {
       },
     });
     return [
-      side("Atrium, two steps", guarded.map(({ email }, i) => ({ email, password, org_name: org, secret: secrets[i] ?? "" }))),
-      side("Atrium, password alone", unguarded.map(({ email }) => ({ email, password, org_name: org }))),
+      side(
+        "Atrium, two steps",
+        guarded.map(({ email }, i) => ({ email, password, org_name: org, secret: secrets[i] ?? "" })),
+      ),
+      side(
+        "Atrium, password alone",
+        unguarded.map(({ email }) => ({ email, password, org_name: org })),
+      ),
     ];
   },
 };
@@ -61,7 +67,10 @@ async function seedFactors({ databaseUrl, instanceKey }: Service, members: reado
     databaseUrl,
     `insert into mfa_factors (user_uuid, factor_type, status, secret, created_at, activated_at)
      select f.user_uuid, 'totp', 'active', f.secret, now(), now() from unnest($1::uuid[], $2::bytea[]) as f (user_uuid, secret)`,
-    [members.map(({ userUuid }) => userUuid), members.map(({ userUuid }, i) => sealer.seal(secrets[i] ?? "", secretContext(userUuid)))],
+    [
+      members.map(({ userUuid }) => userUuid),
+      members.map(({ userUuid }, i) => sealer.seal(secrets[i] ?? "", secretContext(userUuid))),
+    ],
   );
   return secrets;
 }

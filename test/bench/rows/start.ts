@@ -98,7 +98,10 @@ async function npmStart(folder: string): Promise<{ seconds: number; pid: number;
     log.end();
   };
   while (performance.now() - began < patienceMs && child.exitCode === null) {
-    const status = await fetch(`http://127.0.0.1:${port}/readyz`).then((response) => response.status, () => 0);
+    const status = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      (response) => response.status,
+      () => 0,
+    );
     if (status === 200) return { seconds: (performance.now() - began) / 1000, pid: child.pid as number, stop };
     await sleep(20);
   }

@@ -17,10 +17,28 @@ interface Door {
 }
 
 const doors: readonly Door[] = [
-  { name: "timing-password", title: "password login, wrong password", path: "/api/auth/login", status: 401, body: (email, orgName) => ({ email, password: "not the right one", org_name: orgName }) },
-  { name: "timing-link", title: "magic link", path: "/api/auth/magic-link/send", status: 200, body: (email) => ({ email }) },
+  {
+    name: "timing-password",
+    title: "password login, wrong password",
+    path: "/api/auth/login",
+    status: 401,
+    body: (email, orgName) => ({ email, password: "not the right one", org_name: orgName }),
+  },
+  {
+    name: "timing-link",
+    title: "magic link",
+    path: "/api/auth/magic-link/send",
+    status: 200,
+    body: (email) => ({ email }),
+  },
   { name: "timing-code", title: "one-time code", path: "/api/auth/otp", status: 200, body: (email) => ({ email }) },
-  { name: "timing-reset", title: "forgotten password", path: "/api/auth/password/forgot", status: 202, body: (email) => ({ email }) },
+  {
+    name: "timing-reset",
+    title: "forgotten password",
+    path: "/api/auth/password/forgot",
+    status: 202,
+    body: (email) => ({ email }),
+  },
 ];
 
 /** For each door: what somebody unknown waits, against somebody known, one request at a time. */
@@ -35,14 +53,21 @@ export const timings: readonly RatioRow[] = doors.map((door) => ({
     const service = await stage.service();
     const emails = await knownPeople(stage);
     const pair = await stage.peer<object>("load/alternating.ts", { PORT: String(service.port) });
-    const bodies = [emails.map((email) => email.replace("@", ".unknown@")), emails].map((those) => those.map((email) => JSON.stringify(door.body(email, service.people[1]?.org_name ?? ""))));
+    const bodies = [emails.map((email) => email.replace("@", ".unknown@")), emails].map((those) =>
+      those.map((email) => JSON.stringify(door.body(email, service.people[1]?.org_name ?? ""))),
+    );
     let known = Number.NaN;
     return [
       {
         name: "unknown",
         // Both sides at once, in turn: so near to one another they would differ by what else goes on.
         async measure(seconds) {
-          const [value = Number.NaN, other = Number.NaN] = await pair.ask<number[]>({ path: door.path, status: door.status, bodies, seconds: seconds * 2 });
+          const [value = Number.NaN, other = Number.NaN] = await pair.ask<number[]>({
+            path: door.path,
+            status: door.status,
+            bodies,
+            seconds: seconds * 2,
+          });
           known = other;
           return { value };
         },

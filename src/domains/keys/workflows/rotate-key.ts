@@ -9,7 +9,10 @@ const { keyOverlapLeft, retireSigningKey } = proxyActivities<KeyActivities>({
 /** The key was replaced or deleted: look at it again. */
 export const keyChangedSignal = defineSignal("key-changed");
 
-/** Waits out the overlap of a replaced key and retires it; ends early when the key is deleted. Id: `key-rotation/<key id>`. */
+/**
+ * Waits out the overlap of a replaced key and retires it; ends early when the key is deleted. Id: `key-rotation/<key
+ * id>`.
+ */
 export async function rotateKey(keyId: string): Promise<void> {
   let changed = false;
   setHandler(keyChangedSignal, () => {

@@ -1,8 +1,20 @@
-import { condition, continueAsNew, defineSignal, patched, proxyActivities, proxyLocalActivities, setHandler, workflowInfo } from "@temporalio/workflow";
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  patched,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
 import type { InstallActivities, InstallStep } from "../activities.ts";
 
 const retry = { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" } as const;
-const { nextInstallStep: nextInstallStepByQueue, expireInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
+const { nextInstallStep: nextInstallStepByQueue, expireInstallStep } = proxyActivities<InstallActivities>({
+  startToCloseTimeout: "20s",
+  retry,
+});
 /** A read of one row: done within the workflow task, without a way through the server of its own. */
 const { nextInstallStep } = proxyLocalActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
 
@@ -28,7 +40,10 @@ function jittered(ms: number): number {
  * Drives an install as its row asks: provisioning, notices, deprovisioning. The row holds the truth, this workflow the
  * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
  */
-export async function driveInstall(installId: string, begun: Tried = { eventId: "", attempts: 0, nextAt: 0 }): Promise<void> {
+export async function driveInstall(
+  installId: string,
+  begun: Tried = { eventId: "", attempts: 0, nextAt: 0 },
+): Promise<void> {
   const readStep = patched("step-read-locally") ? nextInstallStep : nextInstallStepByQueue;
   let changed = false;
   setHandler(installChangedSignal, () => {
@@ -54,7 +69,8 @@ export async function driveInstall(installId: string, begun: Tried = { eventId: 
     }
     // Little more than an attempt can take: a worker that dies in the middle of one is missed no longer than that.
     const { attemptInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: step.attemptMs, retry });
-    if (tried.eventId !== eventId || !patched("schedule-goes-on")) tried = { eventId, attempts: 0, nextAt: nextAt(step, 0, 0) };
+    if (tried.eventId !== eventId || !patched("schedule-goes-on"))
+      tried = { eventId, attempts: 0, nextAt: nextAt(step, 0, 0) };
     while (tried.attempts !== step.attempts) {
       if (!(await wait(Math.min(tried.nextAt, deadline) - Date.now()))) return;
       if (tried.attempts > 0 && Date.now() >= deadline) break;

@@ -1,7 +1,16 @@
-import { condition, continueAsNew, defineSignal, patched, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  patched,
+  proxyActivities,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
 import type { RetryActivities } from "../activities.ts";
 
-// The worker tells while it works; one that was killed is missed after the heartbeat's time and not after the activity's.
+// The worker tells while it works; one that was killed is missed after the heartbeat's time and not after the
+// activity's.
 const { nextDeliveryRetry, attemptDueDeliveries } = proxyActivities<RetryActivities>({
   startToCloseTimeout: "5m",
   heartbeatTimeout: "15s",
@@ -21,8 +30,10 @@ export async function retryDeliveries(webhookId: string): Promise<void> {
     changed = true;
   });
   for (;;) {
-    // At every turn: signals alone would make the history of an endpoint long whose next retry is far. What is due is in the rows.
-    if (workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn")) await continueAsNew<typeof retryDeliveries>(webhookId);
+    // At every turn: signals alone would make the history of an endpoint long whose next retry is far. What is due is
+    // in the rows.
+    if (workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn"))
+      await continueAsNew<typeof retryDeliveries>(webhookId);
     changed = false;
     const wait = await nextDeliveryRetry(webhookId);
     if (wait === null) {
