@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { App, Role } from "./platform/app.ts";
+import type { App, Role } from "./app/app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import type { Config } from "./platform/config.ts";
-import { demandPort } from "./platform/embedded/ports.ts";
-import { StartError } from "./platform/embedded/start-error.ts";
+import { demandPort } from "./app/dev/ports.ts";
+import { StartError } from "./platform/start-error.ts";
 import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
 import { systemRandom } from "./platform/random.ts";
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
 
 /** Paths are meant from where npm was called, or from here. */
 async function proveAudit(what: { file: string; jwks: string }): Promise<number> {
-  const { verifyAudit } = await import("./compose/verify-audit.ts");
+  const { verifyAudit } = await import("./app/verify-audit.ts");
   const folders = [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()];
   return verifyAudit({
     ...what,
@@ -94,7 +94,7 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   const servers = openServers(running, stop, false);
   // Most of the program is loaded while the servers start, but not so soon that it keeps them from starting.
   await servers.spawned;
-  const composing = import("./compose.ts");
+  const composing = import("./app/program.ts");
   composing.catch(() => undefined);
   const secrets = firstSecrets(config);
   const { url } = await migrateDatabase(running, servers);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { StartError } from "../platform/embedded/start-error.ts";
-import type { Role } from "../platform/app.ts";
+import { StartError } from "../platform/start-error.ts";
+import type { Role } from "../app/app.ts";
 
 /** What the command line asks for. */
 export type Command =

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Infrastructure } from "../platform/app.ts";
+import type { Infrastructure } from "../app/app.ts";
 import type { Config } from "../platform/config.ts";
-import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../platform/embedded/data-folder.ts";
-import { lockDataFolder } from "../platform/embedded/lock.ts";
-import { startPostgres } from "../platform/embedded/postgres.ts";
-import type { StartError } from "../platform/embedded/start-error.ts";
-import type { Supervised } from "../platform/embedded/supervisor.ts";
-import { temporalProgram } from "../platform/embedded/temporal-program.ts";
-import { startTemporal } from "../platform/embedded/temporal.ts";
+import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../app/dev/data-folder.ts";
+import { lockDataFolder } from "../app/dev/lock.ts";
+import { startPostgres } from "../app/dev/postgres.ts";
+import type { StartError } from "../platform/start-error.ts";
+import type { Supervised } from "../app/dev/supervisor.ts";
+import { temporalProgram } from "../app/dev/temporal-program.ts";
+import { startTemporal } from "../app/dev/temporal.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
 /** What `startServers` needs besides the configuration. */

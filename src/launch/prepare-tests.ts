@@ -1,5 +1,5 @@
-import { StartError } from "../platform/embedded/start-error.ts";
-import { temporalProgram } from "../platform/embedded/temporal-program.ts";
+import { StartError } from "../platform/start-error.ts";
+import { temporalProgram } from "../app/dev/temporal-program.ts";
 
 // Before anything with a time limit runs: getting the Temporal server may take minutes, once.
 try {

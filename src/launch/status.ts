@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { firstSecrets } from "./infrastructure.ts";
 import type { Config } from "../platform/config.ts";
-import { embeddedUrl } from "../platform/embedded/postgres.ts";
-import { StartError } from "../platform/embedded/start-error.ts";
+import { embeddedUrl } from "../app/dev/postgres.ts";
+import { StartError } from "../platform/start-error.ts";
 import type { Log } from "../platform/log.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
@@ -41,7 +41,7 @@ function findServers(config: Config): { databaseUrl: string; temporal: TemporalT
 /** Prints what is stuck and why; the exit code is 0 when nothing is and 1 otherwise. */
 export async function printStatus(config: Config, log: Log, print: (text: string) => void): Promise<number> {
   const servers = findServers(config);
-  const { readStatus } = await import("../compose/status.ts");
+  const { readStatus } = await import("../app/status.ts");
   const { lines, healthy } = await readStatus(servers, log);
   print(`${lines.join("\n")}\n`);
   return healthy ? 0 : 1;
@@ -55,7 +55,7 @@ export async function printResetLink(
   print: (text: string) => void,
 ): Promise<void> {
   const databaseUrl = findDatabase(config);
-  const { resetPassword } = await import("../compose/reset-password.ts");
+  const { resetPassword } = await import("../app/reset-password.ts");
   const { instanceKey } = firstSecrets(config);
   const { link, expiresAt } = await resetPassword({ databaseUrl, instanceKey, config, log }, email);
   print(`${link}\nWorks once, until ${expiresAt.toISOString()}; opens a page that asks ${email} for a new password.\n`);

@@ -1,4 +1,4 @@
-import type { StartError } from "../platform/embedded/start-error.ts";
+import type { StartError } from "../platform/start-error.ts";
 
 /** Why the process is to end. */
 export interface StopReason {

@@ -1,4 +1,4 @@
-import { StartError } from "./embedded/start-error.ts";
+import { StartError } from "./start-error.ts";
 import { ServiceError } from "./errors.ts";
 
 /**

@@ -31,7 +31,7 @@ export interface PathField {
 /** What the contract demands of a call, compiled from the options of its rpc. */
 export interface Policy {
   readonly method: DescMethod;
-  /** `/atrium.signin.v1.SigninService/Login` */
+  /** `/atrium.login.v1.LoginService/Login` */
   readonly path: string;
   /** `path` without the slash, for logs and metrics. */
   readonly rpc: string;

@@ -9,18 +9,18 @@ let admin: Caller;
 let stranger: Caller;
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
   admin = await identity.me((await identity.loginOwner()).accessToken);
-  const made = await identity.signin.signUp.signUp(
+  const made = await identity.login.signUp.signUp(
     undefined,
     { name: "Other", email: "o@other.test", password: "a long enough one", firstName: "Ann" },
     info,
   );
   stranger = await identity.me(made.accessToken);
   identity.clock.advance(1_000);
-  const wrong = identity.signin.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);
+  const wrong = identity.login.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);
   await wrong.catch(() => undefined);
-  const unknown = identity.signin.password.login(
+  const unknown = identity.login.password.login(
     { email: "nobody@acme.test", password: "wrong", orgName: "Acme" },
     info,
   );

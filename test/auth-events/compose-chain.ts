@@ -1,7 +1,7 @@
-import { createAudit, createAuditChain } from "../../src/domains/audit/index.ts";
-import type { AuditChain } from "../../src/domains/audit/index.ts";
-import { createKeys } from "../../src/domains/keys/index.ts";
-import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
+import { createAudit, createAuditChain } from "../../src/domains/auth-events/index.ts";
+import type { AuditChain } from "../../src/domains/auth-events/index.ts";
+import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
+import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
@@ -23,11 +23,11 @@ export async function composeAuditChain(
     log: silentLog,
   });
   const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
-  const orgs = createOrgs(shared);
-  const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: async () => true });
-  const keys = createKeys({
+  const organizations = createOrganizations(shared);
+  const audit = createAudit({ ...shared, organizationExists: organizations.existsEver, personKnown: async () => true });
+  const keys = createSigningKeys({
     ...shared,
-    orgs,
+    organizations,
     audit,
     announce: async () => undefined,
     config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 },

@@ -2,7 +2,7 @@
  * A PostgreSQL of the bench's own with the service's usual settings (it does wait for the disk), in a process that
  * can be tied to a core; its backends stay on that core too. FOLDER is where its data go.
  */
-import { startPostgres } from "../../src/platform/embedded/postgres.ts";
+import { startPostgres } from "../../src/app/dev/postgres.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
 
 const server = await startPostgres({

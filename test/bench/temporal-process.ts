@@ -3,8 +3,8 @@
  * stays on that core too. FOLDER is where its data go.
  */
 import { mkdirSync } from "node:fs";
-import { startTemporal } from "../../src/platform/embedded/temporal.ts";
-import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { startTemporal } from "../../src/app/dev/temporal.ts";
+import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
 
 const folder = process.env["FOLDER"] ?? "";
 mkdirSync(folder, { recursive: true });

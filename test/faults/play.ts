@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Role } from "../../src/platform/app.ts";
+import type { Role } from "../../src/app/app.ts";
 import { prepare } from "./campaign.ts";
 import type { Trouble } from "./client.ts";
 import { startServers } from "./servers.ts";

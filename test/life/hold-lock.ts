@@ -1,4 +1,4 @@
-import { lockDataFolder } from "../../src/platform/embedded/lock.ts";
+import { lockDataFolder } from "../../src/app/dev/lock.ts";
 
 // Holds the lock of the folder named on the command line until it is killed.
 try {

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../../src/platform/embedded/data-folder.ts";
-import { lockDataFolder, tryLock } from "../../src/platform/embedded/lock.ts";
-import { StartError } from "../../src/platform/embedded/start-error.ts";
+import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../../src/app/dev/data-folder.ts";
+import { lockDataFolder, tryLock } from "../../src/app/dev/lock.ts";
+import { StartError } from "../../src/platform/start-error.ts";
 import { runProgram, testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;

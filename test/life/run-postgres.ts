@@ -1,4 +1,4 @@
-import { startPostgres } from "../../src/platform/embedded/postgres.ts";
+import { startPostgres } from "../../src/app/dev/postgres.ts";
 
 // Runs PostgreSQL on the folder named on the command line until it is killed.
 await startPostgres({

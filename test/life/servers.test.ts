@@ -2,10 +2,10 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startPostgres } from "../../src/platform/embedded/postgres.ts";
-import type { EmbeddedPostgres } from "../../src/platform/embedded/postgres.ts";
-import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
-import { startTemporal } from "../../src/platform/embedded/temporal.ts";
+import { startPostgres } from "../../src/app/dev/postgres.ts";
+import type { EmbeddedPostgres } from "../../src/app/dev/postgres.ts";
+import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { startTemporal } from "../../src/app/dev/temporal.ts";
 import { createTemporalClient } from "../../src/platform/temporal/client.ts";
 import { postgresPid, processesOn, runProgram, testFolder } from "../support/program.ts";
 

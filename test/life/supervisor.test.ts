@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { ServerProcess } from "../../src/platform/embedded/server-process.ts";
-import type { StartError } from "../../src/platform/embedded/start-error.ts";
-import { supervise } from "../../src/platform/embedded/supervisor.ts";
+import type { ServerProcess } from "../../src/app/dev/server-process.ts";
+import type { StartError } from "../../src/platform/start-error.ts";
+import { supervise } from "../../src/app/dev/supervisor.ts";
 
 /** A server that dies when told to. */
 function mortal(): ServerProcess & { die(): void } {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TEMPORAL_CLI_VERSION, temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { TEMPORAL_CLI_VERSION, temporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;

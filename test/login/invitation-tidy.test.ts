@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { forgetInvitations } from "../../src/domains/signin/invitation-store.ts";
+import { forgetInvitations } from "../../src/domains/login/invitation-store.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";

@@ -8,7 +8,7 @@ let identity: Identity;
 let org: string;
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
   const caller = await identity.me((await identity.loginOwner()).accessToken);
   org = caller.orgUuid ?? "";
 });
@@ -16,16 +16,16 @@ afterAll(() => identity.close());
 beforeEach(() => identity.sql("update organizations set jit_domains = '{}' where uuid = $1", [org]));
 
 async function link(request: { email: string; orgUuid?: string; redirectTo?: string }): Promise<string> {
-  const { devToken } = await identity.signin.magicLink.send(request);
+  const { devToken } = await identity.login.magicLink.send(request);
   return devToken ?? "";
 }
 
-const verify = async (token: string) => opened(await identity.signin.magicLink.verify(token, info));
+const verify = async (token: string) => opened(await identity.login.magicLink.verify(token, info));
 const unauthorized = { status: 401, code: "unauthorized" };
 
 describe("magic link", () => {
   it("mails a link that signs in once", async () => {
-    const sent = await identity.signin.magicLink.send({ email: "owner@ACME.test", redirectTo: "https://app.test/x" });
+    const sent = await identity.login.magicLink.send({ email: "owner@ACME.test", redirectTo: "https://app.test/x" });
     expect(sent.expiresInSeconds).toBe(900);
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe("owner@acme.test");
@@ -54,7 +54,7 @@ describe("magic link", () => {
     const token = await link({ email: "race@acme.test" });
     const other = identity.another();
     const uses = Array.from({ length: 50 }, (_, at) =>
-      (at % 2 === 0 ? identity : other).signin.magicLink.verify(token, info),
+      (at % 2 === 0 ? identity : other).login.magicLink.verify(token, info),
     );
     const settled = await Promise.allSettled(uses);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -90,22 +90,22 @@ describe("magic link", () => {
   });
 
   it("refuses an address that is none", async () => {
-    await expect(identity.signin.magicLink.send({ email: "a@b, c@d" })).rejects.toMatchObject({
+    await expect(identity.login.magicLink.send({ email: "a@b, c@d" })).rejects.toMatchObject({
       status: 400,
       code: "bad_request",
     });
   });
 
   it("uses a confirmation token for nothing", async () => {
-    await identity.signin.signUp.signUp(
+    await identity.login.signUp.signUp(
       undefined,
       { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" },
       info,
     );
     const token = /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "";
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
-    await expect(identity.signin.signUp.confirmEmail(token, info)).resolves.toBeUndefined();
-    await expect(identity.signin.signUp.confirmEmail(token, info)).rejects.toMatchObject(unauthorized);
+    await expect(identity.login.signUp.confirmEmail(token, info)).resolves.toBeUndefined();
+    await expect(identity.login.signUp.confirmEmail(token, info)).rejects.toMatchObject(unauthorized);
   });
 });
 
@@ -151,12 +151,12 @@ describe("a mailbox proven for the first time", () => {
   const request = { name: "Squatted", email: "victim@mail.test", password: "set by a stranger", firstName: "Ann" };
 
   it("ends the password and the sessions of whoever signed up with it unproven", async () => {
-    const stranger = await identity.signin.signUp.signUp(undefined, request, info);
+    const stranger = await identity.login.signUp.signUp(undefined, request, info);
     await identity.me(stranger.accessToken);
     const victim = await verify(await link({ email: request.email }));
     await expect(identity.me(stranger.accessToken)).rejects.toMatchObject(unauthorized);
     await expect(identity.sessions.refresh(stranger.refreshToken, info)).rejects.toMatchObject(unauthorized);
-    await expect(identity.signin.password.login({ ...request, orgName: request.name }, info)).rejects.toMatchObject(
+    await expect(identity.login.password.login({ ...request, orgName: request.name }, info)).rejects.toMatchObject(
       unauthorized,
     );
     expect(await identity.me(victim.accessToken)).toMatchObject({ email: request.email });
@@ -164,13 +164,13 @@ describe("a mailbox proven for the first time", () => {
 
   it("leaves a confirmed account as it is", async () => {
     const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
-    const { accessToken } = await identity.signin.signUp.signUp(undefined, person, info);
-    await identity.signin.signUp.confirmEmail(
+    const { accessToken } = await identity.login.signUp.signUp(undefined, person, info);
+    await identity.login.signUp.confirmEmail(
       /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "",
       info,
     );
     await verify(await link({ email: person.email }));
     await expect(identity.me(accessToken)).resolves.toBeDefined();
-    await expect(identity.signin.password.login({ ...person, orgName: person.name }, info)).resolves.toBeDefined();
+    await expect(identity.login.password.login({ ...person, orgName: person.name }, info)).resolves.toBeDefined();
   });
 });

@@ -12,10 +12,10 @@ afterAll(() => identity.close());
 
 describe("first start", () => {
   it("makes one organization and owner, whichever of several instances does it", async () => {
-    expect(await identity.signin.isEmpty()).toBe(true);
-    const made = await Promise.all([1, 2, 3].map(() => identity.another().signin.bootstrap(identity.owner)));
+    expect(await identity.login.isEmpty()).toBe(true);
+    const made = await Promise.all([1, 2, 3].map(() => identity.another().login.bootstrap(identity.owner)));
     expect(made.filter(Boolean)).toHaveLength(1);
-    expect(await identity.signin.bootstrap(identity.owner)).toBe(false);
+    expect(await identity.login.bootstrap(identity.owner)).toBe(false);
     expect(await identity.sql("select 1 from organizations")).toHaveLength(1);
   });
 
@@ -63,7 +63,7 @@ describe("password login", () => {
 
   it("matches the organization's name and the email folded", async () => {
     const request = { email: " OWNER@Acme.TEST ", password: identity.owner.password, orgName: "ａｃｍｅ" };
-    await expect(identity.signin.password.login(request, info)).resolves.toBeDefined();
+    await expect(identity.login.password.login(request, info)).resolves.toBeDefined();
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe("password login", () => {
     ["an unknown organization", { orgName: "Nowhere" }],
   ])("refuses %s in one and the same way", async (_what, change) => {
     const { email, password, orgName } = { ...identity.owner, ...change };
-    const refused = identity.signin.password.login({ email, password, orgName }, info);
+    const refused = identity.login.password.login({ email, password, orgName }, info);
     await expect(refused).rejects.toMatchObject({
       status: 401,
       code: "unauthorized",
@@ -82,13 +82,13 @@ describe("password login", () => {
   });
 
   it("refuses a person who is no member of the organization", async () => {
-    await identity.signin.signUp.signUp(
+    await identity.login.signUp.signUp(
       undefined,
       { name: "Other", email: "o@other.test", password: "correct horse 2", firstName: "Ann" },
       info,
     );
     const request = { email: "o@other.test", password: "correct horse 2", orgName: "Acme" };
-    await expect(identity.signin.password.login(request, info)).rejects.toMatchObject({ status: 401 });
+    await expect(identity.login.password.login(request, info)).rejects.toMatchObject({ status: 401 });
   });
 
   it("stores a stronger hash when the parameters have grown", async () => {

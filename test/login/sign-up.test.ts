@@ -7,7 +7,7 @@ let identity: Identity;
 let closed: Identity;
 beforeAll(async () => {
   [identity, closed] = await Promise.all([openIdentity(), openIdentity({ openSignup: false })]);
-  await Promise.all([identity.signin.bootstrap(identity.owner), closed.signin.bootstrap(closed.owner)]);
+  await Promise.all([identity.login.bootstrap(identity.owner), closed.login.bootstrap(closed.owner)]);
 });
 afterAll(() => Promise.all([identity.close(), closed.close()]));
 
@@ -16,7 +16,7 @@ const signUp = (
   request: { name: string; email?: string; password?: string; firstName?: string },
   caller?: Caller,
   on = identity,
-) => on.signin.signUp.signUp(caller, request, info);
+) => on.login.signUp.signUp(caller, request, info);
 
 describe("sign-up", () => {
   it("makes an organization, its owner and a session, and mails a confirmation", async () => {
@@ -47,14 +47,14 @@ describe("sign-up", () => {
       status: 409,
       code: "conflict",
     });
-    expect(await identity.orgs.isNameAvailable(name)).toBe(false);
+    expect(await identity.organizations.isNameAvailable(name)).toBe(false);
   });
 
   it("refuses a known address whatever the password, and keeps nothing of the try", async () => {
     await expect(
       signUp({ name: "Initech", email: "ANN@globex.test", password: "something else", firstName: "Ann" }),
     ).rejects.toMatchObject({ status: 409, code: "email_taken" });
-    expect(await identity.orgs.isNameAvailable("Initech")).toBe(true);
+    expect(await identity.organizations.isNameAvailable("Initech")).toBe(true);
   });
 
   it.each([
@@ -94,14 +94,14 @@ describe("sign-up", () => {
     ["Ｗide", "wide"],
   ])("takes %s and %s for one name", async (first, second) => {
     await signUp({ name: first, email: `${Buffer.from(first).toString("hex")}@fold.test`, password, firstName: "Ann" });
-    expect(await identity.orgs.isNameAvailable(second)).toBe(false);
+    expect(await identity.organizations.isNameAvailable(second)).toBe(false);
     await expect(signUp({ name: second, email: "second@fold.test", password, firstName: "Ann" })).rejects.toMatchObject(
       { status: 409, code: "conflict" },
     );
   });
 
   it("makes a further organization for a signed-in person, who is asked for no password", async () => {
-    const first = await signUp({ name: "First", email: "two@orgs.test", password, firstName: "Ann" });
+    const first = await signUp({ name: "First", email: "two@organizations.test", password, firstName: "Ann" });
     const second = await signUp({ name: "Second" }, await identity.me(first.accessToken));
     expect(second.userUuid).toBe(first.userUuid);
     const caller = await identity.me(second.accessToken);

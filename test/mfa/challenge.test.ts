@@ -16,7 +16,7 @@ const challenge = (mfaToken: string, code: string, from = info) => identity.mfa.
 describe("a door", () => {
   it("asks somebody with a factor for it and gives no token, and the challenge gives the pair", async () => {
     const person = await enrolled(identity);
-    const answer = await identity.signin.password.login(person, info);
+    const answer = await identity.login.password.login(person, info);
     expect(Object.keys(answer)).toEqual(["mfaRequired", "mfaToken"]);
     expect(await identity.sql("select 1 from sessions where user_uuid = $1", [person.caller.userUuid])).toHaveLength(1);
     const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
@@ -32,14 +32,14 @@ describe("a door", () => {
 
   it("for magic links asks too, and the link is spent", async () => {
     const person = await enrolled(identity);
-    const { devToken = "" } = await identity.signin.magicLink.send({
+    const { devToken = "" } = await identity.login.magicLink.send({
       email: person.email,
       redirectTo: "https://app.test/x",
     });
-    const answer = await identity.signin.magicLink.verify(devToken, info);
+    const answer = await identity.login.magicLink.verify(devToken, info);
     expect(answer).toMatchObject({ mfaRequired: true, redirectTo: "https://app.test/x" });
     expect(Object.keys(answer).sort()).toEqual(["mfaRequired", "mfaToken", "redirectTo"]);
-    expect(await ending(identity.signin.magicLink.verify(devToken, info))).toBe("401 unauthorized");
+    expect(await ending(identity.login.magicLink.verify(devToken, info))).toBe("401 unauthorized");
     const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
     expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["mail", "otp", "mfa"] });
   });
@@ -47,9 +47,9 @@ describe("a door", () => {
   it("asks again for nothing once the factor is gone, and for a pending one not yet", async () => {
     const person = await enrolled(identity);
     await identity.mfa.factors.remove(person.caller, person.factorId, info);
-    expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
+    expect(opened(await identity.login.password.login(person, info)).accessToken).toBeDefined();
     await identity.mfa.factors.create(person.caller, undefined);
-    expect(opened(await identity.signin.password.login(person, info)).accessToken).toBeDefined();
+    expect(opened(await identity.login.password.login(person, info)).accessToken).toBeDefined();
   });
 
   it("for magic links asks for the factor of an unconfirmed account, whose password and sessions end all the same", async () => {
@@ -57,8 +57,8 @@ describe("a door", () => {
     await identity.sql("update people set email_confirmed_at = null where uuid = $1", [squatter.caller.userUuid]);
     await identity.mfa.recoveryCodes.regenerate(squatter.caller, info);
     const waiting = await squatter.pass();
-    const { devToken = "" } = await identity.signin.magicLink.send({ email: squatter.email });
-    const asked = await identity.signin.magicLink.verify(devToken, info);
+    const { devToken = "" } = await identity.login.magicLink.send({ email: squatter.email });
+    const asked = await identity.login.magicLink.verify(devToken, info);
     if (!("mfaRequired" in asked)) throw new Error("the factor is not asked for");
     expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
     const confirmed = async () =>
@@ -74,7 +74,7 @@ describe("a door", () => {
     expect(await confirmed()).not.toBeNull();
     expect(await identity.mfa.factors.list(mine)).toMatchObject([{ id: squatter.factorId, status: "active" }]);
     expect(await identity.mfa.recoveryCodes.list(mine)).toHaveLength(10);
-    expect(await ending(identity.signin.password.login(squatter, info))).toBe("401 unauthorized");
+    expect(await ending(identity.login.password.login(squatter, info))).toBe("401 unauthorized");
     const told = "select distinct org_uuid from auth_events where user_uuid = $1 and type = 'session.bulk_revoked'";
     expect(await identity.sql(told, [mine.userUuid])).toEqual([{ org_uuid: squatter.caller.orgUuid }]);
   });
@@ -83,12 +83,12 @@ describe("a door", () => {
     const person = await enrolled(identity);
     await identity.mfa.factors.remove(person.caller, person.factorId, info);
     const { id, secret } = await identity.mfa.factors.create(person.caller, undefined);
-    const logins = Array.from({ length: 10 }, () => identity.signin.password.login(person, info));
+    const logins = Array.from({ length: 10 }, () => identity.login.password.login(person, info));
     await Promise.all([
       ...logins,
       identity.mfa.factors.verify(person.caller, id, codeAt(secret, identity.clock.now()), info),
     ]);
-    expect(await identity.signin.password.login(person, info)).toHaveProperty("mfaRequired", true);
+    expect(await identity.login.password.login(person, info)).toHaveProperty("mfaRequired", true);
   });
 
   it("may leave work to the challenge, which is undone with it", async () => {

@@ -36,7 +36,7 @@ export interface Somebody {
 export async function somebody(identity: Identity): Promise<Somebody> {
   people += 1;
   const who = { email: `person${people}@mfa.test`, password: "a long enough one", orgName: `Factors ${people}` };
-  const made = await identity.signin.signUp.signUp(
+  const made = await identity.login.signUp.signUp(
     undefined,
     { name: who.orgName, email: who.email, password: who.password, firstName: "Ann" },
     info,
@@ -68,7 +68,7 @@ export async function enrolled(identity: Identity): Promise<Enrolled> {
     return codeAt(secret, clock.now());
   };
   const pass = async (from = info): Promise<string> => {
-    const answer = await identity.signin.password.login(who, from);
+    const answer = await identity.login.password.login(who, from);
     if (!("mfaRequired" in answer)) throw new Error("no second factor is asked for");
     return answer.mfaToken;
   };

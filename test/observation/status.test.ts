@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readStatus } from "../../src/compose/status.ts";
+import { readStatus } from "../../src/app/status.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { compose } from "../../src/compose.ts";
-import type { App } from "../../src/platform/app.ts";
+import { compose } from "../../src/app/program.ts";
+import type { App } from "../../src/app/app.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/platform/config.ts";
-import { StartError } from "../../src/platform/embedded/start-error.ts";
+import { StartError } from "../../src/platform/start-error.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { callRest } from "../support/app.ts";

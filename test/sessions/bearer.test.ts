@@ -7,7 +7,7 @@ import type { Identity } from "../support/identity.ts";
 let identity: Identity;
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
 });
 afterAll(() => identity.close());
 
@@ -41,7 +41,7 @@ describe("an access token", () => {
     ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
   ])("is refused when %s", async (what, change) => {
     const name = `Stop ${what}`;
-    const made = await identity.signin.signUp.signUp(
+    const made = await identity.login.signUp.signUp(
       undefined,
       { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one", firstName: "Ann" },
       info,
@@ -60,7 +60,7 @@ describe("an access token", () => {
     const kid = (JSON.parse(Buffer.from(head, "base64url").toString()) as { kid: string }).kid;
     const forged = (header: object, key = privateKey): Promise<string> =>
       new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
-    const stranger = await identity.signin.signUp.signUp(
+    const stranger = await identity.login.signUp.signUp(
       undefined,
       { name: "Strangers", email: "s@strangers.test", password: "a long enough one", firstName: "Ann" },
       info,
@@ -111,14 +111,14 @@ describe("an access token", () => {
 
 describe("a person's sessions", () => {
   it("are listed with the present one marked, and without those that ended", async () => {
-    const made = await identity.signin.signUp.signUp(
+    const made = await identity.login.signUp.signUp(
       undefined,
       { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" },
       info,
     );
     const login = async () =>
       opened(
-        await identity.signin.password.login(
+        await identity.login.password.login(
           { email: "l@lists.test", password: "a long enough one", orgName: "Lists" },
           info,
         ),

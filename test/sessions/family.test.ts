@@ -13,7 +13,7 @@ let identity: Identity;
 let instances: Pick<Identity, "sessions" | "me">[];
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
   instances = [identity, identity.another()];
 });
 afterAll(() => identity.close());

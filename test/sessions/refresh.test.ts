@@ -6,7 +6,7 @@ import type { Identity } from "../support/identity.ts";
 let identity: Identity;
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
 });
 afterAll(() => identity.close());
 
@@ -93,18 +93,18 @@ describe("refresh", () => {
 
   it("leaves nothing behind thirty days after the session's end", async () => {
     const { sessionId } = await identity.loginOwner();
-    await identity.signin.magicLink.send({ email: "old@acme.test" });
+    await identity.login.magicLink.send({ email: "old@acme.test" });
     identity.clock.advance(37 * 86_400_000 - 1);
     await identity.sessions.tidy();
     expect(await identity.sql("select 1 from sessions where uuid = $1", [sessionId])).toHaveLength(1);
     identity.clock.advance(2);
     expect(await identity.sessions.tidy()).toBeGreaterThan(0);
     expect(await identity.sql("select 1 from refresh_tokens where session_uuid = $1", [sessionId])).toEqual([]);
-    expect(await identity.signin.tidy()).toBe(1);
+    expect(await identity.login.tidy()).toBe(1);
   });
 
   it("refuses when the membership has ended", async () => {
-    const made = await identity.signin.signUp.signUp(
+    const made = await identity.login.signUp.signUp(
       undefined,
       { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" },
       info,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { TidyingTask } from "../../src/compose/tidying.ts";
+import type { TidyingTask } from "../../src/app/tidying.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { composeServices } from "../../src/compose/services.ts";
+import { composeServices } from "../../src/app/services.ts";
 
 /** An rpc of the contract and whether it has an implementation. */
 export interface RpcState {

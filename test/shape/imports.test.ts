@@ -1,26 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { DOMAIN_ORDER } from "../../src/domains/order.ts";
 import { codeOf, filesBelow, importsOf, textOf } from "./sources.ts";
 
-/** Domains from the ground up: one imports only those before it, and of these only `index.ts`. */
-const domains = [
-  "audit",
-  "orgs",
-  "users",
-  "access",
-  "keys",
-  "sessions",
-  "mfa",
-  "credentials",
-  "vault",
-  "pki",
-  "webhooks",
-  "signin",
-  "scim",
-  "marketplace",
-  "billing",
-  "templates",
-  "gateway",
-];
+/** A domain imports only those before it, and of these only `index.ts`. */
+const domains: readonly string[] = DOMAIN_ORDER;
 
 /** What each floor may stand on; a floor always may import itself. */
 const floors: Readonly<Record<string, readonly string[]>> = {
@@ -30,16 +13,16 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   migrations: ["platform"],
   server: ["platform", "transcoding", "domains", "gen", "google"],
   worker: ["platform", "domains"],
-  launch: ["platform", "compose"],
-  compose: ["platform", "transcoding", "domains", "migrations", "server", "worker", "gen"],
+  launch: ["platform", "app"],
+  app: ["platform", "transcoding", "domains", "migrations", "server", "worker", "gen"],
   console: ["gen"],
-  main: ["platform", "migrations", "launch", "compose"],
+  main: ["platform", "migrations", "launch", "app"],
 };
 
 const files = filesBelow("src");
 
 /**
- * `compose` for `src/compose.ts` and `src/compose/…`; `google` for the published annotations, which know nothing of
+ * `google` for the published annotations, which know nothing of
  * Atrium.
  */
 function floorOf(file: string): string {
@@ -48,7 +31,7 @@ function floorOf(file: string): string {
   return /^src\/([a-z]+)(?:\.ts$|\/)/u.exec(file)?.[1] ?? file;
 }
 
-const domainOf = (file: string): string | undefined => /^src\/domains\/([a-z]+)\//u.exec(file)?.[1];
+const domainOf = (file: string): string | undefined => /^src\/domains\/([a-z-]+)\//u.exec(file)?.[1];
 
 function faultOf(file: string, to: string): string | undefined {
   if (!/^(?:src|gen|test|fbs|proto)\//u.test(to)) return to.startsWith(".") ? `leaves the repository` : undefined;
@@ -58,7 +41,7 @@ function faultOf(file: string, to: string): string | undefined {
     const allowed =
       own === undefined ? floors[from]?.includes("domains") : domains.indexOf(other) < domains.indexOf(own);
     if (allowed !== true) return `${own ?? from} stands below ${other}`;
-    const workflow = file === "src/worker/workflows.ts" && /^src\/domains\/[a-z]+\/workflows\/[a-z-]+\.ts$/u.test(to);
+    const workflow = file === "src/worker/workflows.ts" && /^src\/domains\/[a-z-]+\/workflows\/[a-z-]+\.ts$/u.test(to);
     return to.endsWith("/index.ts") || workflow ? undefined : "imports a domain past its index.ts";
   }
   return from === target || floors[from]?.includes(target) === true ? undefined : `${from} may not import ${target}`;
@@ -84,11 +67,11 @@ describe("imports", () => {
   });
 
   it("are told apart", () => {
-    expect(faultOf("src/platform/x.ts", "src/domains/orgs/index.ts")).toBeDefined();
-    expect(faultOf("src/domains/orgs/x.ts", "src/domains/users/index.ts")).toBeDefined();
-    expect(faultOf("src/domains/users/x.ts", "src/domains/orgs/store.ts")).toBeDefined();
+    expect(faultOf("src/platform/x.ts", "src/domains/organizations/index.ts")).toBeDefined();
+    expect(faultOf("src/domains/organizations/x.ts", "src/domains/people/index.ts")).toBeDefined();
+    expect(faultOf("src/domains/people/x.ts", "src/domains/organizations/store.ts")).toBeDefined();
     expect(faultOf("src/transcoding/x.ts", "src/platform/errors.ts")).toBeDefined();
-    expect(faultOf("src/domains/users/x.ts", "src/domains/orgs/index.ts")).toBeUndefined();
+    expect(faultOf("src/domains/people/x.ts", "src/domains/organizations/index.ts")).toBeUndefined();
   });
 });
 

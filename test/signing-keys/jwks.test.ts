@@ -7,7 +7,7 @@ import type { Identity } from "../support/identity.ts";
 let identity: Identity;
 beforeAll(async () => {
   identity = await openIdentity();
-  await identity.signin.bootstrap(identity.owner);
+  await identity.login.bootstrap(identity.owner);
 });
 afterAll(() => identity.close());
 
@@ -32,8 +32,8 @@ describe("key sets", () => {
     await Promise.all([1, 2, 3].map(() => identity.another().keys.signing.ensureInstanceKey()));
     const { keys } = await identity.keys.jwks.ofInstance();
     expect(keys).toHaveLength(1);
-    const { devToken } = await identity.signin.magicLink.send({ email: "free@nowhere.test" });
-    const { accessToken } = opened(await identity.signin.magicLink.verify(devToken ?? "", info));
+    const { devToken } = await identity.login.magicLink.send({ email: "free@nowhere.test" });
+    const { accessToken } = opened(await identity.login.magicLink.verify(devToken ?? "", info));
     await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 

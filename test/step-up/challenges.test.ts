@@ -63,9 +63,9 @@ describe("a challenge", () => {
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe(email);
     const token = /[?&]token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
-    expect(await ending(identity.signin.magicLink.verify(token, info))).toBe("401 unauthorized");
-    expect(await ending(identity.signin.signUp.confirmEmail(token, info))).toBe("401 unauthorized");
-    const { devToken } = await identity.signin.magicLink.send({ email });
+    expect(await ending(identity.login.magicLink.verify(token, info))).toBe("401 unauthorized");
+    expect(await ending(identity.login.signUp.confirmEmail(token, info))).toBe("401 unauthorized");
+    const { devToken } = await identity.login.magicLink.send({ email });
     expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, token: devToken }, info))).toBe(
       "400 invalid_code",
     );

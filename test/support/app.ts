@@ -1,5 +1,5 @@
-import { compose } from "../../src/compose.ts";
-import type { App, Role } from "../../src/platform/app.ts";
+import { compose } from "../../src/app/program.ts";
+import type { App, Role } from "../../src/app/app.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { silentLog } from "../../src/platform/log.ts";

@@ -1,13 +1,13 @@
 import { createAccess, createAdministration } from "../../src/domains/access/index.ts";
-import { createAudit } from "../../src/domains/audit/index.ts";
+import { createAudit } from "../../src/domains/auth-events/index.ts";
 import { createCredentials } from "../../src/domains/credentials/index.ts";
-import { createKeys } from "../../src/domains/keys/index.ts";
+import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
 import type { Continuation, SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
-import { createOrgs, Organization } from "../../src/domains/orgs/index.ts";
+import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
-import { createSignin, JOIN_BY_MAIL } from "../../src/domains/signin/index.ts";
-import { createUsers, Person } from "../../src/domains/users/index.ts";
+import { createLogin, JOIN_BY_MAIL } from "../../src/domains/login/index.ts";
+import { createUsers, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
@@ -86,17 +86,21 @@ function build(
     published: [] as string[],
     voided: new Set<string>(),
   };
-  const orgs = createOrgs(shared);
+  const organizations = createOrganizations(shared);
   const users = createUsers({
     ...shared,
     post: createPost(sealer),
     record: (tx, event) => audit.record(tx, event),
     config: { baseUrl, mailOff: false },
   });
-  const audit = createAudit({ ...shared, organizationExists: orgs.existsEver, personKnown: users.people.isKnown });
+  const audit = createAudit({
+    ...shared,
+    organizationExists: organizations.existsEver,
+    personKnown: users.people.isKnown,
+  });
   const access = createAccess({
     database,
-    orgs,
+    organizations,
     apps: {
       activeAppSlugs: async () => apps.installed,
       appClaims: async () => ({ ...apps }),
@@ -104,7 +108,7 @@ function build(
       factsOf: async () => [],
     },
   });
-  const keys = createKeys({ ...shared, orgs, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
+  const keys = createSigningKeys({ ...shared, organizations, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
     ...shared,
@@ -137,7 +141,7 @@ function build(
   const administration = createAdministration({
     ...shared,
     audit,
-    orgs,
+    organizations,
     users,
     access,
     ending: sessions.ending,
@@ -157,11 +161,11 @@ function build(
   });
   const credentials = createCredentials({ ...shared, audit, access, environment: "dev" });
   const endWebhooks = () => Promise.resolve();
-  const signin = createSignin({
+  const login = createLogin({
     ...shared,
     hasher,
     audit,
-    orgs,
+    organizations,
     users,
     access,
     keys,
@@ -173,10 +177,10 @@ function build(
     limiter: undefined,
     config,
   });
-  continuations[JOIN_BY_MAIL] = signin.completeJoining;
+  continuations[JOIN_BY_MAIL] = login.completeJoining;
   return {
     apps,
-    orgs,
+    organizations,
     users,
     audit,
     access,
@@ -184,13 +188,13 @@ function build(
     sessions,
     mfa,
     continuations,
-    signin,
+    login,
     /** The caller behind a token. */
     me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
     /** The bootstrapped owner signs in, who has no second factor. */
     loginOwner: async () =>
       opened(
-        await signin.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
+        await login.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
       ),
   };
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { listProcesses } from "../../src/platform/embedded/processes.ts";
+import { listProcesses } from "../../src/app/dev/processes.ts";
 
 /** A run of a script of the repository as a process of its own. */
 export interface ProgramRun {

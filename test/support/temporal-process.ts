@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { temporalProgram } from "../../src/platform/embedded/temporal-program.ts";
+import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { freePort } from "./postgres.ts";
 
 /** A Temporal development server for tests, starting. */

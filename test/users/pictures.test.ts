@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodePng } from "../../src/domains/users/png.ts";
+import { encodePng } from "../../src/domains/people/png.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, member, outcome } from "../support/people.ts";

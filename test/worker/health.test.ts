@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
-import type { Role } from "../../src/platform/app.ts";
+import type { Role } from "../../src/app/app.ts";
 import { temporalServer } from "../support/temporal.ts";
 
 /** What `/readyz` comes to say of a worker. */

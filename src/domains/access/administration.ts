@@ -2,9 +2,9 @@ import type { Announce } from "../../platform/announce.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import type { Audit } from "../audit/index.ts";
-import type { Orgs } from "../orgs/index.ts";
-import type { Users } from "../users/index.ts";
+import type { Audit } from "../auth-events/index.ts";
+import type { Organizations } from "../organizations/index.ts";
+import type { Users } from "../people/index.ts";
 import type { Access } from "./index.ts";
 import { createMembers } from "./members.ts";
 import { createOrganizations } from "./organizations.ts";
@@ -26,7 +26,7 @@ export interface AdministrationDeps {
   announce: Announce<
     "user.updated" | "user.deactivated" | "user.deleted" | "organization.deleted" | "role.assigned" | "role.updated"
   >;
-  orgs: Pick<Orgs, "lock" | "change" | "remove" | "planExists">;
+  organizations: Pick<Organizations, "lock" | "change" | "remove" | "planExists">;
   users: { people: Pick<Users["people"], "lock"> };
   access: Pick<Access, "role" | "demandGrantable" | "entitled">;
   /** The end of sessions and credentials, which stand below; in the caller's transaction. */

@@ -1,8 +1,8 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { orgErrors } from "../orgs/index.ts";
-import type { OrganizationRow, Orgs } from "../orgs/index.ts";
+import { organizationErrors } from "../organizations/index.ts";
+import type { OrganizationRow, Organizations } from "../organizations/index.ts";
 import { createEntitlements } from "./entitlements.ts";
 import type { EntitlementLookups } from "./entitlements.ts";
 import { accessErrors } from "./errors.ts";
@@ -40,7 +40,7 @@ export interface AppLookups extends EntitlementLookups {
 /** What access is made of. */
 export interface AccessDeps {
   database: Database;
-  orgs: Pick<Orgs, "find" | "featuresOf">;
+  organizations: Pick<Organizations, "find" | "featuresOf">;
   apps: AppLookups;
 }
 
@@ -56,9 +56,9 @@ export interface Grants {
 const noApps = { installed: [], granted: [], published: [] };
 
 /** Roles, permissions and entitlements. */
-export function createAccess({ database, orgs, apps }: AccessDeps) {
+export function createAccess({ database, organizations, apps }: AccessDeps) {
   async function entitled(org: OrganizationRow): Promise<OrganizationRow & { entitlements: string[] }> {
-    const features = await orgs.featuresOf(org.plan);
+    const features = await organizations.featuresOf(org.plan);
     const installed = await database.transaction((tx) => apps.activeAppSlugs(tx, org.uuid));
     return { ...org, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
   }
@@ -109,8 +109,8 @@ export function createAccess({ database, orgs, apps }: AccessDeps) {
     },
     /** The caller's organization with what its plan and its installs entitle to. */
     async organization(caller: Caller): Promise<OrganizationRow & { entitlements: string[] }> {
-      const found = await orgs.find(callerOrg(caller));
-      if (found === undefined) throw orgErrors.notFound();
+      const found = await organizations.find(callerOrg(caller));
+      if (found === undefined) throw organizationErrors.notFound();
       return entitled(found);
     },
     /** The organizations the caller is a member of, active or not; for a credential that is no person's, its own. */

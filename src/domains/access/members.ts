@@ -4,7 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
-import { actorOf } from "../audit/index.ts";
+import { actorOf } from "../auth-events/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
 import { demandOwnership, eventOf, nextMembership } from "./member-rules.ts";
@@ -19,7 +19,7 @@ export function createMembers({
   clock,
   audit,
   announce,
-  orgs,
+  organizations,
   users,
   access,
   ending,
@@ -30,7 +30,7 @@ export function createMembers({
    * beside the change.
    */
   async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
-    const { uuid: orgUuid } = await takeTurn(tx, orgs, caller);
+    const { uuid: orgUuid } = await takeTurn(tx, organizations, caller);
     await users.people.lock(tx, userUuid);
     const member = await store.memberIn(tx, orgUuid, userUuid);
     if (member === undefined) throw accessErrors.userNotFound();
@@ -151,7 +151,7 @@ export function createMembers({
      */
     async end(tx: Tx, caller: Caller, userUuid: string, info: RequestInfo): Promise<void> {
       const orgUuid = callerOrg(caller);
-      if ((await orgs.lock(tx, orgUuid)) === undefined) return;
+      if ((await organizations.lock(tx, orgUuid)) === undefined) return;
       const member = await store.memberIn(tx, orgUuid, userUuid);
       if (member !== undefined) await change(tx, caller, member, { status: "removed" }, info, Infinity);
     },

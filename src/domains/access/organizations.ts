@@ -4,9 +4,9 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../audit/index.ts";
-import { orgErrors } from "../orgs/index.ts";
-import type { OrganizationChange, OrganizationRow } from "../orgs/index.ts";
+import { actorOf } from "../auth-events/index.ts";
+import { organizationErrors } from "../organizations/index.ts";
+import type { OrganizationChange, OrganizationRow } from "../organizations/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
 import { takeTurn } from "./turn.ts";
@@ -27,7 +27,7 @@ export function createOrganizations({
   clock,
   audit,
   announce,
-  orgs,
+  organizations,
   access,
   ending,
   whenDeleted,
@@ -35,7 +35,7 @@ export function createOrganizations({
   /** Ends a locked organization with everything in it. */
   async function end(tx: Tx, { uuid, name }: OrganizationRow, caller: Caller, info: RequestInfo): Promise<void> {
     await announce(tx, { type: "organization.deleted", orgUuid: uuid, data: { org_uuid: uuid, name } });
-    await orgs.remove(tx, uuid, dateOf(clock));
+    await organizations.remove(tx, uuid, dateOf(clock));
     // Its webhooks hear of the sessions, so they end after them.
     await ending.ofOrganization(tx, uuid, { caller, info, reason: "organization_deleted" });
     for (const react of whenDeleted) await react(tx, uuid, caller, info);
@@ -72,10 +72,11 @@ export function createOrganizations({
         jitDomains: wish.jitDomains === undefined ? undefined : readDomains(wish.jitDomains),
       };
       const changed = await database.transaction(async (tx) => {
-        const before = await orgs.lock(tx, uuid);
-        if (before === undefined) throw orgErrors.notFound();
-        if (change.plan !== undefined && !(await orgs.planExists(tx, change.plan))) throw accessErrors.invalidPlan();
-        const after = await orgs.change(tx, before, change, dateOf(clock));
+        const before = await organizations.lock(tx, uuid);
+        if (before === undefined) throw organizationErrors.notFound();
+        if (change.plan !== undefined && !(await organizations.planExists(tx, change.plan)))
+          throw accessErrors.invalidPlan();
+        const after = await organizations.change(tx, before, change, dateOf(clock));
         if (after === before) return before;
         const metadata = { before: stateOf(before), after: stateOf(after) };
         const resource = { type: "organization", id: uuid };
@@ -99,12 +100,15 @@ export function createOrganizations({
      * stay taken. Throws 404 `not_found`, 401 `unauthorized` for an owner who was removed while waiting for their turn.
      */
     async remove(caller: Caller, info: RequestInfo): Promise<void> {
-      await database.transaction(async (tx) => end(tx, await takeTurn(tx, orgs, caller), caller, info), caller);
+      await database.transaction(
+        async (tx) => end(tx, await takeTurn(tx, organizations, caller), caller, info),
+        caller,
+      );
     },
 
     /** Ends the organization of an account that ends; `caller` stands for the account. */
     async end(tx: Tx, caller: Caller, info: RequestInfo): Promise<void> {
-      const org = await orgs.lock(tx, callerOrg(caller));
+      const org = await organizations.lock(tx, callerOrg(caller));
       if (org !== undefined) await end(tx, org, caller, info);
     },
   };

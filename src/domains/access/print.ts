@@ -1,5 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { OrganizationRow } from "../orgs/index.ts";
+import type { OrganizationRow } from "../organizations/index.ts";
 
 /** An organization as the contract shows it. */
 export function printOrganization({

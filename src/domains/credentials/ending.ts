@@ -1,7 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import type { Actor } from "../audit/index.ts";
+import type { Actor } from "../auth-events/index.ts";
 import type { ManageDeps } from "./manage.ts";
 import { revokeKeysMadeBy, revokeScimTokensOf } from "./store.ts";
 

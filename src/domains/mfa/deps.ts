@@ -6,9 +6,9 @@ import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access, Administration } from "../access/index.ts";
-import type { Audit } from "../audit/index.ts";
+import type { Audit } from "../auth-events/index.ts";
 import type { Sessions } from "../sessions/index.ts";
-import type { Users } from "../users/index.ts";
+import type { Users } from "../people/index.ts";
 
 /** What second factors and step-up are made of. */
 export interface MfaDeps {

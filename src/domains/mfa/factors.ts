@@ -3,7 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import { generateTotpSecret, otpauthUri } from "../../platform/crypto/totp.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf } from "../audit/index.ts";
+import { actorOf } from "../auth-events/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets } from "./budget.ts";
 import type { MfaDeps } from "./deps.ts";
@@ -43,11 +43,11 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
   /** Tells organizations; factors that never were active are nobody's concern. */
   async function tell(
     tx: Tx,
-    orgs: readonly string[],
+    organizations: readonly string[],
     type: "mfa.enrolled" | "mfa.disabled",
     data: { factor_id: number; factor_type: string; user_uuid: string; reason?: string },
   ): Promise<void> {
-    for (const orgUuid of orgs) await announce(tx, { type, orgUuid, data });
+    for (const orgUuid of organizations) await announce(tx, { type, orgUuid, data });
   }
 
   /** Tells the person by mail. */
@@ -164,11 +164,11 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
      */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
       const disabled = await store.disableAll(tx, userUuid, dateOf(clock));
-      const orgs = disabled.length === 0 ? [] : await users.memberships.organizationsOf(tx, userUuid);
+      const organizations = disabled.length === 0 ? [] : await users.memberships.organizationsOf(tx, userUuid);
       for (const { id, status } of disabled) {
         const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
         const resource = { type: "mfa_factor", id: String(id) };
-        for (const orgUuid of orgs.length === 0 ? [null] : orgs)
+        for (const orgUuid of organizations.length === 0 ? [null] : organizations)
           await audit.record(tx, {
             type: "mfa.disabled",
             outcome: "success",
@@ -179,7 +179,12 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
             metadata,
           });
         if (status === "active")
-          await tell(tx, orgs, "mfa.disabled", { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason });
+          await tell(tx, organizations, "mfa.disabled", {
+            factor_id: id,
+            factor_type: "totp",
+            user_uuid: userUuid,
+            reason,
+          });
       }
       await store.dropRecoveryCodes(tx, userUuid);
       return disabled.length;

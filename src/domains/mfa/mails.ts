@@ -1,4 +1,4 @@
-import type { LetterContent } from "../users/index.ts";
+import type { LetterContent } from "../people/index.ts";
 
 /** How long a notice is tried to be delivered, milliseconds. */
 export const NOTICE_MS = 3 * 24 * 60 * 60 * 1000;

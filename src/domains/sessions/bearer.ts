@@ -7,7 +7,7 @@ import type { Judge } from "../../platform/db/types.ts";
 import { createDoorkeeper } from "../../platform/doorkeeper.ts";
 import { errors } from "../../platform/errors.ts";
 import { createLru } from "../../platform/lru.ts";
-import type { Keys } from "../keys/index.ts";
+import type { Keys } from "../signing-keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
 import type { Liveness } from "./liveness.ts";
 import { judgeSession } from "./liveness-store.ts";

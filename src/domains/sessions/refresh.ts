@@ -5,7 +5,7 @@ import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Access } from "../access/index.ts";
-import type { Audit } from "../audit/index.ts";
+import type { Audit } from "../auth-events/index.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
 import { tellFollowers } from "./followers.ts";

@@ -3,7 +3,7 @@ import { signJwt } from "../../platform/crypto/jwt.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access, Standing } from "../access/index.ts";
-import type { Keys } from "../keys/index.ts";
+import type { Keys } from "../signing-keys/index.ts";
 
 /** Header `typ` of access tokens (RFC 9068). */
 export const accessTokenType = "at+jwt";

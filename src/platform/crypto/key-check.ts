@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { dateOf } from "../clock.ts";
 import type { Database, Tx } from "../db/types.ts";
-import { StartError } from "../embedded/start-error.ts";
+import { StartError } from "../start-error.ts";
 import type { Sealer } from "./sealed.ts";
 
 const KEY = "instance";

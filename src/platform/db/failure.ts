@@ -1,5 +1,5 @@
 import { OptimisticLockError } from "@mikro-orm/core";
-import { StartError } from "../embedded/start-error.ts";
+import { StartError } from "../start-error.ts";
 import { errors, ServiceError } from "../errors.ts";
 import { isStalePlan } from "./preparing.ts";
 

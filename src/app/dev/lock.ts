@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { StartError } from "../../platform/start-error.ts";
+
+/** A lock on a folder, held until released or until the process is gone. */
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Takes the folder's lock, or returns null when another process (or this one) has it.
+ * The kernel holds it (a file lock, by way of SQLite, since Node has none of its own), so it ends
+ * with the process however that ends, and a reused process id means nothing to it.
+ * @throws StartError when the folder cannot be written.
+ */
+export function tryLock(folder: string, name = "lock"): FolderLock | null {
+  let file: DatabaseSync | undefined;
+  try {
+    file = new DatabaseSync(join(folder, `${name}.db`));
+    file.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
+  } catch (error) {
+    file?.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
+    throw new StartError(`The folder ${folder} cannot be written: ${(error as Error).message}.`, error);
+  }
+  const taken = file;
+  held.add(taken);
+  return {
+    release() {
+      if (held.delete(taken)) taken.close();
+    },
+  };
+}
+
+/** Kept here, because a handle that is garbage-collected is closed, and its lock gone. */
+const held = new Set<DatabaseSync>();
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Locks the data folder for this process.
+ * @throws StartError one line that names the holder when the folder is in use.
+ */
+export function lockDataFolder(folder: string): FolderLock {
+  const lock = tryLock(folder);
+  const holder = join(folder, "lock.pid");
+  if (lock === null) {
+    throw new StartError(
+      `The data folder ${folder} is in use by another Atrium${processOf(holder)}; stop it, or set SERVICE_DATA_DIR to another folder.`,
+    );
+  }
+  writeFileSync(holder, `${process.pid}\n`);
+  return lock;
+}
+
+function processOf(file: string): string {
+  try {
+    return ` (process ${readFileSync(file, "utf8").trim()})`;
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,60 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { StartError } from "../../platform/start-error.ts";
+
+/** A free port on 127.0.0.1: the wanted one when it can be had, else one of the system's choice. */
+export async function freePort(wanted = 0): Promise<number> {
+  const port = await tryListen(wanted);
+  return port ?? (await tryListen(0)) ?? Promise.reject(new Error("no free port on 127.0.0.1"));
+}
+
+function tryListen(port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(null));
+    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : null));
+    });
+  });
+}
+
+/** The port a server of this data folder had last time, while it is free; else a new one, remembered. */
+export async function rememberedPort(folder: string, name: string): Promise<number> {
+  const file = join(folder, `${name}.port`);
+  const last = Number(readIfThere(file));
+  const port = await freePort(Number.isInteger(last) && last > 0 && last < 65_536 ? last : 0);
+  if (port !== last) writeFileSync(file, `${port}\n`);
+  return port;
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Rejects, with the error of a listener (`EADDRINUSE`, `EACCES`), when one could not listen there now. Port 0 always
+ * can.
+ */
+export async function demandPort(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const unknown = error.syscall?.startsWith("getaddrinfo") === true;
+      reject(
+        unknown
+          ? new StartError(
+              `The host ${host} is unknown (${error.code ?? "error"}); set SERVICE_HOST to an address of this machine.`,
+              error,
+            )
+          : error,
+      );
+    });
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve()));
+  });
+}

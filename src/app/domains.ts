@@ -1,0 +1,337 @@
+import type { RequestInfo } from "../platform/caller.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { PasswordHasher } from "../platform/crypto/password.ts";
+import type { Sealer } from "../platform/crypto/sealed.ts";
+import type { Database, Tx } from "../platform/db/types.ts";
+import type { Limiter } from "../platform/limits/index.ts";
+import type { Log } from "../platform/log.ts";
+import type { GuardedClient } from "../platform/outgoing/client.ts";
+import { createPost } from "../platform/outgoing/post.ts";
+import type { Random } from "../platform/random.ts";
+import { createAccess, createAdministration } from "../domains/access/index.ts";
+import { actorOf, createAudit, createAuditChain } from "../domains/auth-events/index.ts";
+import { createCredentials } from "../domains/credentials/index.ts";
+import { createSigningKeys } from "../domains/signing-keys/index.ts";
+import { createMarketplace } from "../domains/marketplace/index.ts";
+import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
+import { createMfa } from "../domains/mfa/index.ts";
+import type { Continuation } from "../domains/mfa/index.ts";
+import { createOperatorConfig, createOrganizations } from "../domains/organizations/index.ts";
+import { createSessions } from "../domains/sessions/index.ts";
+import { ACCEPT_INVITATION, createLogin, JOIN_BY_MAIL } from "../domains/login/index.ts";
+import type { Login } from "../domains/login/index.ts";
+import { createUsers } from "../domains/people/index.ts";
+import { createWebhooks } from "../domains/webhooks/index.ts";
+import type { Announcement, WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
+
+/** What every domain is built on. */
+export interface Ground {
+  config: Config;
+  database: Database;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  sealer: Sealer;
+  hasher: PasswordHasher;
+  outgoing: GuardedClient;
+  limiter: Limiter;
+}
+
+/** Origin of what the service does by itself. */
+const itself: Pick<RequestInfo, "address" | "userAgent"> = { address: "", userAgent: "atrium" };
+
+/** What webhooks hear of the marketplace (decisions 11.6). */
+const MARKETPLACE_EVENTS: Readonly<Record<string, WebhookEventType>> = {
+  "app.published": "app.published",
+  "app.archived": "app.archived",
+  "install.requested": "install.provisioning",
+  "install.active": "install.active",
+  "install.failed": "install.failed",
+  "install.suspended": "install.suspended",
+  "install.resumed": "install.resumed",
+  "install.deprovisioning": "install.deprovisioning",
+  "install.deprovisioned": "install.deprovisioned",
+};
+
+/** Builds the domains in floor order and ties the few that need each other. */
+export function composeDomains(ground: Ground) {
+  const { config, database, clock, random, log, sealer, hasher, outgoing, limiter } = ground;
+  const { baseUrl, ttl, patience } = config;
+
+  const organizations = createOrganizations({ database, clock, random });
+  const post = createPost(sealer);
+  const users = createUsers({
+    database,
+    clock,
+    random,
+    announce,
+    post,
+    record: (tx, event) => audit.record(tx, event),
+    config: { baseUrl, mailOff: config.mail.off },
+  });
+  const audit = createAudit({
+    database,
+    clock,
+    random,
+    organizationExists: organizations.existsEver,
+    personKnown: users.people.isKnown,
+  });
+
+  // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
+  const late: { marketplace?: Marketplace; webhooks?: Webhooks; login?: Login } = {};
+  const tell = (): Webhooks => {
+    if (late.webhooks === undefined) throw new Error("webhooks are not composed yet");
+    return late.webhooks;
+  };
+  const market = (): Marketplace => {
+    if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
+    return late.marketplace;
+  };
+  const doors = (): Login => {
+    if (late.login === undefined) throw new Error("the doors are not composed yet");
+    return late.login;
+  };
+  function announce(tx: Tx, event: Announcement): Promise<void> {
+    return tell().announce(tx, event);
+  }
+  const access = createAccess({
+    database,
+    organizations,
+    apps: {
+      activeAppSlugs: (tx, orgUuid) => market().activeAppSlugs(tx, orgUuid),
+      appClaims: (tx, orgUuid, userUuid) => market().appClaims(tx, orgUuid, userUuid),
+      slugsOf: (appIds) => market().slugsOf(appIds),
+      factsOf: (slugs, userUuid, orgUuid) => market().factsOf(slugs, userUuid, orgUuid),
+    },
+  });
+  const keys = createSigningKeys({
+    database,
+    clock,
+    random,
+    sealer,
+    organizations,
+    audit,
+    announce,
+    config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
+  });
+  const auditChain = createAuditChain({ database, clock, log, sealer, audit, keys: keys.signing });
+  const operatorConfig = createOperatorConfig({ database, clock, audit });
+  const sessions = createSessions({
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    audit,
+    announce,
+    access,
+    keys,
+    administeredApps: (token) => market().appsOfToken(token),
+    config: {
+      baseUrl,
+      ttls: {
+        pairMs: ttl.pairMs,
+        refreshMs: ttl.refreshMs,
+        refreshIdleMs: ttl.refreshIdleMs,
+        refreshGraceMs: patience.refreshGraceMs,
+      },
+    },
+  });
+  const credentials = createCredentials({
+    database,
+    clock,
+    random,
+    audit,
+    access,
+    announce,
+    environment: config.development ? "dev" : "live",
+  });
+  const administration = createAdministration({
+    database,
+    clock,
+    audit,
+    announce,
+    organizations,
+    users,
+    access,
+    ending: {
+      ofMember: async (tx, orgUuid, userUuid, by) => {
+        await sessions.ending.ofMember(tx, orgUuid, userUuid, by);
+        await credentials.manage.endWithMembership(tx, orgUuid, userUuid, by);
+      },
+      ofOrganization: async (tx, orgUuid, by) => {
+        await sessions.ending.ofOrganization(tx, orgUuid, by);
+        await credentials.manage.endWithOrganization(tx, orgUuid);
+      },
+    },
+    whenEnded: [
+      async (tx, orgUuid, userUuid, status) =>
+        status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined,
+      (tx, orgUuid, userUuid, _status, by) => doors().invitations.endWithMembership(tx, orgUuid, userUuid, by),
+    ],
+    whenDeleted: [(...ended) => market().organizationEnds(...ended)],
+  });
+  // What doors do after the second factor; the doors stand below, so they are entered here by name.
+  const continuations: Record<string, Continuation> = {};
+  const mfa = createMfa({
+    database,
+    clock,
+    random,
+    sealer,
+    hasher,
+    audit,
+    announce,
+    users,
+    access,
+    sessions,
+    continuations,
+    members: administration.members,
+    config: {
+      baseUrl,
+      elevatedMs: ttl.elevatedMs,
+      mfaTokenMs: ttl.mfaTokenMs,
+      stepUpMs: ttl.stepUpMs,
+      magicLinkMs: ttl.magicLinkMs,
+      stepUpLockMs: patience.stepUpLockMs,
+    },
+  });
+  const login = (late.login = createLogin({
+    database,
+    clock,
+    random,
+    sealer,
+    hasher,
+    audit,
+    organizations,
+    users,
+    access,
+    keys,
+    sessions,
+    mfa,
+    credentials,
+    administration,
+    endWebhooks: (tx, orgUuid) => tell().organizationEnds(tx, orgUuid),
+    limiter: config.rateLimits ? limiter : undefined,
+    config: {
+      baseUrl,
+      openSignup: config.openSignup,
+      magicLinkDevEcho: config.magicLinkDevEcho,
+      accessMs: ttl.accessMs,
+      magicLinkMs: ttl.magicLinkMs,
+      magicAccessMs: ttl.magicAccessMs,
+      otpMs: ttl.otpMs,
+      passwordResetMs: ttl.passwordResetMs,
+      invitationMs: ttl.invitationMs,
+    },
+  }));
+  continuations[ACCEPT_INVITATION] = login.invite.complete;
+  continuations[JOIN_BY_MAIL] = login.completeJoining;
+
+  const pump = { nudge: (): void => undefined };
+  const webhooks = (late.webhooks = createWebhooks({
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    outgoing,
+    vetUrl: (url) => outgoing.vetUrl(url),
+    keepOrg: organizations.keep,
+    audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
+      await audit.record(tx, {
+        type,
+        outcome: "success",
+        userUuid: caller.userUuid,
+        orgUuid,
+        info,
+        metadata,
+        actor: actorOf(caller),
+        resource: { type: "webhook", id: webhookId },
+      });
+    },
+    administeredApp: (caller, appId) => market().apps.administered(caller, appId),
+    keepAdministering: (tx, caller, app) => market().apps.keepAdministering(tx, caller, app),
+    administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
+    administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
+    nudge: () => pump.nudge(),
+    config: {
+      schedule: patience.webhookScheduleMs,
+      timeoutMs: patience.webhookTimeoutMs,
+      secretOverlapMs: ttl.secretOverlapMs,
+    },
+  }));
+  pump.nudge = webhooks.pump.nudge;
+
+  /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
+  async function tellMarketplace(
+    tx: Tx,
+    { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit,
+  ): Promise<void> {
+    const event = MARKETPLACE_EVENTS[type];
+    if (event !== undefined)
+      await webhooks.announce(tx, {
+        type: event,
+        orgUuid,
+        appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined,
+        data: metadata,
+      });
+    await audit.record(tx, {
+      type,
+      outcome: "success",
+      orgUuid,
+      metadata,
+      userUuid: caller?.userUuid ?? null,
+      info: info ?? itself,
+      actor: caller === null ? null : actorOf(caller),
+      resource: { type: resourceType, id: resourceId },
+    });
+  }
+  const marketplace = (late.marketplace = createMarketplace({
+    database,
+    clock,
+    random,
+    sealer,
+    outgoing,
+    vetUrl: (url) => outgoing.vetUrl(url),
+    audit: tellMarketplace,
+    keepOrg: organizations.keep,
+    orgLives: async (tx, orgUuid) => (await organizations.findIn(tx, orgUuid)) !== undefined,
+    makerOf: credentials.manage.makerOf,
+    orgName: async (tx, orgUuid) => (await organizations.nameOf(tx, orgUuid)) ?? "",
+    orgNames: organizations.namesOf,
+    people: {
+      ownersOf: users.people.ownersOf,
+      emailsOf: users.people.emailsOf,
+      activeMembersOf: users.memberships.activeOf,
+      keepActiveMember: users.memberships.keepActive,
+    },
+    config: {
+      baseUrl,
+      provisionDeadlineMs: patience.provisionDeadlineMs,
+      deprovisionDeadlineMs: patience.deprovisionDeadlineMs,
+      webhookTimeoutMs: patience.webhookTimeoutMs,
+      schedule: patience.webhookScheduleMs,
+    },
+  }));
+
+  return {
+    organizations,
+    users,
+    audit,
+    auditChain,
+    operatorConfig,
+    access,
+    administration,
+    keys,
+    sessions,
+    mfa,
+    login,
+    marketplace,
+    webhooks,
+    credentials,
+  };
+}
+
+/** Every domain, built. */
+export type Domains = ReturnType<typeof composeDomains>;

@@ -1,0 +1,58 @@
+import { composeDomains } from "./domains.ts";
+import { entities } from "./program.ts";
+import { migrations } from "../migrations/index.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import { createPasswordHasher } from "../platform/crypto/password.ts";
+import { createSealer } from "../platform/crypto/sealed.ts";
+import { openDatabase } from "../platform/db/index.ts";
+import { StartError } from "../platform/start-error.ts";
+import { ServiceError } from "../platform/errors.ts";
+import { createLimiter } from "../platform/limits/index.ts";
+import type { Log } from "../platform/log.ts";
+import { createGuardedClient } from "../platform/outgoing/client.ts";
+import { systemRandom } from "../platform/random.ts";
+
+/** Where {@link resetPassword} makes the link. */
+export interface Installation {
+  databaseUrl: string;
+  instanceKey: Buffer;
+  config: Config;
+  log: Log;
+}
+
+/**
+ * Makes a link with which somebody sets a new password, in the database of a running installation.
+ * @throws StartError when nobody has the address, or the database is away.
+ */
+export async function resetPassword(
+  installation: Installation,
+  email: string,
+): Promise<{ link: string; expiresAt: Date }> {
+  const { databaseUrl, instanceKey, config, log } = installation;
+  const ground = { clock: systemClock, random: systemRandom, config, log };
+  const database = await openDatabase({ url: databaseUrl, entities, migrations, ...ground });
+  const hasher = createPasswordHasher(ground);
+  const outgoing = createGuardedClient(config.outgoing);
+  const { login, sessions } = composeDomains({
+    ...ground,
+    database,
+    hasher,
+    outgoing,
+    sealer: createSealer(instanceKey),
+    limiter: createLimiter({ ...ground, database }),
+  });
+  try {
+    const made = await login.rescue(email);
+    if (made === undefined) throw new StartError(`Nobody has the address ${email}.`);
+    return made;
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 503) {
+      throw new StartError("The database cannot be reached; start the service first.", error);
+    }
+    throw error;
+  } finally {
+    await Promise.all([hasher.close(), outgoing.close(0), sessions.close()]);
+    await database.close();
+  }
+}

@@ -1,0 +1,152 @@
+import { join } from "node:path";
+import type { Domains } from "./domains.ts";
+import { version } from "./version.ts";
+import { composeServices } from "./services.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Config } from "../platform/config.ts";
+import type { OpenDatabase } from "../platform/db/index.ts";
+import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
+import { FLATBUFFERS, encodeInviteRegistration } from "../domains/login/index.ts";
+import type { IdempotencyStore } from "../platform/idempotency.ts";
+import type { Limiter } from "../platform/limits/index.ts";
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { clientAddress, isTrustedProxy, parseTrustedProxies } from "../platform/outgoing/address.ts";
+import type { KeptMail } from "../platform/outgoing/mailbox.ts";
+import type { TemporalClient } from "../platform/temporal/client.ts";
+import type { TemporalWorker } from "../worker/worker.ts";
+import { createServer } from "../server/index.ts";
+import type { PlainHandler, Server } from "../server/index.ts";
+import { landingPages } from "../server/landing.ts";
+import { mailboxPages } from "../server/mailbox.ts";
+import { welcomePage } from "../server/welcome.ts";
+import type { Welcome } from "../server/welcome.ts";
+import { isReady } from "../server/operator.ts";
+import type { ReadinessReport } from "../server/operator.ts";
+
+/** What the server is made of. */
+export interface ServerParts {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  database: OpenDatabase;
+  domains: Domains;
+  temporal: TemporalClient;
+  metrics: Metrics;
+  /** The development mailbox; undefined where mail goes out over SMTP. */
+  mailbox: { list(): Promise<KeptMail[]> } | undefined;
+  idempotency: IdempotencyStore;
+  limiter: Limiter;
+  /** The worker of this process, where it has one. */
+  worker: Pick<TemporalWorker, "health"> | undefined;
+}
+
+/** A worker takes no work while its server is away, although it goes on asking for some. */
+function workerHealth(worker: Pick<TemporalWorker, "health">, temporal: string): string {
+  const own = worker.health();
+  return own === "ok" && temporal !== "ok" ? `Temporal is ${temporal}` : own;
+}
+
+/** Asks database and Temporal how they are, at most once a second however many ask. */
+function createReadiness({
+  database,
+  temporal,
+  clock,
+  worker,
+}: Pick<ServerParts, "database" | "temporal" | "clock" | "worker">): () => Promise<ReadinessReport> {
+  let last: { at: number; report: Promise<ReadinessReport> } | undefined;
+  async function ask(): Promise<ReadinessReport> {
+    const [{ database: db, migrations }, workflows] = await Promise.all([database.ready(), temporal.health()]);
+    return {
+      status: db === "ok" && migrations === "ok" ? "ok" : "unavailable",
+      database: db,
+      migrations,
+      temporal: workflows,
+      vault: "ok",
+      ...(worker !== undefined && { worker: workerHealth(worker, workflows) }),
+    };
+  }
+  return () => {
+    if (last === undefined || clock.now() - last.at >= 1_000) last = { at: clock.now(), report: ask() };
+    return last.report;
+  };
+}
+
+/** What a developer has to know first. */
+function welcomeOf({ bootstrap, dataDir, mail, metricsPort }: Config): Welcome {
+  const kept = `printed by the first start, and kept in ${join(dataDir, "secrets", "bootstrap-password")}`;
+  return {
+    version: version(),
+    login: {
+      email: bootstrap?.email ?? "",
+      org: bootstrap?.org ?? "",
+      password: bootstrap?.password === undefined ? kept : "the one in SERVICE_BOOTSTRAP_PASSWORD at the first start",
+    },
+    hasMailbox: !mail.off && mail.smtpUrl === undefined,
+    hasMetrics: metricsPort === undefined,
+  };
+}
+
+/** The server over the composed domains. */
+export function composeServer(parts: ServerParts): Server {
+  const { config, domains, log, metrics, mailbox } = parts;
+  const asked = createReadiness(parts);
+  const readiness = async (): Promise<ReadinessReport> => ({
+    ...(await asked()),
+    ...(server.draining() && { status: "draining" }),
+  });
+  const corsOrigins = config.cors.anyLoopback ? ("loopback" as const) : config.cors.origins;
+  const pages: PlainHandler[] = [
+    landingPages({ baseUrl: config.baseUrl, corsOrigins }),
+    ...(mailbox === undefined ? [] : [mailboxPages(mailbox.list)]),
+    ...(config.development ? [welcomePage(welcomeOf(config))] : []),
+  ];
+  const proxies = parseTrustedProxies(config.trustedProxies);
+  const server = createServer({
+    host: config.host,
+    port: config.port,
+    tls: config.tls,
+    services: composeServices(domains, { readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
+    authenticators: {
+      bearer: (token, info) =>
+        domains.credentials.authenticate.isApiKey(token)
+          ? domains.credentials.authenticate.apiKey(token)
+          : domains.sessions.authenticate(token, info),
+      holds: (token) =>
+        domains.credentials.authenticate.isApiKey(token)
+          ? domains.credentials.authenticate.keyHolds(token)
+          : domains.sessions.holds(token),
+      scim: (token) => domains.credentials.authenticate.scimToken(token),
+      appAdmin: (caller, appId) =>
+        parts.database.sharing(caller, () => domains.marketplace.apps.standing(caller, appId)),
+      anyAppAdmin: (caller) => caller.appAdmin.length > 0,
+    },
+    idempotency: parts.idempotency,
+    during: parts.database.guard?.call,
+    sharing: parts.database.sharing,
+    limiter: parts.limiter,
+    tries: { ...parts.limiter, signedInFrom: domains.sessions.signedInFrom },
+    rateLimits: config.rateLimits,
+    corsOrigins,
+    reflection: config.reflection,
+    ready: async () => isReady(await readiness()),
+    addressOf: (request) =>
+      clientAddress(request.socket.remoteAddress ?? "", forwarded(request.headers["x-forwarded-for"]), proxies),
+    isTrusted: (address) => isTrustedProxy(address, proxies),
+    metrics,
+    log,
+    encoders: {
+      [FLATBUFFERS]: (message) => {
+        const { data } = message as AcceptInviteResponse;
+        if (data === undefined) throw new Error("an accepted invitation has no answer");
+        return encodeInviteRegistration(data);
+      },
+    },
+    extra: (request, response) => pages.some((page) => page(request, response)),
+  });
+  return server;
+}
+
+function forwarded(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(",") : header;
+}

@@ -1,0 +1,91 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { services } from "../../gen/services.ts";
+import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
+import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
+import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
+import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
+import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
+import { auditRpc } from "../domains/auth-events/index.ts";
+import { credentialsRpc } from "../domains/credentials/index.ts";
+import { signingKeysLoginRpc, signingKeysRpc } from "../domains/signing-keys/index.ts";
+import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
+import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
+import { operatorConfigRpc, organizationsLoginRpc } from "../domains/organizations/index.ts";
+import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
+import {
+  invitationsRpc,
+  inviteLoginRpc,
+  passwordRpc,
+  signUpDemands,
+  signUpRpc,
+  loginRpc,
+} from "../domains/login/index.ts";
+import { profileRpc, usersLoginRpc } from "../domains/people/index.ts";
+import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
+import { registration } from "../platform/rpc.ts";
+import type { ServiceRegistration } from "../platform/rpc.ts";
+import { operatorRpc } from "../server/operator.ts";
+import type { OperatorDeps } from "../server/operator.ts";
+import type { Domains } from "./domains.ts";
+
+/** What is built of the contract, area by area. */
+function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+  const {
+    access,
+    administration,
+    audit,
+    auditChain,
+    keys,
+    marketplace,
+    mfa,
+    organizations,
+    sessions,
+    login,
+    users,
+    webhooks,
+    credentials,
+  } = domains;
+  return [
+    registration(LoginService, {
+      ...loginRpc(login),
+      ...inviteLoginRpc(login),
+      ...sessionsLoginRpc(sessions),
+      ...usersLoginRpc(users),
+      ...organizationsLoginRpc(organizations),
+      ...signingKeysLoginRpc(keys),
+    }),
+    registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
+    registration(
+      UsersService,
+      {
+        ...profileRpc(users),
+        ...organizationsRpc(access),
+        ...membersRpc(administration),
+        ...signUpRpc(login),
+        ...passwordRpc(login),
+        ...invitationsRpc(login),
+      },
+      signUpDemands(login),
+    ),
+    rolesRpc(access, administration),
+    mfaRpc(mfa),
+    stepUpRpc(mfa),
+    sessionsRpc(sessions),
+    auditRpc(audit, auditChain),
+    signingKeysRpc(keys),
+    publisherRpc(marketplace),
+    buyerRpc(marketplace),
+    webhooksRpc(webhooks),
+    registration(CredentialsService, { ...credentialsRpc(credentials), ...webhookSecretRpc(webhooks) }),
+    registration(OperatorService, { ...operatorRpc(operator), ...operatorConfigRpc(domains.operatorConfig) }),
+  ];
+}
+
+/** Every service of the contract; rpcs that are not built answer `unimplemented`. */
+export function composeServices(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+  const byService = new Map<DescService, ServiceRegistration>(
+    built(domains, operator).map((entry) => [entry.service, entry]),
+  );
+  return services.map((service) => byService.get(service) ?? { service, implementation: {} });
+}

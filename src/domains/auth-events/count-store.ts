@@ -1,0 +1,115 @@
+import type { Database } from "../../platform/db/types.ts";
+import { chainKey } from "./chain-store.ts";
+import { partsOf } from "./count-rules.ts";
+import type { Part } from "./count-rules.ts";
+import { authEventTypes } from "./events.ts";
+import type { EventFilter } from "./store.ts";
+
+const levels = { all: 0, day: 1, hour: 2, minute: 3 };
+const EVERYBODY = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * How many events a filter lets through, exactly: totals of whole minutes, hours, days or all time for the linked ones,
+ * those not yet linked one by one, and every event at the edges of the range. One statement, so that an event that is
+ * being linked is counted once; its text depends on what is filtered by, not on the range, which goes in as arrays.
+ */
+export async function countEvents(database: Database, filter: EventFilter): Promise<number> {
+  const { scope, authOnly, userUuid, type, outcome } = filter;
+  const parts = partsOf(filter.from, filter.to, userUuid === undefined ? "minute" : "hour");
+  if (scope.length === 0 || parts.length === 0) return 0;
+  const [totals, edges] = [parts.filter(({ unit }) => unit !== "event"), parts.filter(({ unit }) => unit === "event")];
+  const params: unknown[] = [];
+  const bind = (value: unknown, cast: string): string => `$${params.push(value)}::${cast}`;
+  const ranges = (owners: readonly unknown[], those: readonly Part[]): string => {
+    const rows = owners.flatMap((owner) =>
+      those.map((part) => ({ owner, level: part.unit === "event" ? -1 : levels[part.unit], ...bounds(part) })),
+    );
+    const list = <K extends "owner" | "level" | "from" | "to">(name: K, cast: string): string =>
+      bind(
+        rows.map((row) => row[name]),
+        `${cast}[]`,
+      );
+    return `unnest(${list("owner", "uuid")}, ${list("level", "smallint")}, ${list("from", "timestamptz")}, ${list("to", "timestamptz")}) as part (owner, level, from_at, to_at)`;
+  };
+  const kind = [
+    type === undefined ? undefined : `x.type = ${bind(type, "text")}`,
+    outcome === undefined ? undefined : `x.outcome = ${bind(outcome, "text")}`,
+  ];
+  const event = [
+    ...kind,
+    authOnly ? "x.is_auth" : undefined,
+    userUuid === undefined ? undefined : `x.user_uuid = ${bind(userUuid, "uuid")}`,
+    "x.created_at >= part.from_at and x.created_at < part.to_at",
+  ];
+  const everything =
+    !authOnly && [type, outcome, userUuid, filter.from, filter.to].every((given) => given === undefined);
+  const sums: string[] = [];
+  if (totals.length > 0) {
+    const known = authOnly && type === undefined ? `x.type = any(${bind(authEventTypes, "text[]")})` : undefined;
+    const whose = `x.org_key = part.owner and x.user_key = ${bind(userUuid ?? EVERYBODY, "uuid")} and x.level = part.level`;
+    const keys = scope.map(chainKey);
+    sums.push(
+      added(
+        ranges(keys, totals),
+        `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`,
+      ),
+      added(
+        ranges(keys, [span(totals)]),
+        everything
+          ? "select count(*) as n from audit_pending p where p.org_key = part.owner"
+          : // What waits is looked up event by event: joined, it would be sought in all of the log.
+            `select coalesce(sum((select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])})), 0)::bigint as n from audit_pending p where p.org_key = part.owner`,
+      ),
+    );
+  }
+  const organizations = scope.filter((org) => org !== null);
+  if (edges.length > 0 && organizations.length > 0)
+    sums.push(
+      added(
+        ranges(organizations, edges),
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...event])}`,
+      ),
+    );
+  if (edges.length > 0 && organizations.length < scope.length)
+    sums.push(
+      added(
+        ranges([null], edges),
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...event])}`,
+      ),
+    );
+  const given = [
+    everything,
+    totals.length > 0,
+    edges.length > 0 && organizations.length > 0,
+    edges.length > 0 && organizations.length < scope.length,
+    authOnly,
+    userUuid,
+    type,
+    outcome,
+  ];
+  const shape = given.map((one) => (one === undefined || one === false ? 0 : 1)).join("");
+  const rows = await database.prepared<{ n: string }>(
+    `audit_count_${shape}`,
+    `select ${sums.join(" + ")} as n`,
+    params,
+  );
+  return Number(rows[0]?.n ?? 0);
+}
+
+/** The sum of a number that is looked up for each part. */
+function added(parts: string, lookup: string): string {
+  return `(select coalesce(sum(found.n), 0)::bigint from ${parts} cross join lateral (${lookup}) as found)`;
+}
+
+/** All of some parts that follow one another. */
+function span(parts: readonly Part[]): Part {
+  return { unit: "all", from: parts[0]?.from, to: parts.at(-1)?.to };
+}
+
+function bounds({ from, to }: Part): { from: Date | string; to: Date | string } {
+  return { from: from ?? "-infinity", to: to ?? "infinity" };
+}
+
+function joined(clauses: readonly (string | undefined)[]): string {
+  return clauses.filter((clause) => clause !== undefined).join(" and ");
+}
