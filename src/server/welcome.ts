@@ -96,7 +96,7 @@ function pageOf(welcome: Welcome): string {
 <section><h2>First login</h2><p>Owner of the first organization; also platform admin and operator.</p>
 <dl><dt>Organization</dt><dd>${escape(login.org)}</dd><dt>Email</dt><dd>${escape(login.email)}</dd><dt>Password</dt><dd>${escape(login.password)}</dd></dl>${hasMailbox ? ask : ""}</section>
 <section><h2>Look around</h2><ul>${links}</ul></section>
-<section><h2>Next</h2><p>README.md has tours of identity, the marketplace and webhooks. <code>npm run demo</code> tells the whole story against this service.</p></section>
+<section><h2>Next</h2><p><code>docs/</code> has tours of identity, the marketplace and webhooks. <code>npm run demo</code> runs the main scenario against this service.</p></section>
 </main><script>${SCRIPT}</script></body></html>`;
 }
 

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { composeServices } from "../../src/app/services.ts";
+import { textOf } from "./sources.ts";
 
 /** An rpc of the contract and whether it has an implementation. */
 export interface RpcState {
@@ -8,26 +8,26 @@ export interface RpcState {
   built: boolean;
 }
 
-/** Stands for any domain: it is handed around while services are wired, and nothing of it is called for real. */
+/** Stands for any domain: composition passes it on and calls none of its functions. */
 const anything: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === Symbol.toPrimitive ? () => "" : anything),
   apply: () => anything,
 });
 
-/** Every rpc of the contract, as the program is composed: built when there is code behind it, else it answers 501. */
+/** Every rpc of the contract, as the program is composed: built when it has an implementation; others return 501. */
 export function rpcStates(): RpcState[] {
   return composeServices(anything as never, anything as never).flatMap(({ service, implementation }) =>
     service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })),
   );
 }
 
-/** The line the README has to carry, word for word. */
+/** The line that the README contains, word for word. */
 export function builtLine(): string {
   const states = rpcStates();
   return `Built: ${states.filter(({ built }) => built).length} of ${states.length} rpcs`;
 }
 
-/** The README's table, word for word: every area with rpcs that are not built, and which. */
+/** The table that the README contains, word for word: every area with rpcs that are not built, and which. */
 export function unbuiltTable(): string {
   const areas = Map.groupBy(rpcStates(), ({ rpc }) => rpc.parent);
   const rows = [...areas].flatMap(([service, states]) => {
@@ -36,17 +36,12 @@ export function unbuiltTable(): string {
     const named = missing.length === states.length ? `all ${states.length}` : missing.join(", ");
     return [`| \`${service.typeName}\` | ${named} |`];
   });
-  return ["| service | rpcs that answer `unimplemented` |", "| --- | --- |", ...rows].join("\n");
+  return ["| service | rpcs that return `unimplemented` |", "| --- | --- |", ...rows].join("\n");
 }
 
-/** The README. */
-export function readme(): string {
-  return readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-}
-
-/** The README's lines of that form. */
+/** The lines of that form in the README. */
 export function readmeLines(): string[] {
-  return readme().match(/^Built: .*$/gmu) ?? [];
+  return textOf("README.md").match(/^Built: .*$/gmu) ?? [];
 }
 
 if (import.meta.main) console.log(`${builtLine()}\n\n${unbuiltTable()}`);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/platform/config.ts";
-import { readme } from "./built.ts";
+import { textOf } from "./sources.ts";
 
 /** Every variable the program asks for. */
 function settings(): string[] {
@@ -9,9 +9,10 @@ function settings(): string[] {
   return [...asked].filter((name) => name !== "NODE_ENV").toSorted();
 }
 
-it("the README's tables name every setting in full, and none that is not there", () => {
-  const [, tables = ""] = readme().split("\n## Configuration\n");
-  const rows = (tables.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
+it("docs/configuration.md names every setting in full, and no other", () => {
+  const rows = textOf("docs/configuration.md")
+    .split("\n")
+    .filter((line) => line.startsWith("|"));
   const named = rows.flatMap((row) =>
     [...(row.split("|")[1] ?? "").matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name),
   );

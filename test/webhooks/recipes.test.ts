@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import Stripe from "stripe";
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { systemRandom } from "../../src/platform/random.ts";
 import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/signature.ts";
+import { documentText } from "../support/document-blocks.ts";
 
-// The receivers' recipes as the README prints them, with the libraries receivers already have.
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+// The receivers' recipes as the tour prints them, with the libraries receivers already have.
+const tour = documentText("docs/tour-webhooks.md");
 const secret = newWebhookSecret(systemRandom);
 const body = JSON.stringify({
   type: "install.active",
@@ -24,9 +24,9 @@ const signed = () =>
     secrets: [newWebhookSecret(systemRandom), secret],
   });
 
-/** Runs the README's lines for a package on a request and answers the `event` they make. */
+/** Runs the tour's lines for a package on a request and returns the `event` they produce. */
 function receive(library: string, rawBody: string): unknown {
-  const blocks = [...readme.matchAll(/```ts\n(.*?)```/gsu)].flatMap(([, code = ""]) =>
+  const blocks = [...tour.matchAll(/```ts\n(.*?)```/gsu)].flatMap(([, code = ""]) =>
     code.includes(`from "${library}"`) ? [code] : [],
   );
   expect(blocks, `recipes for ${library}`).toHaveLength(1);
@@ -45,7 +45,7 @@ function receive(library: string, rawBody: string): unknown {
 }
 
 test.each(["standardwebhooks", "stripe"])(
-  "the README's recipe for %s verifies a delivery, and refuses a changed one",
+  "the recipe for %s in docs/tour-webhooks.md verifies a delivery and refuses a changed one",
   (library) => {
     expect(receive(library, body)).toMatchObject({ type: "install.active" });
     expect(() => receive(library, body.replace("install_id", "install_ix"))).toThrow();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../support/postgres.ts";
 import { runProgram, testFolder } from "../support/program.ts";
 import type { ProgramRun } from "../support/program.ts";
-import { shellOf } from "../support/readme-blocks.ts";
+import { shellOf } from "../support/document-blocks.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const folder = testFolder();
@@ -20,27 +20,31 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** Runs commands as a reader does who copies them; the first that fails, refused calls included, ends them. */
-function follow(commands: string): Promise<{ status: number; said: string }> {
+/** Runs commands as a reader who copies them does; the first failure, refused calls included, ends them. */
+function runCommands(commands: string): Promise<{ status: number; output: string }> {
   const strict =
     'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; echo; }\nkill() { command kill "$@" || true; }';
   const script = `${strict}\n${commands}`;
   const env = { ...process.env, SERVICE_DATA_DIR: folder.path, PORT: port };
   return new Promise((resolve) => {
     execFile("bash", ["-c", script], { cwd: root, env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}` });
+      resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
     });
   });
 }
 
-test("every command of the README's tours works as it stands", async () => {
-  const sections = ["Five minutes", "A tour of identity", "Webhooks and how to verify them"];
-  const { status, said } = await follow(sections.map(shellOf).join("\n"));
-  expect(status, said).toBe(0);
-  expect(said).toContain('"org_name":"Acme"');
-  expect(said).toContain('"orgName": "Acme"');
-  expect(said).toMatch(/"revoked":\d/);
-  expect(said).toMatch(/webhook\.test/);
-  expect(said).toMatch(/"status":"delivered"/);
-  expect(said).toMatch(/valid/i);
+test("every command of README's five minutes and of the tours in docs/ works as it stands", async () => {
+  const tours = [
+    shellOf("README.md", "Five minutes"),
+    shellOf("docs/tour-identity.md"),
+    shellOf("docs/tour-webhooks.md"),
+  ];
+  const { status, output } = await runCommands(tours.join("\n"));
+  expect(status, output).toBe(0);
+  expect(output).toContain('"org_name":"Acme"');
+  expect(output).toContain('"orgName": "Acme"');
+  expect(output).toMatch(/"revoked":\d/);
+  expect(output).toMatch(/webhook\.test/);
+  expect(output).toMatch(/"status":"delivered"/);
+  expect(output).toMatch(/valid/i);
 });
