@@ -10,7 +10,8 @@ import type { GuardedClient } from "../platform/outgoing/client.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import type { Random } from "../platform/random.ts";
 import { createAccess, createAdministration } from "../domains/access/index.ts";
-import { actorOf, createAudit, createAuditChain } from "../domains/auth-events/index.ts";
+import { actorOf } from "../domains/audit-record/index.ts";
+import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createSigningKeys } from "../domains/signing-keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
@@ -23,7 +24,10 @@ import { ACCEPT_INVITATION, createLogin, JOIN_BY_MAIL } from "../domains/login/i
 import type { Login } from "../domains/login/index.ts";
 import { createUsers } from "../domains/people/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
-import type { Announcement, WebhookEventType, Webhooks } from "../domains/webhooks/index.ts";
+import type { Webhooks } from "../domains/webhooks/index.ts";
+import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
+import type { WebhookEventType } from "../domains/event-catalogue/index.ts";
+import { createAuditRecord } from "../domains/audit-record/index.ts";
 
 /** What every domain is built on. */
 export interface Ground {
@@ -61,19 +65,20 @@ export function composeDomains(ground: Ground) {
 
   const organizations = createOrganizations({ database, clock, random });
   const post = createPost(sealer);
+  const announce = createAnnounce({ clock, random });
+  const record = createAuditRecord({ database, clock, random });
+  const events = createEvents(record, announce);
   const users = createUsers({
     database,
     clock,
     random,
-    announce,
+    events,
     post,
-    record: (tx, event) => audit.record(tx, event),
     config: { baseUrl, mailOff: config.mail.off },
   });
   const audit = createAudit({
     database,
-    clock,
-    random,
+    record,
     organizationExists: organizations.existsEver,
     personKnown: users.people.isKnown,
   });
@@ -92,9 +97,6 @@ export function composeDomains(ground: Ground) {
     if (late.login === undefined) throw new Error("the doors are not composed yet");
     return late.login;
   };
-  function announce(tx: Tx, event: Announcement): Promise<void> {
-    return tell().announce(tx, event);
-  }
   const access = createAccess({
     database,
     organizations,
@@ -115,7 +117,7 @@ export function composeDomains(ground: Ground) {
     announce,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
-  const auditChain = createAuditChain({ database, clock, log, sealer, audit, keys: keys.signing });
+  const auditChain = createAuditChain({ database, clock, log, sealer, events, keys: keys.signing });
   const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
     database,
@@ -142,9 +144,8 @@ export function composeDomains(ground: Ground) {
     database,
     clock,
     random,
-    audit,
     access,
-    announce,
+    events,
     environment: config.development ? "dev" : "live",
   });
   const administration = createAdministration({
@@ -228,7 +229,6 @@ export function composeDomains(ground: Ground) {
   continuations[ACCEPT_INVITATION] = login.invite.complete;
   continuations[JOIN_BY_MAIL] = login.completeJoining;
 
-  const pump = { nudge: (): void => undefined };
   const webhooks = (late.webhooks = createWebhooks({
     database,
     clock,
@@ -254,14 +254,13 @@ export function composeDomains(ground: Ground) {
     keepAdministering: (tx, caller, app) => market().apps.keepAdministering(tx, caller, app),
     administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
     administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
-    nudge: () => pump.nudge(),
+    events,
     config: {
       schedule: patience.webhookScheduleMs,
       timeoutMs: patience.webhookTimeoutMs,
       secretOverlapMs: ttl.secretOverlapMs,
     },
   }));
-  pump.nudge = webhooks.pump.nudge;
 
   /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
   async function tellMarketplace(
@@ -270,7 +269,7 @@ export function composeDomains(ground: Ground) {
   ): Promise<void> {
     const event = MARKETPLACE_EVENTS[type];
     if (event !== undefined)
-      await webhooks.announce(tx, {
+      await announce(tx, {
         type: event,
         orgUuid,
         appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined,
@@ -316,6 +315,7 @@ export function composeDomains(ground: Ground) {
   }));
 
   return {
+    events,
     organizations,
     users,
     audit,

@@ -5,8 +5,9 @@ import { Organization } from "../domains/organizations/index.ts";
 import { Person } from "../domains/people/index.ts";
 import { KEY_OVERLAP } from "../domains/signing-keys/index.ts";
 import type { KeyOverlap } from "../domains/signing-keys/index.ts";
-import { WEBHOOK_RETRY, webhookEntities } from "../domains/webhooks/index.ts";
-import type { WebhookRetry } from "../domains/webhooks/index.ts";
+import { FIRST_ATTEMPTS, WEBHOOK_RETRY } from "../domains/event-catalogue/index.ts";
+import { webhookEntities } from "../domains/webhooks/index.ts";
+import type { WebhookRetry } from "../domains/event-catalogue/index.ts";
 import { composeDomains } from "./domains.ts";
 import type { Domains } from "./domains.ts";
 import { composeObservation } from "./observation.ts";
@@ -18,7 +19,7 @@ import type { Config } from "../platform/config.ts";
 import { createPasswordHasher } from "../platform/crypto/password.ts";
 import { checkInstanceKey } from "../platform/crypto/key-check.ts";
 import { createSealer } from "../platform/crypto/sealed.ts";
-import { createOutbox, openDatabase } from "../platform/db/index.ts";
+import { createOutbox, openDatabase, OUTBOX } from "../platform/db/index.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import { createIdempotencyStore } from "../platform/idempotency.ts";
 import { countingOn, createLimiter } from "../platform/limits/index.ts";
@@ -215,7 +216,11 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       await observation.start();
       const bootstrapped = await whileUnavailable(first, START_MS);
       if (works) {
-        unlisten = database.onOutbox(() => dispatcher.nudge());
+        const stops = [
+          database.onWake(OUTBOX, () => dispatcher.nudge()),
+          database.onWake(FIRST_ATTEMPTS, () => domains.webhooks.pump.nudge()),
+        ];
+        unlisten = () => stops.forEach((stop) => stop());
         dispatcher.start();
         domains.webhooks.pump.start();
         domains.auditChain.linker.start();

@@ -3,6 +3,7 @@ import type { Domains } from "./domains.ts";
 import { version } from "./version.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
+import { createRequestContexts } from "../platform/context.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
@@ -106,7 +107,11 @@ export function composeServer(parts: ServerParts): Server {
     host: config.host,
     port: config.port,
     tls: config.tls,
-    services: composeServices(domains, { readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
+    services: composeServices(
+      domains,
+      { readiness, metrics: config.metricsPort === undefined ? metrics : undefined },
+      createRequestContexts(parts.database),
+    ),
     authenticators: {
       bearer: (token, info) =>
         domains.credentials.authenticate.isApiKey(token)

@@ -23,6 +23,7 @@ import {
 } from "../domains/login/index.ts";
 import { profileRpc, usersLoginRpc } from "../domains/people/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
+import type { RequestContexts } from "../platform/context.ts";
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 import { operatorRpc } from "../server/operator.ts";
@@ -30,7 +31,7 @@ import type { OperatorDeps } from "../server/operator.ts";
 import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
-function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+function built(domains: Domains, operator: OperatorDeps, contexts: RequestContexts): ServiceRegistration[] {
   const {
     access,
     administration,
@@ -59,7 +60,7 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     registration(
       UsersService,
       {
-        ...profileRpc(users),
+        ...profileRpc(users, contexts),
         ...organizationsRpc(access),
         ...membersRpc(administration),
         ...signUpRpc(login),
@@ -77,15 +78,19 @@ function built(domains: Domains, operator: OperatorDeps): ServiceRegistration[] 
     publisherRpc(marketplace),
     buyerRpc(marketplace),
     webhooksRpc(webhooks),
-    registration(CredentialsService, { ...credentialsRpc(credentials), ...webhookSecretRpc(webhooks) }),
+    registration(CredentialsService, { ...credentialsRpc(credentials, contexts), ...webhookSecretRpc(webhooks) }),
     registration(OperatorService, { ...operatorRpc(operator), ...operatorConfigRpc(domains.operatorConfig) }),
   ];
 }
 
 /** Every service of the contract; rpcs that are not built answer `unimplemented`. */
-export function composeServices(domains: Domains, operator: OperatorDeps): ServiceRegistration[] {
+export function composeServices(
+  domains: Domains,
+  operator: OperatorDeps,
+  contexts: RequestContexts,
+): ServiceRegistration[] {
   const byService = new Map<DescService, ServiceRegistration>(
-    built(domains, operator).map((entry) => [entry.service, entry]),
+    built(domains, operator, contexts).map((entry) => [entry.service, entry]),
   );
   return services.map((service) => byService.get(service) ?? { service, implementation: {} });
 }

@@ -3,6 +3,8 @@
  * composition builds them in this order (`src/app/domains.ts`), and `test/shape` checks the imports against it.
  */
 export const DOMAIN_ORDER = [
+  "audit-record",
+  "event-catalogue",
   "auth-events",
   "organizations",
   "people",

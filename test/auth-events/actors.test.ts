@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, member, tokenTo } from "../support/people.ts";
-import { administrativeEventTypes } from "../../src/domains/auth-events/index.ts";
+import { administrativeEventTypes } from "../../src/domains/event-catalogue/index.ts";
 
 let app: TestApp;
 beforeAll(async () => {

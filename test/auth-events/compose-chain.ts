@@ -1,3 +1,5 @@
+import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
+import { createEvents } from "../../src/domains/event-catalogue/index.ts";
 import { createAudit, createAuditChain } from "../../src/domains/auth-events/index.ts";
 import type { AuditChain } from "../../src/domains/auth-events/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
@@ -24,7 +26,13 @@ export async function composeAuditChain(
   });
   const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
   const organizations = createOrganizations(shared);
-  const audit = createAudit({ ...shared, organizationExists: organizations.existsEver, personKnown: async () => true });
+  const record = createAuditRecord(shared);
+  const audit = createAudit({
+    database,
+    record,
+    organizationExists: organizations.existsEver,
+    personKnown: async () => true,
+  });
   const keys = createSigningKeys({
     ...shared,
     organizations,
@@ -32,5 +40,8 @@ export async function composeAuditChain(
     announce: async () => undefined,
     config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 },
   });
-  return { chain: createAuditChain({ ...shared, audit, keys: keys.signing }), close: () => database.close() };
+  return {
+    chain: createAuditChain({ ...shared, events: createEvents(record, async () => undefined), keys: keys.signing }),
+    close: () => database.close(),
+  };
 }

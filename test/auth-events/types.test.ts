@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { administrativeEventTypes, authEventTypes } from "../../src/domains/auth-events/index.ts";
+import { administrativeEventTypes, authEventTypes } from "../../src/domains/event-catalogue/index.ts";
 
 const contract = readFileSync(
   new URL("../../proto/atrium/auth_events/v1/auth_events.proto", import.meta.url),

@@ -147,9 +147,11 @@ describe("people", () => {
 
   it("change their profile", async () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
-    await identity.users.people.updateProfile(caller, { firstName: "Olga", phone: "+4915112345678" }, info);
+    await identity.users.people.updateProfile(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
     expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
-    await expect(identity.users.people.updateProfile(caller, { phone: "0151" }, info)).rejects.toMatchObject({
+    await expect(
+      identity.users.people.updateProfile(identity.context(caller), { phone: "0151" }),
+    ).rejects.toMatchObject({
       status: 400,
       code: "invalid_phone",
     });

@@ -7,6 +7,7 @@ import {
   grantAppendOnly,
   migrate,
   openDatabase,
+  OUTBOX,
   violatedConstraint,
 } from "../../src/platform/db/index.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
@@ -53,7 +54,7 @@ afterAll(async () => {
 describe("transaction", () => {
   test("state, plain SQL and outbox rows are one", async () => {
     let nudges = 0;
-    const stop = database.onOutbox(() => nudges++);
+    const stop = database.onWake(OUTBOX, () => nudges++);
     const committed: string[] = [];
     await database.transaction(async (tx) => {
       tx.em.create(Note, { id: 1, text: "one", writtenAt: new Date(clock.now()) });
@@ -117,7 +118,8 @@ describe("transaction", () => {
         await tx.query("update notes set version = version + 1 where id = $1", [second]);
       });
     await Promise.all([both(21, 22), both(22, 21)]);
-    expect(runs).toBe(3);
+    // The victim runs again; on a busy machine both may be victims of one deadlock or of two.
+    expect(runs).toBeGreaterThanOrEqual(3);
 
     let tries = 0;
     await database.transaction(async (tx) => {

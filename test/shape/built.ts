@@ -16,8 +16,8 @@ const anything: unknown = new Proxy(() => undefined, {
 
 /** Every rpc of the contract, as the program is composed: built when it has an implementation; others return 501. */
 export function rpcStates(): RpcState[] {
-  return composeServices(anything as never, anything as never).flatMap(({ service, implementation }) =>
-    service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })),
+  return composeServices(anything as never, anything as never, anything as never).flatMap(
+    ({ service, implementation }) => service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })),
   );
 }
 

@@ -1,3 +1,5 @@
+import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
+import { createEvents } from "../../src/domains/event-catalogue/index.ts";
 import { createAccess, createAdministration } from "../../src/domains/access/index.ts";
 import { createAudit } from "../../src/domains/auth-events/index.ts";
 import { createCredentials } from "../../src/domains/credentials/index.ts";
@@ -9,6 +11,7 @@ import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createLogin, JOIN_BY_MAIL } from "../../src/domains/login/index.ts";
 import { createUsers, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
+import { createRequestContext } from "../../src/platform/context.ts";
 import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { Database } from "../../src/platform/db/types.ts";
@@ -79,7 +82,10 @@ function build(
   hasher: ReturnType<typeof createPasswordHasher>,
   options: { openSignup?: boolean },
 ) {
-  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce: () => Promise.resolve() };
+  const announce = () => Promise.resolve();
+  const record = createAuditRecord({ database, clock, random: systemRandom });
+  const events = createEvents(record, announce);
+  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce, events };
   const apps = {
     installed: [] as string[],
     granted: [] as string[],
@@ -90,11 +96,11 @@ function build(
   const users = createUsers({
     ...shared,
     post: createPost(sealer),
-    record: (tx, event) => audit.record(tx, event),
     config: { baseUrl, mailOff: false },
   });
   const audit = createAudit({
-    ...shared,
+    database,
+    record,
     organizationExists: organizations.existsEver,
     personKnown: users.people.isKnown,
   });
@@ -159,7 +165,7 @@ function build(
     continuations,
     config: mfaConfig,
   });
-  const credentials = createCredentials({ ...shared, audit, access, environment: "dev" });
+  const credentials = createCredentials({ ...shared, access, environment: "dev" });
   const endWebhooks = () => Promise.resolve();
   const login = createLogin({
     ...shared,
@@ -189,6 +195,9 @@ function build(
     mfa,
     continuations,
     login,
+    /** A request of a caller, or of nobody. */
+    context: <C extends Caller | undefined>(caller: C, from: RequestInfo = info) =>
+      createRequestContext(database, caller, from),
     /** The caller behind a token. */
     me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
     /** The bootstrapped owner signs in, who has no second factor. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bodyOf, nextWait } from "../../src/domains/webhooks/rules.ts";
+import { bodyOf } from "../../src/domains/event-catalogue/index.ts";
+import { nextWait } from "../../src/domains/webhooks/rules.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";

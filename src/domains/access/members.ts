@@ -4,7 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
 import { demandOwnership, eventOf, nextMembership } from "./member-rules.ts";

@@ -4,7 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { OrganizationChange, OrganizationRow } from "../organizations/index.ts";
 import type { AdministrationDeps } from "./administration.ts";

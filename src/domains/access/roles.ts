@@ -3,7 +3,7 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { AdministrationDeps } from "./administration.ts";
 import { accessErrors } from "./errors.ts";
 import * as store from "./role-store.ts";

@@ -1,7 +1,7 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { columns, toRecord } from "./store.ts";
 import type { EventRow } from "./store.ts";
-import type { AuditRecord } from "./events.ts";
+import type { AuditRecord } from "../audit-record/index.ts";
 
 /** Key of the chain of events that belong to no organization. */
 const NIL = "00000000-0000-0000-0000-000000000000";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AuditRecord } from "./events.ts";
+import type { AuditRecord } from "../audit-record/index.ts";
 
 /*
  * The hash chain of an organization's log. Everything that is hashed or signed is the UTF-8 of canonical JSON: members

@@ -2,7 +2,7 @@ import type { Database } from "../../platform/db/types.ts";
 import { chainKey } from "./chain-store.ts";
 import { partsOf } from "./count-rules.ts";
 import type { Part } from "./count-rules.ts";
-import { authEventTypes } from "./events.ts";
+import { authEventTypes } from "../event-catalogue/index.ts";
 import type { EventFilter } from "./store.ts";
 
 const levels = { all: 0, day: 1, hour: 2, minute: 3 };

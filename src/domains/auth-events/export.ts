@@ -1,14 +1,14 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
-import { actorOf } from "./actor.ts";
+import type { Database } from "../../platform/db/types.ts";
 import { GENESIS, hashLink, printEvent } from "./chain.ts";
 import * as store from "./chain-store.ts";
 import type { HeadRow, LinkRow } from "./chain-store.ts";
 import { exportFormats, formatOfMedia } from "./export-format.ts";
 import type { ExportedEvent, ExportedGap, ExportFormat, ExportSummary } from "./export-format.ts";
-import type { AuditEvent } from "./events.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
 import type { Heads } from "./heads.ts";
 import type { Linker } from "./linker.ts";
 import { parseRange } from "./rules.ts";
@@ -48,15 +48,15 @@ export interface ExportFile {
 export interface ExportDeps {
   database: Database;
   clock: Clock;
-  record(tx: Tx, event: AuditEvent): Promise<string>;
+  events: Pick<Events, "emit">;
 }
 
 type Range = ReturnType<typeof parseRange>;
 
 /** Exports of the wider log of an organization, in the order of its chain. */
-export function createExport({ database, clock, record }: ExportDeps, linker: Linker, heads: Heads) {
+export function createExport({ database, clock, events }: ExportDeps, linker: Linker, heads: Heads) {
   /** Every event of a range with what lies between. */
-  async function* events(
+  async function* exported(
     key: string,
     owner: string,
     { first, last }: { first: number; last: number },
@@ -137,23 +137,18 @@ export function createExport({ database, clock, record }: ExportDeps, linker: Li
       const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
-      const resource = { type: "organization", id: owner };
       if (!dry)
         await database.transaction(
           (tx) =>
-            record(tx, {
-              type: "audit.exported",
-              outcome: "success",
-              userUuid: caller.userUuid,
+            events.emit(tx, EVENTS["audit.exported"], {
+              by: causedBy({ caller, info }),
               orgUuid: owner,
-              info,
-              actor: actorOf(caller),
-              resource,
+              resourceId: owner,
               metadata,
             }),
           caller,
         );
-      const rows = span === undefined ? none() : events(key, owner, span, range);
+      const rows = span === undefined ? none() : exported(key, owner, span, range);
       const day = dateOf(clock).toISOString().slice(0, 10);
       return {
         contentType: format.contentType,

@@ -1,11 +1,9 @@
-import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
-import { ofRefusal } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Random } from "../../platform/random.ts";
-import type { AuditEvent } from "./events.ts";
+import type { AuditEvent, AuditRecordWriter } from "../audit-record/index.ts";
+import { isAuthEventType } from "../event-catalogue/index.ts";
+import type { AuditEventType, Events } from "../event-catalogue/index.ts";
 import { createExport } from "./export.ts";
 import { createHeads } from "./heads.ts";
 import type { HeadKeys } from "./heads.ts";
@@ -14,40 +12,35 @@ import type { LinkerDeps } from "./linker.ts";
 import { createPurge } from "./purge.ts";
 import { createReadEvents } from "./read-events.ts";
 import type { ReadEventsDeps } from "./read-events.ts";
-import { appendEvent } from "./store.ts";
 import { createVerify } from "./verify.ts";
 
-export type { Actor, AuditEvent, AuditEventType, AuditRecord, AuthEventType } from "./events.ts";
-export { administrativeEventTypes, authEventTypes, isAuditEventType, isAuthEventType } from "./events.ts";
-export { actorOf, personActor, systemActor } from "./actor.ts";
 export type { EventPage, EventQuery } from "./read-events.ts";
 export type { Verification } from "./verify.ts";
 export { verifyExport } from "./verify-export.ts";
 export type { ProofResult } from "./proof.ts";
 export { auditRpc } from "./rpc.ts";
 
-/** What the audit log is made of. */
+/** Dependencies of the audit log. */
 export interface AuditDeps extends ReadEventsDeps {
-  clock: Clock;
-  random: Pick<Random, "uuid">;
+  record: AuditRecordWriter;
 }
 
-/** The audit log: events are appended in the transaction of what they tell of, and never change. */
-export function createAudit(deps: AuditDeps) {
-  /** Appends an event in the caller's transaction; answers its id. */
-  async function record(tx: Tx, event: AuditEvent): Promise<string> {
-    const eventId = deps.random.uuid();
-    await appendEvent(tx, eventId, dateOf(deps.clock), event);
-    return eventId;
-  }
-
+/** The audit log: its lists, and events recorded by their types. */
+export function createAudit({ record: appending, ...deps }: AuditDeps) {
+  const typed = (event: TypedEvent): AuditEvent => ({ ...event, isAuthentication: isAuthEventType(event.type) });
   return {
     ...createReadEvents(deps),
-    record,
-    /** Appends an event in a transaction of its own, so that it outlives the refused work. */
-    recordFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
-      deps.database.transaction((tx) => record(tx, { ...event, outcome: "failure" }), ofRefusal),
+    /** Appends an event in the caller's transaction. @returns its id */
+    record: (tx: Tx, event: TypedEvent): Promise<string> => appending.append(tx, typed(event)),
+    /** Appends a failure in a transaction of its own, so that it outlives the refused work. */
+    recordFailure: (event: Omit<TypedEvent, "outcome">): Promise<string> =>
+      appending.appendFailure(typed({ ...event, outcome: "failure" })),
   };
+}
+
+/** An event with a type of the catalogue. */
+export interface TypedEvent extends Omit<AuditEvent, "isAuthentication"> {
+  type: AuditEventType;
 }
 
 /** The audit log as other domains see it. */
@@ -59,18 +52,18 @@ export interface AuditChainDeps extends LinkerDeps {
   /** Seals heads with the instance key. */
   sealer: Sealer;
   keys: HeadKeys;
-  audit: Pick<Audit, "record">;
+  events: Pick<Events, "emit">;
 }
 
 /** The hash chain over the log: linking, verification, export and purge. */
-export function createAuditChain({ sealer, keys, audit, ...deps }: AuditChainDeps) {
+export function createAuditChain({ sealer, keys, ...deps }: AuditChainDeps) {
   const heads = createHeads({ sealer, keys });
   const linker = createLinker(deps, heads);
   return {
     linker,
     ...createVerify(deps, linker, heads),
-    ...createExport({ ...deps, record: audit.record }, linker, heads),
-    ...createPurge({ ...deps, record: audit.record }, linker),
+    ...createExport(deps, linker, heads),
+    ...createPurge(deps, linker),
   };
 }
 

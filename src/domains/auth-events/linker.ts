@@ -6,7 +6,7 @@ import type { Log } from "../../platform/log.ts";
 import { GENESIS, hashEvent, hashLink, printEvent } from "./chain.ts";
 import * as store from "./chain-store.ts";
 import type { HeadRow, NewLink } from "./chain-store.ts";
-import type { AuditRecord } from "./events.ts";
+import type { AuditRecord } from "../audit-record/index.ts";
 import type { Heads } from "./heads.ts";
 
 /** Events of one transaction. */

@@ -1,10 +1,10 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
-import type { Database, OnBehalf, Tx } from "../../platform/db/types.ts";
-import { actorOf, systemActor } from "./actor.ts";
+import type { Database, OnBehalf } from "../../platform/db/types.ts";
 import * as store from "./chain-store.ts";
-import type { AuditEvent } from "./events.ts";
+import { bySystem, causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause, Events } from "../event-catalogue/index.ts";
 import type { Linker } from "./linker.ts";
 import { SHORTEST_RETENTION_MS } from "./rules.ts";
 
@@ -17,41 +17,28 @@ const DAY_MS = 86_400_000;
 export interface PurgeDeps {
   database: Database;
   clock: Clock;
-  record(tx: Tx, event: AuditEvent): Promise<string>;
+  events: Pick<Events, "emit">;
 }
 
 /** Removal of events whose retention is over; their links stay. */
-export function createPurge({ database, clock, record }: PurgeDeps, linker: Linker) {
+export function createPurge({ database, clock, events }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
 
-  async function purge(
-    orgUuid: string | null,
-    who: Pick<AuditEvent, "userUuid" | "info" | "actor">,
-    onBehalf?: OnBehalf,
-  ): Promise<number> {
+  async function purge(orgUuid: string | null, by: Cause, onBehalf?: OnBehalf): Promise<number> {
     if (!(await linker.linkAll(orgUuid))) return 0;
     let total = 0;
     for (let removed = BATCH; removed > 0; total += removed) {
       removed = await database.transaction((tx) => store.purgeOld(tx, orgUuid, BATCH), onBehalf);
     }
-    const metadata = { purged: total };
-    const resource = orgUuid === null ? {} : { resource: { type: "organization", id: orgUuid } };
-    const event = {
-      type: "audit.purged" as const,
-      outcome: "success" as const,
-      orgUuid,
-      metadata,
-      ...resource,
-      ...who,
-    };
-    if (total > 0) await database.transaction((tx) => record(tx, event), onBehalf);
+    const event = { by, orgUuid, resourceId: orgUuid ?? undefined, metadata: { purged: total } };
+    if (total > 0) await database.transaction((tx) => events.emit(tx, EVENTS["audit.purged"], event), onBehalf);
     return total;
   }
 
   return {
     /** Removes what is older than the retention of the caller's organization; answers how many events that were. */
     purge: (caller: Caller, info: RequestInfo, orgUuid: string): Promise<number> =>
-      purge(orgUuid, { userUuid: caller.userUuid, info, actor: actorOf(caller) }, caller),
+      purge(orgUuid, causedBy({ caller, info }), caller),
 
     /**
      * Once a day: purges some organizations that have old events; answers how many it looked at, 0 when the day's work
@@ -65,12 +52,7 @@ export function createPurge({ database, clock, record }: PurgeDeps, linker: Link
         dateOf(clock, -SHORTEST_RETENTION_MS),
         CHAINS,
       );
-      for (const key of chains)
-        await purge(store.chainOwner(key), {
-          userUuid: null,
-          info: { address: "", userAgent: "atrium" },
-          actor: systemActor,
-        });
+      for (const key of chains) await purge(store.chainOwner(key), bySystem);
       const last = chains.at(-1);
       next = last === undefined ? { at: clock.now() + DAY_MS, after: "" } : { at: 0, after: last };
       return chains.length;

@@ -1,8 +1,8 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { auditErrors } from "./errors.ts";
-import { isAuditEventType, isAuthEventType } from "./events.ts";
-import type { AuditRecord } from "./events.ts";
+import { isAuditEventType, isAuthEventType } from "../event-catalogue/index.ts";
+import type { AuditRecord } from "../audit-record/index.ts";
 import { askedScope, mayRead, parseRange } from "./rules.ts";
 import { countEvents } from "./count-store.ts";
 import { findEvent, pageOfEvents } from "./store.ts";

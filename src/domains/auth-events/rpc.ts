@@ -10,7 +10,7 @@ import { caller, requestInfo } from "../../platform/caller.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
 import { mediaTypeKey } from "../../transcoding/index.ts";
-import type { AuditRecord } from "./events.ts";
+import type { AuditRecord } from "../audit-record/index.ts";
 import { printHead } from "./export.ts";
 import type { Audit, AuditChain, Verification } from "./index.ts";
 

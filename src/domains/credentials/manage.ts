@@ -1,11 +1,12 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
-import { actorOf } from "../auth-events/index.ts";
-import type { Audit } from "../auth-events/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause, Events } from "../event-catalogue/index.ts";
 import { credentialErrors } from "./errors.ts";
 import { DAY_MS, LISTED_MS, MOST_API_KEYS, MOST_SCIM_TOKENS, USUAL_DAYS, mayGrant, unknownScopes } from "./rules.ts";
 import { newSecret } from "./secret.ts";
@@ -17,12 +18,7 @@ export interface ManageDeps {
   database: Database;
   clock: Clock;
   random: Pick<Random, "uuid" | "int">;
-  audit: Pick<Audit, "record">;
-  /** Tells the webhooks of an organization. */
-  announce(
-    tx: Tx,
-    event: { type: "api_key.created" | "api_key.revoked"; orgUuid: string; data: Record<string, unknown> },
-  ): Promise<void>;
+  events: Events;
   /** Middle of the visible prefix: `live`, or `dev` in the development profile. */
   environment: string;
 }
@@ -43,28 +39,22 @@ export interface ApiKeyRequest {
 
 /** Making, listing and ending API keys and SCIM tokens (decisions 6.4). */
 export function createManage(deps: ManageDeps) {
-  const { database, clock, random, environment } = deps;
+  const { database, clock, random, events, environment } = deps;
 
-  async function audited(
+  /** Records the end of an API key. */
+  function keyRevoked(
     tx: Tx,
-    type: "credential.created" | "credential.revoked",
-    kind: "api_key" | "scim_token",
+    by: Cause,
     orgUuid: string,
-    caller: Caller,
-    info: RequestInfo,
-    id: string,
-    metadata: Record<string, unknown> = {},
+    keyId: string,
+    why: { reason?: string; made_with?: string } = {},
   ): Promise<void> {
-    const member = kind === "api_key" ? "key_id" : "token_id";
-    await deps.audit.record(tx, {
-      type,
-      outcome: "success",
-      userUuid: caller.userUuid,
+    return events.emit(tx, EVENTS["api_key.revoked"], {
+      by,
       orgUuid,
-      info,
-      metadata: { kind, [member]: id, ...metadata },
-      actor: actorOf(caller),
-      resource: { type: kind, id },
+      resourceId: keyId,
+      metadata: { kind: "api_key", key_id: keyId, ...why },
+      data: { key_id: keyId },
     });
   }
 
@@ -107,8 +97,7 @@ export function createManage(deps: ManageDeps) {
      * beyond 1,000 live ones.
      */
     async createApiKey(
-      caller: Caller,
-      info: RequestInfo,
+      context: CallerContext,
       orgUuid: string,
       request: ApiKeyRequest,
     ): Promise<{ key: ApiKeyRow; secret: string }> {
@@ -126,12 +115,12 @@ export function createManage(deps: ManageDeps) {
       }
       if (request.scopes.length === 0)
         throw errors.validation({ fields: [{ field: "scopes", code: "required", message: "is required" }] });
-      if (!mayGrant(caller, request.scopes)) throw credentialErrors.beyondPower();
-      return database.transaction(async (tx) => {
+      if (!mayGrant(context.caller, request.scopes)) throw credentialErrors.beyondPower();
+      return context.transaction(async (tx) => {
         const at = dateOf(clock);
         await store.lockCredentials(tx, orgUuid);
         if ((await store.countLiveKeys(tx, orgUuid, at)) >= MOST_API_KEYS) throw credentialErrors.tooManyKeys();
-        const line = await lineOf(tx, caller, dateOf(clock, (request.expiresInDays ?? USUAL_DAYS) * DAY_MS));
+        const line = await lineOf(tx, context.caller, dateOf(clock, (request.expiresInDays ?? USUAL_DAYS) * DAY_MS));
         const keyId = random.uuid();
         const { text, hash, prefix, last4 } = newSecret(random, `atr_${environment}`, keyId);
         const key: ApiKeyRow = {
@@ -147,18 +136,15 @@ export function createManage(deps: ManageDeps) {
         };
         if (!(await store.insertApiKey(tx, { ...key, ...line, org_uuid: orgUuid, hash }))) throw errors.unauthorized();
         const madeWith = line.made_with === null ? {} : { made_with: line.made_with };
-        await audited(tx, "credential.created", "api_key", orgUuid, caller, info, keyId, {
-          name: key.name,
-          scopes: key.scopes,
-          ...madeWith,
-        });
-        await deps.announce(tx, {
-          type: "api_key.created",
+        await events.emit(tx, EVENTS["api_key.created"], {
+          by: causedBy(context),
           orgUuid,
+          resourceId: keyId,
+          metadata: { kind: "api_key", key_id: keyId, name: key.name, scopes: key.scopes, ...madeWith },
           data: { key_id: keyId, name: key.name, scopes: key.scopes },
         });
         return { key, secret: text };
-      }, caller);
+      });
     },
 
     /** API keys, newest first; revoked ones for 30 days more. */
@@ -166,19 +152,14 @@ export function createManage(deps: ManageDeps) {
       store.apiKeysOf(database, orgUuid, dateOf(clock, -LISTED_MS), limit, offset),
 
     /** Ends a key at once, and with it the keys it made. Error: 404 not_found, also the second time. */
-    revokeApiKey: (caller: Caller, info: RequestInfo, orgUuid: string, keyId: string): Promise<void> =>
-      database.transaction(async (tx) => {
+    revokeApiKey: (context: CallerContext, orgUuid: string, keyId: string): Promise<void> =>
+      context.transaction(async (tx) => {
         if (!(await store.revokeApiKey(tx, orgUuid, keyId, dateOf(clock)))) throw credentialErrors.keyNotFound();
-        await audited(tx, "credential.revoked", "api_key", orgUuid, caller, info, keyId);
-        await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: keyId } });
-        for (const child of await store.revokeKeysMadeWith(tx, keyId, dateOf(clock))) {
-          await audited(tx, "credential.revoked", "api_key", orgUuid, caller, info, child, {
-            reason: "made_with_revoked",
-            made_with: keyId,
-          });
-          await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: child } });
-        }
-      }, caller),
+        const by = causedBy(context);
+        await keyRevoked(tx, by, orgUuid, keyId);
+        for (const child of await store.revokeKeysMadeWith(tx, keyId, dateOf(clock)))
+          await keyRevoked(tx, by, orgUuid, child, { reason: "made_with_revoked", made_with: keyId });
+      }),
 
     /**
      * Ends the keys somebody made in an organization, in the transaction that ends their membership: coming back does
@@ -190,10 +171,8 @@ export function createManage(deps: ManageDeps) {
       userUuid: string,
       { caller, info, reason }: EndedBy,
     ): Promise<void> {
-      for (const keyId of await store.revokeKeysOf(tx, orgUuid, userUuid, dateOf(clock))) {
-        await audited(tx, "credential.revoked", "api_key", orgUuid, caller, info, keyId, { reason });
-        await deps.announce(tx, { type: "api_key.revoked", orgUuid, data: { key_id: keyId } });
-      }
+      for (const keyId of await store.revokeKeysOf(tx, orgUuid, userUuid, dateOf(clock)))
+        await keyRevoked(tx, causedBy({ caller, info }), orgUuid, keyId, { reason });
     },
 
     /** Ends the keys and tokens of an organization, in the transaction that ends it. */
@@ -201,13 +180,12 @@ export function createManage(deps: ManageDeps) {
 
     /** A new SCIM token; it is in this answer and never again. Error: 409 conflict beyond 5 living ones. */
     createScimToken: (
-      caller: Caller,
-      info: RequestInfo,
+      context: CallerContext,
       orgUuid: string,
       name: string,
       expiresInDays: number | undefined,
     ): Promise<{ token: ScimTokenRow; secret: string }> =>
-      database.transaction(async (tx) => {
+      context.transaction(async (tx) => {
         const tokenId = random.uuid();
         const { text, hash } = newSecret(random, `scim_${environment}`, tokenId);
         const token: ScimTokenRow = {
@@ -220,19 +198,29 @@ export function createManage(deps: ManageDeps) {
         };
         if (!(await store.insertScimToken(tx, { ...token, org_uuid: orgUuid, hash }, MOST_SCIM_TOKENS)))
           throw credentialErrors.tooManyTokens();
-        await audited(tx, "credential.created", "scim_token", orgUuid, caller, info, tokenId, { name });
+        await events.emit(tx, EVENTS["scim_token.created"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: tokenId,
+          metadata: { kind: "scim_token", token_id: tokenId, name },
+        });
         return { token, secret: text };
-      }, caller),
+      }),
 
     /** SCIM tokens, newest first; revoked ones for 30 days more. */
     listScimTokens: (orgUuid: string, limit: number, offset: number) =>
       store.scimTokensOf(database, orgUuid, dateOf(clock, -LISTED_MS), limit, offset),
 
     /** Ends a SCIM token at once. Error: 404 not_found, also the second time. */
-    revokeScimToken: (caller: Caller, info: RequestInfo, orgUuid: string, tokenId: string): Promise<void> =>
-      database.transaction(async (tx) => {
+    revokeScimToken: (context: CallerContext, orgUuid: string, tokenId: string): Promise<void> =>
+      context.transaction(async (tx) => {
         if (!(await store.revokeScimToken(tx, orgUuid, tokenId, dateOf(clock)))) throw credentialErrors.tokenNotFound();
-        await audited(tx, "credential.revoked", "scim_token", orgUuid, caller, info, tokenId);
-      }, caller),
+        await events.emit(tx, EVENTS["scim_token.revoked"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: tokenId,
+          metadata: { kind: "scim_token", token_id: tokenId },
+        });
+      }),
   };
 }

@@ -1,7 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { CredentialsService } from "../../../gen/atrium/credentials/v1/credentials_pb.ts";
-import { caller, requestInfo } from "../../platform/caller.ts";
+import type { RequestContexts } from "../../platform/context.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import type { Credentials } from "./index.ts";
@@ -37,10 +37,13 @@ function printScimToken(row: ScimTokenRow, clock: Clock) {
 }
 
 /** API keys and SCIM tokens over the wire. */
-export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceImpl<typeof CredentialsService>> {
+export function credentialsRpc(
+  { manage, clock }: Credentials,
+  contexts: RequestContexts,
+): Partial<ServiceImpl<typeof CredentialsService>> {
   return {
     async createApiKey({ orgUuid, name, scopes, expiresInDays }, context) {
-      const { key, secret } = await manage.createApiKey(caller(context), requestInfo(context), orgUuid.toLowerCase(), {
+      const { key, secret } = await manage.createApiKey(contexts.authenticated(context), orgUuid.toLowerCase(), {
         name,
         scopes,
         expiresInDays,
@@ -60,13 +63,12 @@ export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceI
       return { data: rows.map((row) => printApiKey(row, clock)), ...total, limit, offset };
     },
     async revokeApiKey({ orgUuid, keyId }, context) {
-      await manage.revokeApiKey(caller(context), requestInfo(context), orgUuid.toLowerCase(), keyId);
+      await manage.revokeApiKey(contexts.authenticated(context), orgUuid.toLowerCase(), keyId);
       return {};
     },
     async createScimToken({ orgUuid, name, expiresInDays }, context) {
       const { token, secret } = await manage.createScimToken(
-        caller(context),
-        requestInfo(context),
+        contexts.authenticated(context),
         orgUuid.toLowerCase(),
         name ?? "",
         expiresInDays,
@@ -85,7 +87,7 @@ export function credentialsRpc({ manage, clock }: Credentials): Partial<ServiceI
       return { data: rows.map((row) => printScimToken(row, clock)), ...total, limit, offset };
     },
     async revokeScimToken({ orgUuid, tokenId }, context) {
-      await manage.revokeScimToken(caller(context), requestInfo(context), orgUuid.toLowerCase(), tokenId);
+      await manage.revokeScimToken(contexts.authenticated(context), orgUuid.toLowerCase(), tokenId);
       return {};
     },
   };

@@ -3,7 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors, ServiceError } from "../../platform/errors.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { PersonToMake, Users } from "../people/index.ts";

@@ -1,6 +1,6 @@
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
-import { systemActor } from "../auth-events/index.ts";
+import { systemActor } from "../audit-record/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import type { Founding } from "./founding.ts";
 import { lockBootstrap } from "./store.ts";

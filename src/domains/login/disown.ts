@@ -4,7 +4,7 @@ import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { defineErrors } from "../../platform/errors.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createForfeit } from "./forfeit.ts";

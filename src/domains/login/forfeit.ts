@@ -1,7 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { withdrawOpenInvitations } from "./invitation-store.ts";
 

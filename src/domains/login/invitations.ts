@@ -12,7 +12,7 @@ import type { ServiceError } from "../../platform/errors.ts";
 import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
 import { isUuid } from "../../platform/value-rules.ts";
 import type { RoleRow } from "../access/index.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { invitationErrors } from "./invitation-errors.ts";

@@ -3,7 +3,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import type { Standing } from "../access/index.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession, OpenRequest } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";

@@ -1,7 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Email } from "../../platform/email.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createForfeit } from "./forfeit.ts";
 import type { ForfeitDeps } from "./forfeit.ts";

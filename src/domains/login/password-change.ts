@@ -7,7 +7,7 @@ import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf, personActor } from "../auth-events/index.ts";
+import { actorOf, personActor } from "../audit-record/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";

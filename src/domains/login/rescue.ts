@@ -1,7 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { parseEmail } from "../../platform/email.ts";
-import { systemActor } from "../auth-events/index.ts";
+import { systemActor } from "../audit-record/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { insertMailToken } from "./store.ts";
 

@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
-import { actorOf, personActor } from "../auth-events/index.ts";
+import { actorOf, personActor } from "../audit-record/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { PersonToMake } from "../people/index.ts";
 import type { LoginDeps } from "./deps.ts";

@@ -4,7 +4,7 @@ import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Standing } from "../access/index.ts";
-import { personActor } from "../auth-events/index.ts";
+import { personActor } from "../audit-record/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets } from "./budget.ts";

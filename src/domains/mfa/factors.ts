@@ -3,7 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import { generateTotpSecret, otpauthUri } from "../../platform/crypto/totp.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets } from "./budget.ts";
 import type { MfaDeps } from "./deps.ts";

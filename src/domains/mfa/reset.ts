@@ -1,7 +1,7 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
 import type { Factors } from "./factors.ts";

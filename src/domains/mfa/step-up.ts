@@ -4,7 +4,7 @@ import { constantTimeEqual, hashToken, newOpaqueToken } from "../../platform/cry
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { Standing } from "../access/index.ts";
 import { settled } from "./budget.ts";
 import type { Budgets, Try } from "./budget.ts";

@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { EVENTS } from "../event-catalogue/index.ts";
 import type { UsersDeps } from "./people.ts";
 import * as store from "./store.ts";
 
@@ -7,10 +8,9 @@ import * as store from "./store.ts";
 export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, limitedAccess: 5 } as const;
 
 /** Memberships: who belongs to which organization. */
-export function createMemberships({ database, clock, announce }: Pick<UsersDeps, "database" | "clock" | "announce">) {
+export function createMemberships({ database, clock, events }: Pick<UsersDeps, "database" | "clock" | "events">) {
   async function begun(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
-    await announce(tx, {
-      type: "user.created",
+    await events.notify(tx, EVENTS["user.created"], {
       orgUuid,
       data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" },
     });

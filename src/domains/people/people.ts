@@ -1,5 +1,5 @@
-import type { Announce } from "../../platform/announce.ts";
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { checkPassword } from "../../platform/crypto/password-rules.ts";
@@ -9,8 +9,8 @@ import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
-import { actorOf } from "../auth-events/index.ts";
-import type { AuditEvent } from "../auth-events/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
 import type { Person } from "./entities.ts";
 import { userErrors } from "./errors.ts";
 import * as store from "./store.ts";
@@ -23,10 +23,7 @@ export interface UsersDeps {
   database: Database;
   clock: Clock;
   random: Pick<Random, "uuid">;
-  /** Tells the webhooks of an organization. */
-  announce: Announce<"user.created" | "user.updated">;
-  /** Appends to the audit log, which is built on the knowledge of people. */
-  record(tx: Tx, event: AuditEvent): Promise<unknown>;
+  events: Events;
 }
 
 /** A person to be made. */
@@ -47,7 +44,7 @@ export interface PersonToMake {
 }
 
 /** People and their profiles. */
-export function createPeople({ database, clock, random, announce, record }: UsersDeps) {
+export function createPeople({ database, clock, random, events }: UsersDeps) {
   async function make(tx: Tx, person: PersonToMake): Promise<{ id: number; uuid: string } | undefined> {
     const uuid = random.uuid();
     const made = await store
@@ -151,32 +148,25 @@ export function createPeople({ database, clock, random, announce, record }: User
 
     /** Changes names and telephone number (E.164; empty removes it) of the caller. Throws 400 `invalid_phone`. */
     async updateProfile(
-      caller: Caller,
+      context: CallerContext,
       change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined },
-      info: RequestInfo,
     ): Promise<void> {
-      const { userUuid, orgUuid } = caller;
+      const { userUuid, orgUuid } = context.caller;
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
         throw userErrors.invalidPhone();
-      await database.transaction(async (tx) => {
+      await context.transaction(async (tx) => {
         const person = await store.lockPerson(tx, userUuid);
         const changed = person?.describe(change, dateOf(clock)) ?? [];
         if (changed.length === 0) return;
-        const resource = { type: "user", id: userUuid };
-        await record(tx, {
-          type: "profile.updated",
-          outcome: "success",
-          userUuid,
+        await events.emit(tx, EVENTS["profile.updated"], {
+          by: causedBy(context),
           orgUuid,
-          info,
-          actor: actorOf(caller),
-          resource,
+          resourceId: userUuid,
           metadata: { changed },
+          data: { user_uuid: userUuid, changed },
         });
-        if (orgUuid !== null)
-          await announce(tx, { type: "user.updated", orgUuid, data: { user_uuid: userUuid, changed } });
-      }, caller);
+      });
     },
 
     /** Whether somebody is superuser. Throws 404 `not_found` for an unknown address. */

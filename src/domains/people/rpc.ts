@@ -1,7 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
-import { caller, requestInfo } from "../../platform/caller.ts";
+import { caller } from "../../platform/caller.ts";
+import type { RequestContexts } from "../../platform/context.ts";
 import type { Users } from "./index.ts";
 import type { PersonRow } from "./store.ts";
 
@@ -20,11 +21,14 @@ const pictureHeaders = {
 };
 
 /** Profiles and pictures: what of the users area is about people themselves. */
-export function profileRpc({ people, pictures }: Users): Partial<ServiceImpl<typeof UsersService>> {
+export function profileRpc(
+  { people, pictures }: Users,
+  contexts: RequestContexts,
+): Partial<ServiceImpl<typeof UsersService>> {
   return {
     getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
     updateProfile: async ({ firstName, phone }, context) => {
-      await people.updateProfile(caller(context), { firstName, phone }, requestInfo(context));
+      await people.updateProfile(contexts.authenticated(context), { firstName, phone });
       return { status: "ok" };
     },
     getPicture: async ({ userUuid }, context) => {

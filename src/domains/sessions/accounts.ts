@@ -5,7 +5,7 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import * as store from "./account-store.ts";
 import { announceEnded, countOf, sourcesOf } from "./announcing.ts";

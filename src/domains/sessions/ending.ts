@@ -2,7 +2,7 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";

@@ -5,7 +5,7 @@ import type { Total } from "../../platform/db/counting.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import { seesDevice } from "./account-store.ts";
 import { announceEnded, countOf, sourcesOf } from "./announcing.ts";

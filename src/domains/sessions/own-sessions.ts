@@ -4,7 +4,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../auth-events/index.ts";
+import { actorOf } from "../audit-record/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
 import type { AnnounceSessions } from "./announcing.ts";

@@ -1,5 +1,5 @@
 import { dateOf } from "../../platform/clock.ts";
-import { systemActor } from "../auth-events/index.ts";
+import { systemActor } from "../audit-record/index.ts";
 import * as store from "./manage-store.ts";
 import type { ManageDeps } from "./manage.ts";
 

@@ -1,11 +1,9 @@
 import { dateOf } from "../../platform/clock.ts";
-import type { Tx } from "../../platform/db/types.ts";
 import { retryAfterMs } from "../../platform/outgoing/delivery.ts";
 import { signDelivery } from "../../platform/outgoing/signature.ts";
 import { handleTraced } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
-import type { Announcement } from "./events.ts";
 import { createFailing } from "./failing.ts";
 import type { Turn } from "./failing.ts";
 import { createNoting } from "./noting.ts";
@@ -24,11 +22,11 @@ interface Outcome {
 }
 
 /** One attempt to deliver, and what follows from it. */
-export function createAttempt(deps: WebhookDeps, announce: (tx: Tx, event: Announcement) => Promise<void>) {
+export function createAttempt(deps: WebhookDeps) {
   const { database, clock, log, sealer, outgoing, config } = deps;
   const noteSuccess = createNoting(database);
   const recovered = createRecovering(deps);
-  const noteFailure = createFailing(deps, announce);
+  const noteFailure = createFailing(deps);
 
   function secretsOf(delivery: TakenDelivery): string[] {
     const context = secretContext(delivery.webhook_id);

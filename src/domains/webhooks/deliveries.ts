@@ -3,10 +3,11 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
+import { bodyOf, FIRST_ATTEMPTS, insertForWebhooks } from "../event-catalogue/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
 import type { Registration } from "./registration.ts";
-import { KEPT_MS, bodyOf } from "./rules.ts";
+import { KEPT_MS } from "./rules.ts";
 import * as list from "./delivery-store.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import * as store from "./store.ts";
@@ -14,7 +15,7 @@ import type { Page } from "./store.ts";
 
 /** Looking at deliveries, repeating one, sending a test (decisions 11.1, 11.4). */
 export function createDeliveries(deps: WebhookDeps, registration: Registration) {
-  const { database, clock, random, nudge } = deps;
+  const { database, clock, random } = deps;
   return {
     /** Deliveries of a webhook, newest first. Error: 404 not_found. */
     async list(
@@ -41,7 +42,7 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         if (delivery.status === "pending") throw webhookErrors.open();
         const nextAt = await list.reopenDelivery(tx, deliveryId, databaseTime(clock));
-        tx.afterCommit(nudge);
+        tx.wake(FIRST_ATTEMPTS);
         return { ...delivery, status: "pending", next_attempt_at: nextAt };
       }, caller),
 
@@ -59,13 +60,13 @@ export function createDeliveries(deps: WebhookDeps, registration: Registration) 
           orgUuid: webhook.orgUuid,
           data: { webhook_id: webhookId },
         });
-        await store.insertAtOnce(
+        await insertForWebhooks(
           tx,
           { id, type: "webhook.test", body, at },
           [{ webhookId, deliveryId }],
           databaseTime(clock),
         );
-        tx.afterCommit(nudge);
+        tx.wake(FIRST_ATTEMPTS);
         return deliveryId;
       }, caller),
   };

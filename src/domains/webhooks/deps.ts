@@ -1,3 +1,4 @@
+import type { Events } from "../event-catalogue/index.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
@@ -9,6 +10,7 @@ import type { Random } from "../../platform/random.ts";
 
 /** What outgoing webhooks need of the rest. */
 export interface WebhookDeps {
+  events: Events;
   database: Database;
   clock: Clock;
   random: Random;
@@ -43,8 +45,6 @@ export interface WebhookDeps {
   administers(caller: Caller, appId: string): boolean;
   /** Ids of the apps the caller administers. */
   administeredApps(caller: Caller): Promise<string[]>;
-  /** Something is due for the dispatcher: look now. */
-  nudge(): void;
   config: {
     /** Waits before the attempts, milliseconds, each counted from the one before. */
     schedule: readonly number[];

@@ -2,8 +2,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { withoutTrace } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
-import { WEBHOOK_RETRY } from "./events.ts";
-import type { Announcement } from "./events.ts";
+import { EVENTS, wakeRetries } from "../event-catalogue/index.ts";
 import * as queue from "./queue-store.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { GIVE_UP_MS, nextWait } from "./rules.ts";
@@ -46,19 +45,17 @@ interface Waiting {
   failed(error: unknown): void;
 }
 
-/** Asks for a look of the endpoint's retry workflow. */
-export function wake(tx: Tx, webhookId: string): Promise<void> {
-  return tx.emit({ topic: WEBHOOK_RETRY, payload: { webhook_id: webhookId } });
-}
-
 /**
  * Notes failures and what follows from them: the next attempt, or the endpoint's end. Those of one endpoint that come
  * while others are noted share a transaction, so that nobody holds a connection while waiting for the endpoint's row.
  */
-export function createFailing(
-  { database, clock, random, config }: Pick<WebhookDeps, "database" | "clock" | "random" | "config">,
-  announce: (tx: Tx, event: Announcement) => Promise<void>,
-) {
+export function createFailing({
+  database,
+  clock,
+  random,
+  events,
+  config,
+}: Pick<WebhookDeps, "database" | "clock" | "random" | "events" | "config">) {
   const waiting = new Map<string, Waiting[]>();
   const busy = new Set<string>();
 
@@ -89,13 +86,12 @@ export function createFailing(
     if (gone || (webhook.failingSince && at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS)) {
       webhook.disable(at);
       await tx.em.flush();
-      await announce(tx, {
-        type: "webhook.disabled",
+      await events.notify(tx, EVENTS["webhook.disabled"], {
         orgUuid: webhook.orgUuid,
         data: { webhook_id: webhookId, url: webhook.url, reason: gone ? "gone" : "failing" },
       });
     } else if (noted.some(({ waitMs }) => waitMs !== null)) {
-      await wake(tx, webhookId);
+      await wakeRetries(tx, webhookId);
     }
   }
 

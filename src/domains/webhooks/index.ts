@@ -1,41 +1,32 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { createRetryActivities } from "./activities.ts";
-import { createAnnounce } from "./announce.ts";
+import { endWebhooksOf, wakeRetries } from "../event-catalogue/index.ts";
 import { createAttempt } from "./attempt.ts";
 import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
-import { wake } from "./failing.ts";
 import { createPump } from "./pump.ts";
 import { purgeEnded, purgeEvents } from "./clearing-store.ts";
 import { retriedEndpoints } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { KEPT_MS } from "./rules.ts";
-import { endWebhooksOf } from "./store.ts";
 
 export type { WebhookDeps } from "./deps.ts";
 export { webhookEntities } from "./entities.ts";
-export { WEBHOOK_RETRY } from "./events.ts";
-export type { Announcement, WebhookEventType, WebhookRetry } from "./events.ts";
 export { openDeliveries } from "./queue-store.ts";
 export type { OpenEndpoint } from "./queue-store.ts";
 export { webhookSecretRpc, webhooksRpc } from "./rpc.ts";
 
 /** Outgoing webhooks: endpoints, what they are told, and how it gets there. */
 export function createWebhooks(deps: WebhookDeps) {
-  const announce = createAnnounce(deps);
   const registration = createRegistration(deps);
   const behind = { ...deps, database: deps.database.background };
-  const attempt = createAttempt(behind, announce);
+  const attempt = createAttempt(behind);
   return {
-    /**
-     * Tells whoever hears it, in the transaction in which it happened; `organization.deleted` also ends the webhooks.
-     */
-    announce,
     /** Ends every webhook of an organization, which hears of nothing any more. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
       const { retrying } = await endWebhooksOf(tx, orgUuid, "organization.deleted", dateOf(deps.clock));
-      for (const webhookId of retrying) await wake(tx, webhookId);
+      for (const webhookId of retrying) await wakeRetries(tx, webhookId);
     },
     registration,
     deliveries: createDeliveries(deps, registration),

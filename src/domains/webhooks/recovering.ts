@@ -1,7 +1,7 @@
 import type { Database } from "../../platform/db/types.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import type { WebhookDeps } from "./deps.ts";
-import { wake } from "./failing.ts";
+import { wakeRetries } from "../event-catalogue/index.ts";
 import type { Turn } from "./failing.ts";
 import { bringForward } from "./queue-store.ts";
 import { lockWebhook } from "./store.ts";
@@ -22,7 +22,7 @@ export function createRecovering({
     database.transaction(async (tx) => {
       if ((await lockWebhook(tx, webhookId)) === null) return false;
       const { brought, more } = await bringForward(tx, webhookId, [...(turn?.attempted ?? [])], databaseTime(clock));
-      if (brought > 0) await wake(tx, webhookId);
+      if (brought > 0) await wakeRetries(tx, webhookId);
       return more;
     });
 

@@ -14,10 +14,11 @@ import { migrationTable } from "./migrator.ts";
 import type { MigrationObject } from "./migrator.ts";
 import { createShares, createSharing, unshared } from "./shares.ts";
 import type { Shares, Sharing } from "./shares.ts";
-import { createTransaction } from "./transaction.ts";
+import { createTransaction, OUTBOX } from "./transaction.ts";
 import type { Database } from "./types.ts";
 
 export type * from "./types.ts";
+export { OUTBOX };
 export { DatabaseStartError, mapFailure, violatedConstraint } from "./failure.ts";
 export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
@@ -70,8 +71,11 @@ export interface PoolCounts {
 export interface OpenDatabase extends Database {
   /** Asks the database now; answers within 2 s, never rejects. */
   ready(): Promise<Readiness>;
-  /** Calls `listener` after each commit of this process that wrote outbox rows. @returns a function that stops it */
-  onOutbox(listener: () => void): () => void;
+  /**
+   * Calls `listener` after each commit of this process that asked to wake `name` (`Tx.wake`; `OUTBOX` after outbox
+   * rows). @returns a function that stops it
+   */
+  onWake(name: string, listener: () => void): () => void;
   /** Runs a request of somebody: however many statements it causes, half of each pool is left to others. */
   sharing: Sharing["of"];
   /** Connections of the pools, for metrics. */
@@ -92,7 +96,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   const behind = appPool(options.url, options.backgroundPoolSize ?? 6, log);
   const streams = appPool(options.url, WATCHING_POOL, log);
   const holder = createHolder(options.url, log);
-  const listeners = new Set<() => void>();
+  const listeners = new Map<string, Set<() => void>>();
   const guard = options.guarded === true ? createGuard() : undefined;
   const sharing = createSharing();
   const mainShares = createShares(main, sharing);
@@ -129,7 +133,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
       clock: options.clock,
       log,
       guard,
-      nudge: () => listeners.forEach((listener) => listener()),
+      wake: (name) => listeners.get(name)?.forEach((listener) => listener()),
     });
   const readOn =
     (connection?: ReturnType<typeof connectionOf>): Database["read"] =>
@@ -171,9 +175,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
         prepared,
         options.migrations.map((migration) => migration.name),
       ),
-    onOutbox(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    onWake(name, listener) {
+      const named = listeners.get(name) ?? new Set();
+      listeners.set(name, named.add(listener));
+      return () => named.delete(listener);
     },
     guard,
     pools: () => ({

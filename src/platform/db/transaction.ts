@@ -13,14 +13,17 @@ import type { HeldTransaction, Judge, OnBehalf, OutboxMessage, Tx } from "./type
 
 const attempts = 3;
 
+/** Whom a commit that wrote outbox rows wakes. */
+export const OUTBOX = "outbox";
+
 export interface TransactionDeps {
   orm: MikroORM;
   /** Where connections for transactions come from. */
   shares: Shares;
   clock: Clock;
   log: Log;
-  /** Called after a commit that wrote outbox rows. */
-  nudge: () => void;
+  /** Called after a commit, with each name the transaction asked to wake; `OUTBOX` where it wrote outbox rows. */
+  wake: (name: string) => void;
   /** In development and tests. */
   guard: Guard | undefined;
 }
@@ -30,6 +33,8 @@ interface Open {
   tx: Tx;
   messages: OutboxMessage[];
   actions: (() => void)[];
+  /** Whom to wake after the commit. */
+  wakes: Set<string>;
   /** Writes what entities have changed. */
   flush(): Promise<void>;
   /** Refuses every further statement, of entities too. */
@@ -149,8 +154,10 @@ async function rollback(client: PoolClient, log: Log): Promise<void> {
   }
 }
 
-function afterwards(deps: TransactionDeps, { messages, actions }: Open): void {
-  for (const action of messages.length > 0 ? [...actions, deps.nudge] : actions) {
+function afterwards(deps: TransactionDeps, { messages, actions, wakes }: Open): void {
+  if (messages.length > 0) wakes.add(OUTBOX);
+  for (const name of wakes) actions.push(() => deps.wake(name));
+  for (const action of actions) {
     try {
       action();
     } catch (error) {
@@ -163,6 +170,7 @@ function afterwards(deps: TransactionDeps, { messages, actions }: Open): void {
 function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Open {
   const messages: OutboxMessage[] = [];
   const actions: (() => void)[] = [];
+  const wakes = new Set<string>();
   let em: EntityManager | undefined;
   let over = false;
   let failure: unknown;
@@ -197,6 +205,9 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
       messages.push(message);
       return Promise.resolve();
     },
+    wake(name): void {
+      wakes.add(name);
+    },
     afterCommit(action): void {
       actions.push(action);
     },
@@ -214,6 +225,7 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
     tx,
     messages,
     actions,
+    wakes,
     flush: async () => em?.flush(),
     lastJudgement: () => (judgement === undefined ? judged("keep") : undefined),
     close(): void {

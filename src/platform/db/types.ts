@@ -22,6 +22,8 @@ export interface Tx {
   query<R extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<R[]>;
   /** Writes an outbox row in this transaction; the dispatcher is nudged after commit. */
   emit(message: OutboxMessage): Promise<void>;
+  /** After a successful commit, wakes the listeners of this process that `OpenDatabase.onWake` has for the name. */
+  wake(name: string): void;
   /** Runs after a successful commit, never after a rollback. */
   afterCommit(action: () => void): void;
   /**

@@ -1,5 +1,5 @@
 import type { Caller } from "../../platform/caller.ts";
-import type { Actor } from "./events.ts";
+import type { Actor } from "./types.ts";
 
 /** The actor of an event a caller causes. */
 export function actorOf(caller: Pick<Caller, "principal" | "email">): Actor {

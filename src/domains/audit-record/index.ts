@@ -1,0 +1,4 @@
+export { actorOf, personActor, systemActor } from "./actor.ts";
+export { createAuditRecord } from "./record.ts";
+export type { AuditRecordDeps, AuditRecordWriter } from "./record.ts";
+export type { Actor, AuditEvent, AuditRecord } from "./types.ts";

@@ -1,0 +1,100 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { actorOf, systemActor } from "../audit-record/index.ts";
+import type { Actor, AuditRecordWriter } from "../audit-record/index.ts";
+import type { Announce } from "./announce.ts";
+import type { DataOf, EventRow } from "./row.ts";
+
+/** Who caused an event, and from where. */
+export interface Cause {
+  /** Null where nobody is known, as after a refused login. */
+  actor: Actor | null;
+  /** The person it is about unless the event says otherwise; null where there is none. */
+  userUuid: string | null;
+  info: Pick<RequestInfo, "address" | "userAgent">;
+}
+
+/** One event to record. */
+export type Occurrence<R extends EventRow> = {
+  by: Cause;
+  /** The organization whose log shows it; null for none. */
+  orgUuid: string | null;
+  /** The person it is about; `by.userUuid` when absent. */
+  userUuid?: string | null | undefined;
+  /** For the audit log; JSON, never a secret. */
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+} & (R["resource"] extends string ? { resourceId?: string | undefined } : { resourceId?: undefined }) &
+  (R["webhook"] extends string
+    ? {
+        /** `data` of the webhook event; without it, webhooks receive nothing. */
+        data?: DataOf<R["data"]> | undefined;
+        /** Organizations whose webhooks receive it; `orgUuid` when absent. */
+        receivers?: readonly string[] | undefined;
+        /** The app of an `app.*` or `install.*` event: its webhooks receive it too. */
+        appId?: string | undefined;
+      }
+    : { data?: undefined; receivers?: undefined; appId?: undefined });
+
+/** The cause of what a caller does. */
+export function causedBy({
+  caller,
+  info,
+}: {
+  caller: Pick<Caller, "principal" | "email" | "userUuid">;
+  info: Cause["info"];
+}): Cause {
+  return { actor: actorOf(caller), userUuid: caller.userUuid, info };
+}
+
+/** The cause of what the service does by itself. */
+export const bySystem: Cause = { actor: systemActor, userUuid: null, info: { address: "", userAgent: "atrium" } };
+
+/** Records events of the catalogue: in the audit log and for webhooks, in the transaction in which they happen. */
+export function createEvents(record: AuditRecordWriter, announce: Announce) {
+  function audited<R extends EventRow>(row: R, type: string, { by, orgUuid, ...event }: Occurrence<R>) {
+    return {
+      type,
+      isAuthentication: row.isAuthentication,
+      userUuid: event.userUuid === undefined ? by.userUuid : event.userUuid,
+      orgUuid,
+      info: by.info,
+      actor: by.actor,
+      ...(event.metadata !== undefined && { metadata: event.metadata }),
+      ...(row.resource !== null &&
+        event.resourceId !== undefined && { resource: { type: row.resource, id: event.resourceId } }),
+    };
+  }
+
+  return {
+    /** Records an event that happened, and sends it to the webhooks where there is `data`. */
+    async emit<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
+      if (row.audit !== null) await record.append(tx, { ...audited(row, row.audit, event), outcome: "success" });
+      if (row.webhook === null || event.data === undefined) return;
+      const receivers = event.receivers ?? (event.orgUuid === null ? [] : [event.orgUuid]);
+      for (const orgUuid of receivers)
+        await announce(tx, { type: row.webhook, orgUuid, appId: event.appId, data: event.data });
+    },
+
+    /** Sends an event to the webhooks of an organization alone. */
+    notify<R extends EventRow & { webhook: string }>(
+      tx: Tx,
+      row: R,
+      event: { orgUuid: string; data: DataOf<R["data"]>; appId?: string | undefined },
+    ): Promise<void> {
+      return announce(tx, { type: row.webhook, ...event });
+    },
+
+    /** Records in the audit log, in a transaction that commits, that something was refused. */
+    async emitFailure<R extends EventRow & { audit: string }>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
+      await record.append(tx, { ...audited(row, row.audit, event), outcome: "failure" });
+    },
+
+    /** Records that something was refused in a transaction of its own, so that it outlives the refused work. */
+    async recordFailure<R extends EventRow & { audit: string }>(row: R, event: Occurrence<R>): Promise<void> {
+      await record.appendFailure(audited(row, row.audit, event));
+    },
+  };
+}
+
+/** Records events of the catalogue. */
+export type Events = ReturnType<typeof createEvents>;

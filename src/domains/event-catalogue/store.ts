@@ -1,0 +1,100 @@
+import type { Tx } from "../../platform/db/types.ts";
+import { present } from "../../platform/db/time.ts";
+import { currentTraceparent } from "../../platform/tracing.ts";
+
+/**
+ * The webhooks that subscribe to an event, by id, kept until the transaction ends: it waits for one that is being
+ * deleted or disabled, which then receives nothing. Several transactions may keep the same ones.
+ */
+export async function keepSubscribers(
+  tx: Tx,
+  type: string,
+  orgUuid: string,
+  appId: string | undefined,
+): Promise<string[]> {
+  const rows = await tx.query<{ webhook_id: string }>(
+    `select webhook_id from webhooks where status = 'enabled' and events && array[$1, '*']
+     and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) order by webhook_id for key share`,
+    [type, orgUuid, appId ?? null],
+  );
+  return rows.map((row) => row.webhook_id);
+}
+
+const insertEvent = "insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)";
+
+/**
+ * Stores an event and a delivery for each of these webhooks. Where the endpoint's latest outcome is a failure and it
+ * has retries open, the delivery joins them, first due at the next of them (decisions 11.4).
+ */
+export async function insertForSubscribers(
+  tx: Tx,
+  event: { id: string; type: string; body: string; at: Date },
+  webhookIds: readonly string[],
+  now: Date | null,
+): Promise<void> {
+  await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
+  await tx.query(
+    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
+     select gen_random_uuid(), $1, w.webhook_id, w.generation, 'pending', case when open.next is null then 'first' else 'retry' end,
+       coalesce(open.next, ${present("$5")}), $2, $4
+     from webhooks w left join lateral (
+       select min(next_attempt_at) as next from webhook_deliveries d
+       where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation and d.queue = 'retry'
+         and d.status = 'pending'
+     ) open on true
+     where w.webhook_id = any($3::uuid[])`,
+    [event.id, event.at, webhookIds, currentTraceparent() ?? null, now],
+  );
+}
+
+/** Stores an event for some webhooks, whatever they subscribe to and whether or not they are failing. */
+export async function insertForWebhooks(
+  tx: Tx,
+  event: { id: string; type: string; body: string; at: Date },
+  deliveries: readonly { webhookId: string; deliveryId: string }[],
+  now: Date | null,
+): Promise<void> {
+  await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
+  await tx.query(
+    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
+     select d.delivery_id, $1, w.webhook_id, w.generation, 'pending', 'first', ${present("$6")}, $2, $5
+     from unnest($3::uuid[], $4::uuid[]) as d (delivery_id, webhook_id) join webhooks w using (webhook_id)`,
+    [
+      event.id,
+      event.at,
+      deliveries.map(({ deliveryId }) => deliveryId),
+      deliveries.map(({ webhookId }) => webhookId),
+      currentTraceparent() ?? null,
+      now,
+    ],
+  );
+}
+
+/**
+ * Ends every webhook of an organization: it receives nothing more, and its open deliveries fail. Returns those that were
+ * enabled and subscribe to `type`, and those that had retries open.
+ */
+export async function endWebhooksOf(
+  tx: Tx,
+  orgUuid: string,
+  type: string,
+  at: Date,
+): Promise<{ subscribed: string[]; retrying: string[] }> {
+  const rows = await tx.query<{ webhook_id: string; subscribed: boolean; retries: boolean }>(
+    `select w.webhook_id, w.status = 'enabled' and w.scope = 'org' and w.events && array[$2, '*'] as subscribed, exists (
+       select from webhook_deliveries d
+       where d.webhook_id = w.webhook_id and d.generation = w.generation and d.status = 'pending' and d.queue = 'retry'
+     ) as retries
+     from webhooks w where w.org_uuid = $1 and w.ended_at is null order by w.webhook_id for update of w`,
+    [orgUuid, type],
+  );
+  await tx.query(
+    `update webhooks set status = 'disabled', ended_at = $2, updated_at = $2, generation = generation + 1, clearing = 'fail'
+     where webhook_id = any($1::uuid[])`,
+    [rows.map((row) => row.webhook_id), at],
+  );
+  return {
+    subscribed: rows.filter((row) => row.subscribed).map((row) => row.webhook_id),
+    retrying: rows.filter(({ retries }) => retries).map((row) => row.webhook_id),
+  };
+}
