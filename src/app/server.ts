@@ -124,7 +124,6 @@ export function composeServer(parts: ServerParts): Server {
       scim: (token) => domains.credentials.authenticate.scimToken(token),
       appAdmin: (caller, appId) =>
         parts.database.sharing(caller, () => domains.marketplace.apps.standing(caller, appId)),
-      anyAppAdmin: (caller) => caller.appAdmin.length > 0,
     },
     idempotency: parts.idempotency,
     during: parts.database.guard?.call,

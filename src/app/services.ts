@@ -17,7 +17,7 @@ import {
   invitationsRpc,
   inviteLoginRpc,
   passwordRpc,
-  signUpDemands,
+  signUpPreconditions,
   signUpRpc,
   loginRpc,
 } from "../domains/login/index.ts";
@@ -67,7 +67,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
         ...passwordRpc(login),
         ...invitationsRpc(login),
       },
-      signUpDemands(login),
+      signUpPreconditions(login),
     ),
     rolesRpc(access, administration),
     mfaRpc(mfa),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Message } from "@bufbuild/protobuf";
 import type { ContextKey, ContextValues } from "@connectrpc/connect";
 import { callerKey, requestInfoKey } from "../platform/caller.ts";
 import type { Caller, RequestInfo } from "../platform/caller.ts";
@@ -8,50 +9,36 @@ import type { RequestHead } from "../transcoding/index.ts";
 import { isUuid } from "../platform/value-rules.ts";
 import type { Policy } from "./policy.ts";
 
-/** How a request speaks. */
+/** Protocol of a request; `plain` is one that no rpc serves. */
 export type Protocol = "rest" | "connect" | "grpc" | "grpc-web" | "plain";
 
 /** Characters of a user agent that are kept. */
-const mostUserAgent = 512;
+const MAX_USER_AGENT_LENGTH = 512;
 
-/** Finds the client's address (decisions 3.11). */
+/** Returns the client's address (decisions 3.11). */
 export type AddressOf = (request: RequestHead) => string;
 
 /**
- * One request on its way through the server. It is the call's ContextValues at
- * the same time, so that nothing has to be looked up or copied between the two.
+ * One request from its head to its response. It is also the ContextValues of its handler, so that no value has to be
+ * looked up or copied between the two.
  */
 export class Call implements ContextValues {
   readonly request: RequestHead;
   readonly info: RequestInfo;
-  /** Milliseconds of `performance.now()`. */
+  /** When the head had arrived, in milliseconds of `performance.now()`. */
   readonly started: number;
   protocol: Protocol = "rest";
   policy: Policy | undefined;
   caller: Caller | undefined;
-  /** When the caller was found to be who they are, milliseconds of `performance.now()`. */
-  identifiedAt = 0;
-  /**
-   * The domain has been asked about the caller before the message was read; what it objects to is thrown when it is its
-   * turn.
-   */
-  heard = false;
-  objection: ServiceError | undefined;
-  /** Powers, tenant and path ids have been judged. */
-  admitted = false;
-  /** The tenant or the app is named in the body and is judged once that is read. */
-  tenantPending = false;
-  /** The caller is no administrator, but of some app, on an rpc that takes such callers too. */
-  anyAppAdmin = false;
-  /** The caller names themselves in a call that is open to that person without being administrator. */
-  namesSelf = false;
-  /** The request message has been read. */
-  decoded = false;
-  /** `X-Device-Uuid` was sent and is none. */
-  readonly badDevice: boolean;
+  /** When the credential of the caller was verified, in milliseconds of `performance.now()`. */
+  authenticatedAt = 0;
+  /** Error of the domain's precondition for this caller, once evaluated. */
+  preconditionError: ServiceError | undefined;
+  /** The request message, once it has been read. */
+  message: Message | undefined;
   /** Code of the error that ended the call, for logs and metrics. */
   errorCode = "";
-  /** The request in the trace, when traces are on. */
+  /** The span of the request, when tracing is on. */
   span: OpenSpan | undefined;
   /** HTTP status that belongs to `errorCode`. */
   status = 200;
@@ -63,19 +50,18 @@ export class Call implements ContextValues {
     const deviceUuid = typeof device === "string" && isUuid(device) ? device.toLowerCase() : undefined;
     this.request = request;
     this.started = performance.now();
-    this.badDevice = device !== undefined && deviceUuid === undefined;
     this.info = {
       requestId: requestIdOf(headers["x-request-id"]),
       address: addressOf(request),
-      userAgent: (headers["user-agent"] ?? "").slice(0, mostUserAgent),
+      userAgent: (headers["user-agent"] ?? "").slice(0, MAX_USER_AGENT_LENGTH),
       deviceUuid,
       signal: undefined,
     };
   }
 
   /**
-   * From here on transactions of this call commit nothing once `signal` is aborted. The caller may be shared with other
-   * calls, so it gets a copy.
+   * Makes later transactions of this call fail to commit once `signal` is aborted. Copies the caller, which other calls
+   * may share.
    */
   limit(signal: AbortSignal): void {
     this.info.signal = signal;
@@ -98,25 +84,25 @@ export class Call implements ContextValues {
     return this;
   }
 
-  /** A header that may occur once; undefined when absent, the values joined when sent twice. */
+  /** Returns a header; undefined when absent, the values joined when it was sent twice. */
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 }
 
-/** The call a handler context belongs to. */
+/** Returns the call that a handler context belongs to. */
 export function callOf(values: ContextValues): Call {
   if (values instanceof Call) return values;
   throw new Error("the handler was called outside the server");
 }
 
-/** The client's id where it is harmless in logs and headers, else one of our own. */
+/** Returns the client's request id where it is safe in logs and headers, else a new one. */
 function requestIdOf(sent: string | string[] | undefined): string {
   return typeof sent === "string" && /^[A-Za-z0-9._:~+/=@-]{1,128}$/.test(sent) ? sent : nextRequestId();
 }
 
-/** Random for each process, a counter after that: unique, in the form of a UUID, and cheap. */
+/** Random per process and followed by a counter: unique, in the form of a UUID, and cheap. */
 const prefix = randomUUID().slice(0, 24);
 let counter = 0;
 

@@ -9,7 +9,7 @@ import { errors } from "../platform/errors.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./gate/index.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
 import type { Fail } from "./reporter.ts";
@@ -44,8 +44,8 @@ export function connectHandlers(
       if (policy === undefined) return;
       settleOnAbort(context, call, policy, gate, fail);
       try {
-        const verified = gate.authenticate(policy, call);
-        if (verified !== undefined) await verified;
+        const pending = gate.beforeMessage(policy, call);
+        if (pending !== undefined) await pending;
       } catch (reason) {
         throw connectError(fail(reason, call));
       }
@@ -92,7 +92,7 @@ function settleOnAbort(context: HandlerContext, call: Call, policy: Policy, gate
   const { abort } = controlled;
   controlled.abort = (reason) => {
     if (reason instanceof ConnectError && call.errorCode === "") {
-      const refusal = call.decoded ? undefined : gate.refusal(policy, call);
+      const refusal = call.message === undefined ? gate.refusal(policy, call) : undefined;
       const error = fail(refusal ?? reason, call);
       const { code } = reason;
       Object.assign(reason, {

@@ -10,7 +10,7 @@ import type { RequestHead } from "../transcoding/index.ts";
 import { Call } from "./call.ts";
 import type { AddressOf } from "./call.ts";
 import { connectError } from "./codes.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./gate/index.ts";
 import type { UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
 import type { Fail } from "./reporter.ts";
@@ -75,8 +75,8 @@ export class GrpcCall {
     const { policy, method, run } = this.#target;
     const { gate } = this.#options;
     try {
-      const verified = gate.authenticate(policy, this.#call);
-      if (verified !== undefined) await verified;
+      const pending = gate.beforeMessage(policy, this.#call);
+      if (pending !== undefined) await pending;
       if (message === undefined) {
         const missing = "protocol error: missing input message for unary method"; // as connect says it
         throw gate.refusal(policy, this.#call) ?? new ConnectError(missing, Code.Unimplemented);

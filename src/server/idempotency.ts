@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { errors } from "../platform/errors.ts";
-import type { IdempotencyScope } from "../platform/idempotency.ts";
+import type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
 import type { Call } from "./call.ts";
 import type { Policy } from "./policy.ts";
 
-/** The scope of a call that asks for idempotency, or undefined. Throws `bad_request` for a malformed key. */
+/**
+ * Returns the scope of a call that carries an `Idempotency-Key`, or undefined.
+ * @throws {bad_request} when the key is malformed
+ */
 export function idempotencyScope(policy: Policy, call: Call): IdempotencyScope | undefined {
   if (!policy.idempotent || call.caller === undefined) return undefined;
   const key = call.header("idempotency-key");
@@ -17,26 +20,54 @@ export function idempotencyScope(policy: Policy, call: Call): IdempotencyScope |
   return { principal: `${principal.type}:${principal.id}`, orgUuid, rpc: policy.path, key };
 }
 
-/** SHA-256 of the request as it was understood, whatever protocol carried it. */
-export function fingerprint(desc: DescMessage, message: Message): Buffer {
+/**
+ * Executes a call once per scope: replays the stored response of an earlier call, or stores the response of this one.
+ * A refused call stores nothing and frees the key.
+ */
+export async function runOnce(
+  store: Pick<IdempotencyStore, "begin">,
+  scope: IdempotencyScope,
+  { method }: Policy,
+  call: Call,
+  message: Message,
+  header: Headers,
+  execute: () => Promise<Message>,
+): Promise<Message> {
+  const begun = await store.begin(scope, fingerprint(method.input, message));
+  if (begun.replay !== undefined) return unpackResponse(method.output, begun.replay, header);
+  const { claim } = begun;
+  // The use case passes its caller to the transaction of the effect, which marks the key as used.
+  if (call.caller !== undefined) call.caller = { ...call.caller, effect: claim.effect };
+  try {
+    const response = create(method.output, await execute());
+    await claim.finish(packResponse(method.output, response, header));
+    return response;
+  } catch (error) {
+    await claim.abandon();
+    throw error;
+  }
+}
+
+/** Returns the SHA-256 of a request message, which is the same over every protocol. */
+function fingerprint(desc: DescMessage, message: Message): Buffer {
   return createHash("sha256")
     .update(toBinary(desc, message, { writeUnknownFields: false }))
     .digest();
 }
 
-/** An answer with the headers its handler set: four bytes of length, the headers as JSON, the message. */
-export function packAnswer(desc: DescMessage, message: Message, header: Headers): Buffer {
+/** Packs a response with the headers its handler set: four bytes of length, the headers as JSON, the message. */
+function packResponse(desc: DescMessage, message: Message, header: Headers): Buffer {
   const head = Buffer.from(JSON.stringify([...header].filter(([name]) => !name.startsWith("content-"))));
   const size = Buffer.alloc(4);
   size.writeUInt32BE(head.length);
   return Buffer.concat([size, head, toBinary(desc, message)]);
 }
 
-/** The message of {@link packAnswer}; its headers are set on `header`. */
-export function unpackAnswer(desc: DescMessage, answer: Buffer, header: Headers): Message {
-  const end = 4 + answer.readUInt32BE(0);
-  for (const [name, value] of JSON.parse(answer.toString("utf8", 4, end)) as [string, string][])
+/** Returns the message of {@link packResponse} and sets its headers on `header`. */
+function unpackResponse(desc: DescMessage, packed: Buffer, header: Headers): Message {
+  const end = 4 + packed.readUInt32BE(0);
+  for (const [name, value] of JSON.parse(packed.toString("utf8", 4, end)) as [string, string][])
     header.set(name, value);
   header.set("idempotent-replayed", "true");
-  return fromBinary(desc, answer.subarray(end));
+  return fromBinary(desc, packed.subarray(end));
 }

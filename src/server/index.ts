@@ -6,7 +6,7 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { Demand, ServiceRegistration } from "../platform/rpc.ts";
+import type { Precondition, ServiceRegistration } from "../platform/rpc.ts";
 import type { Encoder } from "../transcoding/index.ts";
 import { createDone } from "./access-log.ts";
 import { callOf } from "./call.ts";
@@ -17,8 +17,8 @@ import type { CompiledRpc } from "./connect.ts";
 import { createBodyBuffers } from "./buffers.ts";
 import { createCors } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
-import { createGate, takesCredential } from "./gate.ts";
-import type { Authenticators } from "./gate.ts";
+import { createGate, takesCredential } from "./gate/index.ts";
+import type { Authenticators, Preconditions } from "./gate/index.ts";
 import { createUnaryGrpc } from "./grpc-unary.ts";
 import { healthService } from "./health.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
@@ -42,7 +42,7 @@ import type { TriesDeps } from "./tries.ts";
 import { createStreamSlots } from "./streams.ts";
 import type { StreamSlots } from "./streams.ts";
 
-export type { Authenticators } from "./gate.ts";
+export type { Authenticators } from "./gate/index.ts";
 export type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
 export type { Budget, RateLimiter } from "./rates.ts";
 export type { TransportLimits } from "./listener.ts";
@@ -112,7 +112,11 @@ export function createServer(options: ServerOptions): Server {
     options.rateLimits,
     options.tries === undefined ? undefined : createTries(options.tries),
   );
-  const gate = createGate(options.authenticators, rates, demandsOf(options.services, options.sharing));
+  const gate = createGate(policies.values(), {
+    authenticators: options.authenticators,
+    rates,
+    preconditions: preconditionsOf(options.services, options.sharing),
+  });
   const slots = createStreamSlots();
   const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, share: options.sharing });
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.during));
@@ -217,19 +221,16 @@ function watched(policy: Policy, run: UnaryCall, during: ServerOptions["during"]
   return (message, context) => during(policy.path, async () => run(message, context));
 }
 
-/** What domains demand of callers, asked out of the callers' own shares. */
-function demandsOf(
-  services: readonly ServiceRegistration[],
-  share: Share | undefined,
-): ReadonlyMap<DescMethod, Demand> {
+/** Returns the preconditions of the domains, each evaluated within the share of its caller. */
+function preconditionsOf(services: readonly ServiceRegistration[], share: Share | undefined): Preconditions {
   return new Map(
-    services.flatMap(({ service, demands = {} }) =>
+    services.flatMap(({ service, preconditions = {} }) =>
       service.methods.flatMap((method) => {
-        const demand = (demands as Readonly<Record<string, Demand | undefined>>)[method.localName];
-        if (demand === undefined) return [];
-        const shared: Demand = (caller) =>
-          caller === undefined || share === undefined ? demand(caller) : share(caller, () => demand(caller));
-        return [[method, shared] as const];
+        const evaluate = (preconditions as Readonly<Record<string, Precondition | undefined>>)[method.localName];
+        if (evaluate === undefined) return [];
+        const inShare: Precondition = (caller) =>
+          caller === undefined || share === undefined ? evaluate(caller) : share(caller, () => evaluate(caller));
+        return [[method, inShare] as const];
       }),
     ),
   );

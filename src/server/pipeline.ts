@@ -1,4 +1,3 @@
-import { create } from "@bufbuild/protobuf";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { OnBehalf } from "../platform/db/types.ts";
@@ -8,9 +7,8 @@ import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
-import type { Gate, Params } from "./gate.ts";
-import { fingerprint, idempotencyScope, packAnswer, unpackAnswer } from "./idempotency.ts";
-import { textOf } from "./policy.ts";
+import type { Gate } from "./gate/index.ts";
+import { idempotencyScope, runOnce } from "./idempotency.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
 import type { StreamSlots } from "./streams.ts";
@@ -21,87 +19,69 @@ export type UnaryCall = (message: Message, context: HandlerContext) => Promise<M
 /** A server-streaming rpc. */
 export type StreamCall = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 
-/** Runs something for somebody, out of their share. */
+/** Runs work on behalf of a caller, within the caller's share of the database connections. */
 export type Share = <T>(who: OnBehalf, work: () => T) => T;
 
-/** Puts in front of an implementation what needs the request message: the same code for every protocol. */
+/** Wraps implementations in the steps that need the request message, for every protocol alike. */
 export interface Pipeline {
   unary(policy: Policy, implementation: UnaryCall): UnaryCall;
   stream(policy: Policy, implementation: StreamCall): StreamCall;
 }
 
-/** What the pipeline is made of. */
+/** What the pipeline needs. */
 export interface PipelineDeps {
   gate: Gate;
   rates: Rates;
   store: Pick<IdempotencyStore, "begin">;
   slots: StreamSlots;
-  /** Without it nobody's share of anything is looked at. */
+  /** Undefined: shares are not limited. */
   share: Share | undefined;
 }
 
 /**
- * Builds the pipeline: what is left of the gate, idempotency, field rules, budgets of valid tries, then the handler.
+ * Creates the pipeline: the gate's steps after the body, idempotency, field validation, budgets of valid attempts, then
+ * the handler.
  */
-export function createPipeline({ gate, rates, store, slots, share = alone }: PipelineDeps): Pipeline {
+export function createPipeline({ gate, rates, store, slots, share = withoutShare }: PipelineDeps): Pipeline {
   const vigil = createVigil();
 
-  /** Undefined when everything was settled at once. */
+  /** Runs the gate's steps after the body; undefined when none of them had to wait. */
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
-    call.decoded = true;
-    const renewed = gate.renew(policy, call);
-    return renewed === undefined
-      ? admitMessage(policy, call, message)
-      : renewed.then(() => admitMessage(policy, call, message));
+    call.message = message;
+    return gate.afterBody(policy, call, message);
   }
 
-  function admitMessage(policy: Policy, call: Call, message: Message): void | Promise<void> {
-    if (!call.admitted) return gate.admit(policy, call, paramsOf(policy, message));
-    return call.tenantPending ? gate.admitTenant(policy, call, paramsOf(policy, message)) : undefined;
-  }
-
-  async function slowly(
+  async function complete(
     policy: Policy,
     call: Call,
     admitted: void | Promise<void>,
     implementation: UnaryCall,
     message: Message,
     context: HandlerContext,
-  ) {
+  ): Promise<Message> {
     if (admitted !== undefined) await admitted;
     const scope = idempotencyScope(policy, call);
-    if (scope === undefined) return valid(policy, call, implementation, message, context);
-    const begun = await store.begin(scope, fingerprint(policy.method.input, message));
-    if (begun.replay !== undefined) return unpackAnswer(policy.method.output, begun.replay, context.responseHeader);
-    const { claim } = begun;
-    // The use case hands its caller to the transaction of the effect, which spends the key.
-    if (call.caller !== undefined) call.caller = { ...call.caller, effect: claim.effect };
-    let answer: Message;
-    try {
-      answer = create(policy.method.output, await valid(policy, call, implementation, message, context));
-      await claim.finish(packAnswer(policy.method.output, answer, context.responseHeader));
-    } catch (error) {
-      await claim.abandon();
-      throw error;
-    }
-    return answer;
+    if (scope === undefined) return execute(policy, call, implementation, message, context);
+    return runOnce(store, scope, policy, call, message, context.responseHeader, () =>
+      execute(policy, call, implementation, message, context),
+    );
   }
 
-  // Functions of their own: a closure in the path of every call would cost those that ask nothing an allocation.
-  function slowlyShared(...[policy, call, ...more]: Parameters<typeof slowly>): Promise<Message> {
-    return share(whoOf(call), () => slowly(policy, call, ...more));
+  // Separate functions: a closure in the path of every call would cost an allocation where no share is needed.
+  function completeInShare(...[policy, call, ...more]: Parameters<typeof complete>): Promise<Message> {
+    return share(beneficiaryOf(call), () => complete(policy, call, ...more));
   }
 
-  function handled(
+  function handleInShare(
     call: Call,
     implementation: UnaryCall,
     message: Message,
     context: HandlerContext,
   ): Promise<Message> | Message {
-    return share(whoOf(call), () => implementation(message, context));
+    return share(beneficiaryOf(call), () => implementation(message, context));
   }
 
-  async function valid(
+  async function execute(
     policy: Policy,
     call: Call,
     implementation: UnaryCall,
@@ -117,17 +97,17 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
 
   return {
     unary(policy, implementation) {
-      const plain = !policy.idempotent && !countsValid.has(policy.rate);
-      const asks = !asksNothing.has(policy.method);
+      const canBeSynchronous = !policy.idempotent && !countsValidAttempts.has(policy.rate);
+      const needsShare = !withoutQueries.has(policy.method);
       return (message, context) => {
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
         const admitted = admit(policy, call, message);
-        if (!plain || admitted !== undefined)
-          return slowlyShared(policy, call, admitted, implementation, message, context);
+        if (!canBeSynchronous || admitted !== undefined)
+          return completeInShare(policy, call, admitted, implementation, message, context);
         validate(policy, message);
         if (context.timeoutMs() !== undefined) call.limit(context.signal);
-        return asks ? handled(call, implementation, message, context) : implementation(message, context);
+        return needsShare ? handleInShare(call, implementation, message, context) : implementation(message, context);
       };
     },
     stream(policy, implementation) {
@@ -141,17 +121,17 @@ export function createPipeline({ gate, rates, store, slots, share = alone }: Pip
         const watch = (end: (reason: unknown) => void) =>
           vigil.watch(credential, () => gate.recheck(policy, call), end);
         yield* slots.hold(context, () =>
-          whileValid(shared(share, whoOf(call), implementation(message, context)), watch),
+          whileValid(streamInShare(share, beneficiaryOf(call), implementation(message, context)), watch),
         );
       };
     },
   };
 }
 
-/** Handlers that answer from the caller alone: the context of a share would cost more than they do. */
-const asksNothing: ReadonlySet<DescMethod> = new Set([AccessService.method.getMe]);
+/** Handlers that need nothing but the caller. Entering a share would cost more than they do. */
+const withoutQueries: ReadonlySet<DescMethod> = new Set([AccessService.method.getMe]);
 
-const countsValid: ReadonlySet<RateClass> = new Set([
+const countsValidAttempts: ReadonlySet<RateClass> = new Set([
   RateClass.LOGIN,
   RateClass.CODE,
   RateClass.MAIL,
@@ -166,22 +146,13 @@ function validate(policy: Policy, message: Message): void {
   if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });
 }
 
-/** The fields the gate looks at, where the message is known. */
-function paramsOf(policy: Policy, message: Message): Params {
-  const params: Record<string, string> = {};
-  for (const { name, localName } of policy.pathFields) params[name] = textOf(message, localName);
-  if (policy.tenant !== undefined) params[policy.tenant.name] = textOf(message, policy.tenant.localName);
-  if (policy.app !== undefined) params[policy.app.name] = textOf(message, policy.app.localName);
-  return params;
-}
+const withoutShare: Share = (_who, work) => work();
 
-const alone: Share = (_who, work) => work();
+/** Returns whose share a call uses: the caller's, or that of an anonymous address. */
+const beneficiaryOf = ({ caller, info }: Call): OnBehalf => caller ?? info;
 
-/** Whoever a call is for. */
-const whoOf = ({ caller, info }: Call): OnBehalf => caller ?? info;
-
-/** A stream of which each step runs out of the share of whoever reads it. */
-function shared<T>(share: Share, who: OnBehalf, stream: AsyncIterable<T>): AsyncIterable<T> {
+/** A stream whose every step runs within the share of its reader. */
+function streamInShare<T>(share: Share, who: OnBehalf, stream: AsyncIterable<T>): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {
       const steps = share(who, () => stream[Symbol.asyncIterator]());

@@ -28,7 +28,7 @@ export interface PathField {
   check: ValueCheck | undefined;
 }
 
-/** What the contract demands of a call, compiled from the options of its rpc. */
+/** The rules of the contract for one rpc, compiled from its options. */
 export interface Policy {
   readonly method: DescMethod;
   /** `/atrium.login.v1.LoginService/Login` */
@@ -40,7 +40,7 @@ export interface Policy {
   readonly elevated: boolean;
   readonly personOnly: boolean;
   readonly withoutOrg: boolean;
-  /** A public rpc that takes a valid bearer for its caller. */
+  /** A public rpc that accepts a valid bearer token. */
   readonly bearerOptional: boolean;
   readonly idempotent: boolean;
   readonly noStore: boolean;
@@ -50,11 +50,11 @@ export interface Policy {
   readonly tenant: DescField | undefined;
   /** Error for an organization that is not the caller's. */
   readonly tenantRow: ErrorRow;
-  /** Power whose holders may name any organization; undefined: nobody. */
+  /** Power whose holders may name any organization; undefined when there is none. */
   readonly foreignTenant: Power | undefined;
-  /** Administrators of some app do for POWER_ADMIN; which resources are theirs is the use case's to judge. */
+  /** App administrators are accepted in place of POWER_ADMIN; the use case checks which resources are theirs. */
   readonly appAdminSuffices: boolean;
-  /** Field with a person; a person who names themselves needs no POWER_ADMIN. */
+  /** Field that names a person; a person who names themselves needs no POWER_ADMIN. */
   readonly self: DescField | undefined;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
@@ -62,9 +62,9 @@ export interface Policy {
   /** Error for a field of the body. */
   readonly invalidRow: ErrorRow;
   readonly pathFields: readonly PathField[];
-  /** Refuses what no protocol may bring, whatever the rules say. */
+  /** Refuses text that no protocol may carry (decisions 1.8), whatever the field rules say. */
   readonly form: FormCheck | undefined;
-  /** Judges the message, the path fields apart. */
+  /** Validates the message, except the path fields. */
   readonly validate: Validator | undefined;
   /** All bindings are GET: Connect GET is allowed, and keys need `read:`. */
   readonly safe: boolean;
@@ -72,7 +72,10 @@ export interface Policy {
   readonly rest: Rest | undefined;
 }
 
-/** Compiles all rpcs; one error names every rpc whose declaration is missing or makes no sense. */
+/**
+ * Compiles the policies of all rpcs.
+ * @throws Error naming every rpc whose access declaration is missing or contradicts itself
+ */
 export function compilePolicies(services: readonly DescService[]): ReadonlyMap<DescMethod, Policy> {
   const policies = new Map<DescMethod, Policy>();
   const problems: string[] = [];
@@ -94,7 +97,7 @@ function compilePolicy(method: DescMethod): Policy {
   const access = hasOption(method, accessOption) ? getOption(method, accessOption) : undefined;
   if (access === undefined || access.credential === Credential.UNSPECIFIED) throw new Error("declares no access");
   if (access.powers.length > 0 && access.credential !== Credential.BEARER)
-    throw new Error("demands powers without a bearer");
+    throw new Error("declares powers without a bearer");
   const rules = bindings(method);
   const safe = rules.length > 0 && rules.every((rule) => rule.pattern.case === "get");
   const pathFields = compilePath(method, rules);
@@ -136,7 +139,7 @@ function compilePolicy(method: DescMethod): Policy {
   };
 }
 
-/** The bindings of an rpc, the first one first. */
+/** Returns the bindings of an rpc in the order of their declaration. */
 export function bindings(method: DescMethod): HttpRule[] {
   if (!hasOption(method, http)) return [];
   const rule = getOption(method, http);
@@ -174,7 +177,12 @@ function fieldOf(method: DescMethod, name: string): DescField {
   return field;
 }
 
-/** Text of a scalar field of a message; empty when it is not set. */
+/** Whether every binding takes a field from the path. */
+export function inEveryPath(policy: Policy, field: { readonly name: string } | undefined): boolean {
+  return policy.pathFields.some(({ name, always }) => always && name === field?.name);
+}
+
+/** Returns a scalar field of a message as text; empty when it is not set. */
 export function textOf(message: Message, localName: string): string {
   const value = (message as unknown as Record<string, unknown>)[localName];
   return typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";

@@ -8,7 +8,7 @@ import type { NodeResponse } from "../transcoding/index.ts";
 import { nodeHeaders } from "./adapter.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, headersOf } from "./codes.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./gate/index.ts";
 import type { Fail } from "./reporter.ts";
 
 const noProcedure: ErrorRow = [404, "unimplemented", "No such procedure."];
@@ -71,7 +71,7 @@ export function createRefuseUnread(gate: Gate, fail: Fail): RefuseUnread {
     let httpStatus = status;
     try {
       if (status === 415 && call.policy !== undefined) {
-        await gate.authenticate(call.policy, call);
+        await gate.beforeMessage(call.policy, call);
         const refusal = gate.refusal(call.policy, call);
         if (refusal !== undefined) throw refusal;
       }

@@ -9,7 +9,7 @@ import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
 import type { Tried, Tries } from "./tries.ts";
 
-/** One budget: `limit` calls in `windowMs`; `sliding` counts the calls of any window, else it is a token bucket. */
+/** A budget of `limit` calls in `windowMs`: a sliding window when `sliding`, else a token bucket. */
 export interface Budget {
   name: string;
   limit: number;
@@ -17,19 +17,21 @@ export interface Budget {
   sliding: boolean;
 }
 
-/** Counts calls for all instances together. */
+/** Counts calls across all instances. */
 export interface RateLimiter {
-  /** Takes one from the budget of `subject`: 0, or the milliseconds until the next is free. */
+  /** Takes one call from the budget of `subject`; returns 0, or the milliseconds until the next one is free. */
   take(budget: Budget, subject: string): number | Promise<number>;
 }
 
 /** Rate limits of decisions 13, by the class an rpc declares. */
 export interface Rates {
-  /** Budgets that need nothing of the message. */
+  /** Whether an rpc has a budget that does not depend on the message. */
+  hasGeneral(policy: Policy): boolean;
+  /** Counts a call against that budget. */
   general(policy: Policy, call: Call): void | Promise<void>;
-  /** Budgets that count valid tries; after the message was found valid. */
+  /** Counts a valid message against the budgets of its rate class. */
   valid(policy: Policy, call: Call, message: Message): void | Promise<void>;
-  /** Makes a valid try; where failures delay the next one, counts how it ends: 401 is a failure. */
+  /** Runs a valid attempt. Where failures delay the next attempt, a 401 counts as one. */
   attempt<T>(policy: Policy, call: Call, message: Message, work: () => Promise<T> | T): Promise<T> | T;
 }
 
@@ -55,7 +57,7 @@ const byMessage: Partial<
   Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>
 > = {
   [RateClass.LOGIN]: [
-    // The sender's first: one who has used it up must not go on to use up those of others.
+    // The address first: a sender without budget must not use up the budgets of other people's emails.
     [bucket("login_address", 60, minute), (address) => address],
     [bucket("login", 10, minute), (address, email) => `${address} ${email}`],
   ],
@@ -68,17 +70,19 @@ const byMessage: Partial<
 };
 
 /**
- * Builds the limits; with `on` false only the one that interface.md states is kept. Without `tries` failures have no
- * consequence.
+ * Creates the rate limits. With `on` false only the limit that interface.md states applies; without `tries` failed
+ * attempts have no consequence.
  */
 export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): Rates {
   const triesOf = (policy: Policy): Tries | undefined =>
     on && (policy.rate === RateClass.LOGIN || policy.rate === RateClass.CODE) ? tries : undefined;
+  const generalOf = ({ rate }: Policy): Budget | undefined =>
+    on || rate === RateClass.AUDIT ? byPrincipal[rate] : undefined;
   return {
+    hasGeneral: (policy) => generalOf(policy) !== undefined,
     general(policy, call) {
-      const budget = byPrincipal[policy.rate];
-      if (budget === undefined || (!on && policy.rate !== RateClass.AUDIT)) return undefined;
-      return judge(limiter.take(budget, subjectOf(policy, call)));
+      const budget = generalOf(policy);
+      return budget === undefined ? undefined : refuseWhileWaiting(limiter.take(budget, subjectOf(policy, call)));
     },
     async valid(policy, call, message) {
       const budgets = on ? byMessage[policy.rate] : undefined;
@@ -86,7 +90,7 @@ export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): R
       const who = triedBy(policy, call, message);
       for (const [budget, key] of budgets) {
         const wait = await limiter.take(budget, key(who.address, who.email));
-        // Whoever must wait for several is told of the longest wait.
+        // With several waits, `Retry-After` is the longest.
         if (wait > 0) refuse(Math.max(wait, (await triesOf(policy)?.waitMs(who)) ?? 0));
       }
     },
@@ -97,16 +101,15 @@ export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): R
   };
 }
 
-/** Whose try it is: address and email, the latter as mailboxes are compared, however it is written. */
+/** Returns who makes an attempt: the address, and the email in the form in which mailboxes are compared. */
 function triedBy({ rate }: Policy, call: Call, message: Message): Tried {
   const email = textOf(message, "email");
   const delayed = rate === RateClass.LOGIN;
   return { address: limitKey(call.info.address), email: parseEmail(email)?.key ?? email.trim().toLowerCase(), delayed };
 }
 
-function judge(wait: number | Promise<number>): void | Promise<void> {
-  if (typeof wait !== "number") return wait.then(refuse);
-  return refuse(wait);
+function refuseWhileWaiting(waitMs: number | Promise<number>): void | Promise<void> {
+  return typeof waitMs === "number" ? refuse(waitMs) : waitMs.then(refuse);
 }
 
 function refuse(waitMs: number): void {

@@ -7,8 +7,7 @@ import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts"
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import type { CompiledRpc } from "./connect.ts";
-import type { Gate } from "./gate.ts";
-import { idempotencyScope } from "./idempotency.ts";
+import type { Gate } from "./gate/index.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
 import type { Fail } from "./reporter.ts";
@@ -45,11 +44,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
     gate(context, params, route) {
       const call = callOf(context.values);
       const policy = (call.policy = policies.get(route.method) as Policy);
-      const entered = gate.enter(policy, call, params);
-      if (!policy.idempotent) return entered;
-      // A malformed key is refused before the body is read.
-      if (entered !== undefined) return entered.then(() => void idempotencyScope(policy, call));
-      void idempotencyScope(policy, call);
+      return gate.beforeBody(policy, call, params);
     },
     printError(reason, about) {
       const call = callOf(about.values);

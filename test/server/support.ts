@@ -182,7 +182,6 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
       scim: async (token) => callerOf(token),
       appAdmin: async (caller, id) =>
         id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own",
-      anyAppAdmin: () => false,
     },
     idempotency: memoryStore(),
     limiter: countingLimiter(),

@@ -21,7 +21,7 @@ export { encodeInviteRegistration, FLATBUFFERS } from "./invite-registration.ts"
 export { ACCEPT_INVITATION } from "./accept-invite.ts";
 export { JOIN_BY_MAIL } from "./mailbox-entry.ts";
 export { inviteLoginRpc, invitationsRpc } from "./invitation-rpc.ts";
-export { passwordRpc, loginRpc, signUpDemands, signUpRpc } from "./rpc.ts";
+export { passwordRpc, loginRpc, signUpPreconditions, signUpRpc } from "./rpc.ts";
 
 const DAY_MS = 86_400_000;
 

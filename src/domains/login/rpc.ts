@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { caller, callerKey, requestInfo } from "../../platform/caller.ts";
-import type { Demand } from "../../platform/rpc.ts";
+import type { Precondition } from "../../platform/rpc.ts";
 import type { Login } from "./index.ts";
 
 /** The doors over the wire. */
@@ -54,8 +54,8 @@ export function signUpRpc({ signUp }: Login): Partial<ServiceImpl<typeof UsersSe
   };
 }
 
-/** What sign-up demands of its caller. */
-export function signUpDemands({ signUp }: Login): { createOrganization: Demand } {
+/** Preconditions on the caller of a sign-up. */
+export function signUpPreconditions({ signUp }: Login): { createOrganization: Precondition } {
   return { createOrganization: signUp.demandOpen };
 }
 

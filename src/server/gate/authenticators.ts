@@ -1,0 +1,25 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
+
+/** The functions of the domains that verify credentials and look up what the gate needs to know about a caller. */
+export interface Authenticators {
+  /**
+   * Returns the caller of an access token, an API key or an automation token.
+   * @throws {unauthorized} when the token is not valid
+   */
+  bearer(token: string, info: RequestInfo): Promise<Caller>;
+  /**
+   * Checks that a bearer token that was accepted before is still valid; called repeatedly for open streams.
+   * @throws {unauthorized} when it is no longer valid
+   */
+  holds(token: string): Promise<void>;
+  /**
+   * Returns the caller of a SCIM token; its `orgUuid` is the organization of the token.
+   * @throws {unauthorized} when the token is not valid
+   */
+  scim(token: string, info: RequestInfo): Promise<Caller>;
+  /**
+   * Returns the relation of the caller to an app: `admin` for its administrators, `own` for other members of its
+   * organization, undefined when the app does not exist for the caller.
+   */
+  appAdmin(caller: Caller, appId: string): Promise<"admin" | "own" | undefined>;
+}

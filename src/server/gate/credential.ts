@@ -1,0 +1,49 @@
+import { Credential } from "../../../gen/atrium/options/v1/options_pb.ts";
+import type { Caller } from "../../platform/caller.ts";
+import { errors, ServiceError } from "../../platform/errors.ts";
+import type { Call } from "../call.ts";
+import type { Policy } from "../policy.ts";
+import type { Authenticators } from "./authenticators.ts";
+
+/** Whether callers of an rpc are always authenticated by a token. */
+export function takesCredential({ credential }: Policy): boolean {
+  return credential === Credential.BEARER || credential === Credential.SCIM;
+}
+
+/** Whether a public rpc accepts the bearer token of a caller who sends one. */
+export function takesOptionalBearer(policy: Policy): boolean {
+  return policy.bearerOptional && !takesCredential(policy);
+}
+
+/**
+ * Returns the caller of the credential that an rpc takes.
+ * @throws {unauthorized} when the credential is missing or not valid
+ */
+export function verifyCredential(authenticators: Authenticators, policy: Policy, call: Call): Promise<Caller> {
+  const token = bearerToken(call.request.headers.authorization);
+  return policy.credential === Credential.SCIM
+    ? authenticators.scim(token, call.info)
+    : authenticators.bearer(token, call.info);
+}
+
+/** Returns the caller of an optional bearer token; a token that is not valid counts as none. */
+export async function verifyOptionalBearer(authenticators: Authenticators, call: Call): Promise<Caller | undefined> {
+  try {
+    return await authenticators.bearer(bearerToken(call.header("authorization")), call.info);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 401) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Returns the token of `Authorization: Bearer`. Its form is checked by those who verify it.
+ * @throws {unauthorized} for any other value of the header
+ */
+export function bearerToken(header: string | undefined): string {
+  if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== "bearer ")
+    throw errors.unauthorized();
+  const token = header.slice(7).trim();
+  if (token === "" || token.includes(" ")) throw errors.unauthorized();
+  return token;
+}

@@ -1,0 +1,13 @@
+import { errors } from "../../platform/errors.ts";
+import { takesCredential } from "./credential.ts";
+import { callerOf } from "./step.ts";
+import type { Step } from "./step.ts";
+
+/** Refuses tokens that were not elevated by step-up, with 403 `step_up_required`. */
+export const elevation: Step = {
+  name: "elevation",
+  applies: (policy) => policy.elevated && takesCredential(policy),
+  run(_policy, call) {
+    if (!callerOf(call).elevated) throw errors.stepUpRequired();
+  },
+};

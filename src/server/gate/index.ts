@@ -1,0 +1,7 @@
+export type { Authenticators } from "./authenticators.ts";
+export { takesCredential } from "./credential.ts";
+export type { Preconditions } from "./domain-precondition.ts";
+export { createGate } from "./gate.ts";
+export type { Gate } from "./gate.ts";
+export { createStepLists } from "./lists.ts";
+export type { GateDeps, RpcSteps, StepLists } from "./lists.ts";
