@@ -3,27 +3,27 @@ import type { App, Role } from "./app/app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import type { Config } from "./platform/config.ts";
-import { demandPort } from "./app/dev/ports.ts";
+import { assertPortFree } from "./app/dev/ports.ts";
 import { StartError } from "./platform/start-error.ts";
 import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
 import { systemRandom } from "./platform/random.ts";
 import { readArguments, version } from "./launch/arguments.ts";
-import { firstSecrets, startServers } from "./launch/infrastructure.ts";
+import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { printResetLink, printStatus } from "./launch/status.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
-/** What is in flight gets this long to finish, milliseconds; little after a failure. */
+/** Time limit for requests and work in flight at a stop, milliseconds; shorter after a failure. */
 const GRACE_MS = 10_000;
 const GRACE_AFTER_FAILURE_MS = 2_000;
-/** Patience with a start that is interrupted. */
-const HALF_STARTED_MS = 3_000;
-/** The whole shutdown; then the rest is cut off. */
+/** How long a stop waits for a start that it interrupts. */
+const INTERRUPTED_START_MS = 3_000;
+/** Time limit of the whole shutdown; then the process exits. */
 const SHUTDOWN_MS = 14_000;
 
-/** A process on its way: what has been started and is to be stopped again. */
+/** What this process has started, and stops at its end. */
 interface Running {
   readonly config: Config;
   readonly log: Log;
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   const command = readArguments(process.argv.slice(2));
   if ("print" in command) return void process.stdout.write(command.print);
   if ("verify" in command) {
-    process.exitCode = await proveAudit(command.verify);
+    process.exitCode = await runVerifyAudit(command.verify);
     return;
   }
   const config = readConfig(process.env, { databaseOnly: "run" in command && command.run === "migrate" });
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
   const running: Running = { config, log, say };
   const stop = listenForStop(
-    (error) => log.fatal({ err: error }, "an error nobody caught"),
+    (error) => log.fatal({ err: error }, "An error was not caught; the process stops"),
     () => {
       running.servers?.abandon();
       process.exit(1);
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     (done) => done ?? stop.reason,
     (error: unknown): StopReason => ({ exitCode: 1, error }),
   );
-  await end(
+  await shutDown(
     running,
     await Promise.race([stop.reason, outcome]),
     stop,
@@ -73,8 +73,8 @@ async function main(): Promise<void> {
   );
 }
 
-/** Paths are meant from where npm was called, or from here. */
-async function proveAudit(what: { file: string; jwks: string }): Promise<number> {
+/** Verifies an export. Relative paths start in the working directory, or in the folder where npm was called. */
+async function runVerifyAudit(what: { file: string; jwks: string }): Promise<number> {
   const { verifyAudit } = await import("./app/verify-audit.ts");
   const folders = [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()];
   return verifyAudit({
@@ -85,18 +85,19 @@ async function proveAudit(what: { file: string; jwks: string }): Promise<number>
   });
 }
 
-/** Starts a process that serves or works. */
+/** Starts a process that serves requests, does background work, or both. */
 async function startAll(running: Running, stop: StopRequest, role: Role): Promise<undefined> {
   const { config, log, say } = running;
-  say(`Atrium ${version()}, ${config.profile} profile${config.development ? `, data in ${config.dataDir}` : ""}`);
-  // Said before anything is started for nothing.
-  if (role !== "worker") await demandPort(config.host, config.port);
+  const data = config.development ? `, data in ${config.dataDir}` : "";
+  say(`Atrium ${version()} is starting: ${config.profile} profile${data}`);
+  // Checked first, before the servers are started in vain.
+  if (role !== "worker") await assertPortFree(config.host, config.port);
   const servers = openServers(running, stop, false);
-  // Most of the program is loaded while the servers start, but not so soon that it keeps them from starting.
+  // Most of the program is loaded while the servers start, after their processes exist, so that it does not delay them.
   await servers.spawned;
   const composing = import("./app/program.ts");
   composing.catch(() => undefined);
-  const secrets = firstSecrets(config);
+  const secrets = loadSecrets(config);
   const { url } = await migrateDatabase(running, servers);
   stop.signal.throwIfAborted();
   const temporal = await servers.temporal;
@@ -113,10 +114,10 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   });
   stop.signal.throwIfAborted();
   const { address, bootstrapped } = await running.app.start();
-  say(address === undefined ? "Working" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
+  say(address === undefined ? "The worker is running" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
   if (bootstrapped && config.development && secrets.bootstrap !== undefined) {
     const { org, email, password } = secrets.bootstrap;
-    say(`First login, shown this once: ${email} with password ${password} (organization ${org})`);
+    say(`First login (shown once): ${email} with password ${password} (organization ${org})`);
   }
   return undefined;
 }
@@ -148,12 +149,12 @@ async function migrateDatabase({ log, say }: Running, servers: Servers): Promise
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
   const ran = await migrate({ url: migrationUrl, appUrl, migrations, log });
-  say(ran.length === 0 ? "Database up to date" : `Database migrated: ${ran.join(", ")}`);
+  say(ran.length === 0 ? "The database is up to date" : `Migrated the database: ${ran.join(", ")}`);
   return { url };
 }
 
-/** Drains, stops the servers, says why if it was not wanted, and exits. */
-async function end(
+/** Drains, stops the servers, prints the error if there is one, and exits. */
+async function shutDown(
   running: Running,
   { exitCode, error }: StopReason,
   stop: StopRequest,
@@ -162,41 +163,41 @@ async function end(
   const { say, log } = running;
   setTimeout(() => {
     running.servers?.abandon();
-    if (isToldHere(error, stop)) complain(error);
+    if (isPrintedHere(error, stop)) printError(error);
     process.exit(1);
   }, SHUTDOWN_MS).unref();
   if (exitCode === 0 && stop.signal.aborted) say("Stopping");
-  // Whatever else fails on the way out is a consequence; the reason is the last line.
+  // Later failures are consequences; the last line printed is the reason.
   if (error instanceof StartError) log.level = "silent";
-  // A start under way comes to its next stop by itself; its servers are not to vanish before that.
-  await Promise.race([started, sleep(HALF_STARTED_MS, undefined, { ref: false })]);
+  // A start under way stops at its next check of the signal; its servers have to run until then.
+  await Promise.race([started, sleep(INTERRUPTED_START_MS, undefined, { ref: false })]);
   const grace = exitCode === 0 ? GRACE_MS : GRACE_AFTER_FAILURE_MS;
   try {
-    // What does not keep to its time is left behind; the servers need the rest of it.
+    // Work that exceeds its time is abandoned: the servers need the remaining time to stop.
     await Promise.race([running.app?.stop(grace), sleep(grace + 500, undefined, { ref: false })]);
   } catch (failure) {
-    log.error({ err: failure }, "stopping the application failed");
+    log.error({ err: failure }, "The application could not be stopped in order");
   }
   await running.servers?.stop();
   if (exitCode === 0 && stop.signal.aborted) say("Stopped");
-  if (isToldHere(error, stop)) complain(error);
+  if (isPrintedHere(error, stop)) printError(error);
   process.exit(exitCode);
 }
 
-/** What nobody caught is in the log already. */
-function isToldHere(error: unknown, stop: StopRequest): boolean {
+/** Whether to print the error here: an uncaught one is in the log already. */
+function isPrintedHere(error: unknown, stop: StopRequest): boolean {
   return error instanceof StartError || (error !== undefined && !stop.signal.aborted);
 }
 
-/** Development: lines for a person on standard output, and JSON on standard error from `warn` up. */
+/** In development, standard output has lines for a person; the log goes to standard error, from `warn` up. */
 function openLog(config: Config): Log {
   if (!config.development) return createLog({ level: config.logLevel });
   const level = process.env["SERVICE_LOG_LEVEL"] === undefined ? "warn" : config.logLevel;
   return createLog({ level, destination: process.stderr });
 }
 
-/** One line for what a person can mend, everything for what they cannot. */
-function complain(error: unknown): void {
+/** Prints one line for an error that the operator can fix, else the stack. */
+function printError(error: unknown): void {
   process.stderr.write(`atrium: ${reasonOf(error)}\n`);
 }
 
@@ -211,6 +212,6 @@ function reasonOf(error: unknown): string {
 }
 
 main().catch((error: unknown) => {
-  complain(error);
+  printError(error);
   process.exit(1);
 });

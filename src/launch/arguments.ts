@@ -18,24 +18,24 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   serve     the API: REST, Connect, gRPC and gRPC-Web on one port
   worker    background work: outbox and Temporal workflows
   migrate   bring the database up to date, then exit
-  status    what is stuck and why, in a service that runs: outbox, deliveries,
-            installs, database and Temporal; exits 1 when something is
+  status    what is stuck in a running service, and why: outbox, deliveries,
+            installs, database, Temporal; exits 1 when something is stuck
   reset-password EMAIL
             print a link with which that person sets a new password, once;
             for a lost first password, or a person without a mailbox
   verify-audit FILE --jwks FILE|URL
-            prove an exported audit log (NDJSON or JSON) without the service;
-            exits 0 when it is valid, 1 when not
+            verify an exported audit log (NDJSON or JSON) without the service;
+            exits 0 when it is valid, 1 when it is not, 2 on an error
 
   --help, --version
 
-Settings are environment variables; README.md lists them. Without any, the
-development profile runs with a PostgreSQL and a Temporal of its own in .atrium.
+Settings are environment variables; docs/configuration.md lists them. Without
+any, the development profile runs its own PostgreSQL and Temporal in .atrium.
 `;
 
 /**
- * Reads the command line, without the program's name.
- * @throws StartError for what it does not know.
+ * Parses the command line, without the program's name.
+ * @throws StartError for an unknown role or option.
  */
 export function readArguments(argv: readonly string[]): Command {
   try {
@@ -51,23 +51,23 @@ export function readArguments(argv: readonly string[]): Command {
     if (values.help === true) return { print: HELP };
     if (values.version === true) return { print: `${version()}\n` };
     const [role = "all", ...rest] = positionals;
-    if (role === "reset-password") return rescue(rest);
-    if (role === "verify-audit") return verification(rest, values.jwks);
+    if (role === "reset-password") return readResetPassword(rest);
+    if (role === "verify-audit") return readVerifyAudit(rest, values.jwks);
     if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
-    throw new Error(`unknown role ${positionals.join(" ")}`);
+    throw new Error(`Unknown role ${positionals.join(" ")}`);
   } catch (error) {
-    throw new StartError(
-      `${(error as Error).message.split(". ")[0]}; roles are all, serve, worker, migrate, status, reset-password and verify-audit, see --help.`,
-    );
+    const [problem] = (error as Error).message.split(". ");
+    const roles = "all, serve, worker, migrate, status, reset-password and verify-audit";
+    throw new StartError(`${problem}; the roles are ${roles}, see --help.`);
   }
 }
 
-function rescue([email, ...more]: string[]): Command {
+function readResetPassword([email, ...more]: string[]): Command {
   if (email === undefined || more.length > 0) throw new Error("reset-password takes one EMAIL");
   return { resetPassword: email };
 }
 
-function verification([file, ...more]: string[], jwks: string | undefined): Command {
+function readVerifyAudit([file, ...more]: string[], jwks: string | undefined): Command {
   if (file === undefined || more.length > 0 || jwks === undefined)
     throw new Error("verify-audit takes one FILE, and --jwks with the file or URL of the organization's key set");
   return { verify: { file, jwks } };

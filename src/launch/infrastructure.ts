@@ -6,39 +6,39 @@ import { lockDataFolder } from "../app/dev/lock.ts";
 import { startPostgres } from "../app/dev/postgres.ts";
 import type { StartError } from "../platform/start-error.ts";
 import type { Supervised } from "../app/dev/supervisor.ts";
-import { temporalProgram } from "../app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../app/dev/temporal-program.ts";
 import { startTemporal } from "../app/dev/temporal.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
 /** What `startServers` needs besides the configuration. */
 export interface ServerContext {
   env: { PATH?: string | undefined; XDG_CACHE_HOME?: string | undefined };
-  /** Progress for a person. */
+  /** Prints one line of progress. */
   say(line: string): void;
-  /** Gives up what may take long when it fires. */
+  /** Aborts steps that may take long. */
   signal: AbortSignal;
-  /** An embedded server cannot be kept alive. */
+  /** Called when an embedded server cannot be kept running. */
   onFatal(error: StartError): void;
-  /** Without Temporal, for a process that only migrates. */
+  /** Starts no Temporal: for a process that only migrates. */
   databaseOnly: boolean;
 }
 
-/** The servers a process works with, external or its own. */
+/** The servers a process uses, external or embedded. */
 export interface Servers {
-  /** Resolve when each can be used. */
+  /** Each resolves when it can be used. */
   readonly database: Promise<{ url: string; migrationUrl: string }>;
   readonly temporal: Promise<TemporalTarget>;
-  /** Resolves when those that start have their processes, or after a second: time for work that blocks ours. */
+  /** Resolves when the servers' processes exist, or after a second: then work that blocks this process delays none. */
   readonly spawned: Promise<unknown>;
-  /** Ends our own: Temporal first, PostgreSQL last, also those still starting; then frees the data folder. */
+  /** Stops the embedded ones, also those still starting: Temporal first, PostgreSQL last; then unlocks the data folder. */
   stop(): Promise<void>;
-  /** Asks our own to end without waiting. */
+  /** Signals the embedded ones to stop, without waiting. */
   abandon(): void;
 }
 
 /**
- * Starts what the configuration does not name, both at once, with the data folder locked.
- * @throws StartError in one line when the data folder cannot be used.
+ * Starts the servers that the configuration does not name, both at once, and locks the data folder.
+ * @throws StartError when the data folder cannot be used.
  */
 export function startServers(config: Config, context: ServerContext): Servers {
   const { say, onFatal, signal } = context;
@@ -57,7 +57,7 @@ export function startServers(config: Config, context: ServerContext): Servers {
       return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
     const postgres = await startPostgres({ folder, log: say, onFatal, onSpawn: spawnedPostgres.resolve });
     own.postgres = postgres;
-    say(`PostgreSQL on 127.0.0.1:${postgres.port}`);
+    say(`PostgreSQL is running on 127.0.0.1:${postgres.port}`);
     return { url: postgres.url, migrationUrl: postgres.url };
   }
 
@@ -65,7 +65,7 @@ export function startServers(config: Config, context: ServerContext): Servers {
     const { address, namespace, tls, apiKey } = config.temporal;
     if (address !== undefined || folder === undefined || context.databaseOnly)
       return { address: address ?? "", namespace, tls, apiKey };
-    const program = await temporalProgram({
+    const program = await findTemporalProgram({
       path: context.env.PATH,
       cacheHome: context.env.XDG_CACHE_HOME,
       log: say,
@@ -81,13 +81,13 @@ export function startServers(config: Config, context: ServerContext): Servers {
       onSpawn: spawnedTemporal.resolve,
     });
     own.temporal = temporal;
-    say(`Temporal on ${temporal.address}`);
+    say(`Temporal is running on ${temporal.address}`);
     return { address: temporal.address, namespace };
   }
 
   const database = startDatabase();
   const temporal = startWorkflows();
-  // Awaited by whoever needs them, perhaps later than they fail.
+  // The callers may await them only after they have failed; until then a rejection is not unhandled.
   for (const starting of [database, temporal]) starting.catch(() => undefined);
   const launched = [
     Promise.race([spawnedPostgres.promise, database]),
@@ -110,13 +110,13 @@ export function startServers(config: Config, context: ServerContext): Servers {
   };
 }
 
-/** The keys and the first password: from variables, in development else made once and kept in the data folder. */
-export function firstSecrets(config: Config): Pick<Infrastructure, "instanceKey" | "masterKey" | "bootstrap"> {
+/** The keys and the first password: from the settings, else, in development, generated once in the data folder. */
+export function loadSecrets(config: Config): Pick<Infrastructure, "instanceKey" | "masterKey" | "bootstrap"> {
   const { bootstrap } = config;
   const folder = config.development ? openDataFolder(config.dataDir) : undefined;
   const secret = (name: string) => (folder === undefined ? undefined : loadOrCreateSecret(folder, name, 32));
   const instanceKey = config.instanceKey ?? secret("instance-key");
-  if (instanceKey === undefined) throw new Error("there is no instance key");
+  if (instanceKey === undefined) throw new Error("SERVICE_INSTANCE_KEY is not set");
   const password =
     bootstrap?.password ??
     (folder === undefined ? undefined : loadOrCreatePassword(folder, "bootstrap-password").password);

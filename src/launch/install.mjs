@@ -1,4 +1,4 @@
-// Brings node_modules in line with package-lock.json when it is not. Runs on the machine's own Node (20 or
+// Installs what package-lock.json asks for when node_modules differs from it. Runs on the machine's own Node (20 or
 // later) before anything is installed, so it is plain JavaScript without dependencies.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const root = process.cwd();
 
-/** True when what npm says it installed is what the lock file asks for, on this platform. */
+/** True when npm's record of the installed packages matches the lock file, on this platform. */
 function isInstalled() {
   try {
     if (!existsSync(join(root, "node_modules/.bin/node"))) return false;
@@ -36,15 +36,15 @@ function packages(file) {
 }
 
 /**
- * Holds a socket that only one process can have. On Linux its name lives in the kernel and ends with the process;
- * elsewhere a name left by a crash is recognised because nobody answers there.
- * @returns {Promise<import("node:net").Server | null>} null when another process has it.
+ * Takes a lock: a listening socket, of which there can be one. On Linux its name is in the kernel and ends with the
+ * process; elsewhere a socket left by a crash is recognised because it accepts no connection.
+ * @returns {Promise<import("node:net").Server | null>} null when another process has the lock.
  */
 async function tryLock() {
   const name = `atrium-install-${createHash("sha256").update(root).digest("hex").slice(0, 24)}`;
   const path = process.platform === "linux" ? `\0${name}` : join(tmpdir(), `${name}.sock`);
   const server = await listen(path);
-  if (server !== null || process.platform === "linux" || (await answers(path))) return server;
+  if (server !== null || process.platform === "linux" || (await isAlive(path))) return server;
   rmSync(path, { force: true });
   return listen(path);
 }
@@ -59,7 +59,7 @@ function listen(path) {
 }
 
 /** @param {string} path @returns {Promise<boolean>} */
-function answers(path) {
+function isAlive(path) {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {
@@ -70,12 +70,12 @@ function answers(path) {
   });
 }
 
-/** Runs `npm ci` and tells every 15 s that it still goes on. @returns {Promise<number>} its exit code. */
+/** Runs `npm ci` and prints every 15 s that it still runs. @returns {Promise<number>} its exit code. */
 function install() {
   const began = Date.now();
   const seconds = () => Math.round((Date.now() - began) / 1000);
-  console.log("atrium: installing the dependencies (npm ci), a minute or more, once");
-  const beat = setInterval(() => console.log(`atrium: still installing (${seconds()} s)`), 15_000);
+  console.log("atrium: Installing the dependencies with npm ci (a minute or more, once)");
+  const beat = setInterval(() => console.log(`atrium: Still installing the dependencies (${seconds()} s)`), 15_000);
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const npm = process.env.npm_execpath;
   const [program, all] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
@@ -88,30 +88,31 @@ function install() {
       resolve(code);
     };
     child.once("error", (error) => {
-      console.error(`atrium: npm could not be run: ${error.message}`);
+      console.error(`atrium: npm cannot be run (${error.message}); install npm, or add it to your PATH.`);
       finish(1);
     });
     child.once("exit", (code) => {
-      if (code === 0) console.log(`atrium: installed in ${seconds()} s`);
+      if (code === 0) console.log(`atrium: Installed the dependencies in ${seconds()} s`);
       finish(code ?? 1);
     });
   });
 }
 
 if (Number(process.versions.node.split(".")[0]) < 20) {
-  console.error(`atrium: Node 20 or later is needed to install; this is ${process.version}`);
+  console.error(`atrium: Node ${process.version} is too old to install the dependencies; install Node 20 or later.`);
   process.exit(1);
 }
 if (!isInstalled()) {
   let lock = await tryLock();
-  if (lock === null) console.log("atrium: another command is installing the dependencies here; waiting for it");
+  if (lock === null)
+    console.log("atrium: Another command is installing the dependencies in this folder; waiting for it");
   while (lock === null) {
     await sleep(300);
     lock = await tryLock();
   }
   let code = isInstalled() ? 0 : await install();
   if (code === 0 && !isInstalled()) {
-    console.error("atrium: the installation is not what package-lock.json asks for; delete node_modules and try again");
+    console.error("atrium: node_modules differs from package-lock.json; delete node_modules and try again.");
     code = 1;
   }
   process.exit(code);

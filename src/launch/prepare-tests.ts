@@ -1,9 +1,9 @@
 import { StartError } from "../platform/start-error.ts";
-import { temporalProgram } from "../app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../app/dev/temporal-program.ts";
 
-// Before anything with a time limit runs: getting the Temporal server may take minutes, once.
+// Runs before the tests, which have time limits: getting the Temporal server may take minutes, once.
 try {
-  await temporalProgram({
+  await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: (line) => console.log(`atrium: ${line}`),

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a command of the program from a bare clone: installs what is missing, then becomes the command,
-# so that signals reach it. Needs the machine's Node (20 or later) and npm; the program runs on the
-# Node that npm installs here.
+# Runs a command of the program from a bare clone: installs what is missing, then replaces itself with the
+# command, so that signals reach it. Needs the machine's Node (20 or later) and npm; the program runs on
+# the Node that npm installs here.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -14,7 +14,8 @@ export PATH
 
 case $command in
   start)
-    # What was compiled is kept for the next start, and a smaller nursery than V8 would take keeps an idle service small.
+    # Compiled code is kept for the next start. A young generation smaller than V8's default reduces the memory of
+    # an idle service.
     export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/compiled}"
     exec node --max-semi-space-size=16 src/main.ts "$@" ;;
   test) exec sh src/launch/test.sh "$@" ;;

@@ -1,30 +1,32 @@
 import type { StartError } from "../platform/start-error.ts";
 
-/** Why the process is to end. */
+/** Why the process stops. */
 export interface StopReason {
-  /** 0 for a signal, else 1. */
+  /** 0 after a signal, else 1. */
   exitCode: number;
-  /** One line for a person; undefined for a signal. */
+  /** The failure; undefined after a signal. */
   error: unknown;
 }
 
-/** A wish to end the process, from a signal or a failure; the first one counts. */
+/** A request to stop the process, by a signal or a failure. The first one counts. */
 export interface StopRequest {
   readonly signal: AbortSignal;
   readonly reason: Promise<StopReason>;
-  /** Ends the process because of an error. */
+  /** Requests the stop because of an error. */
   fail(error: StartError): void;
 }
 
-/** A second signal sooner than this is an echo: npm passes on what the whole group got already. Milliseconds. */
+/**
+ * A second signal within this time repeats the first: npm forwards a signal that the whole process group has received.
+ */
 const ECHO_MS = 1000;
 
 /**
- * Listens for SIGTERM, SIGINT, SIGHUP, and for errors nobody caught.
- * @param onError told of an error nobody caught.
- * @param endNow called for a second signal more than a second after the first; ends the process.
+ * Listens for SIGTERM, SIGINT, SIGHUP and uncaught errors.
+ * @param onError called with an uncaught error.
+ * @param exitNow called for a second signal more than a second after the first; exits the process.
  */
-export function listenForStop(onError: (error: unknown) => void, endNow: () => void): StopRequest {
+export function listenForStop(onError: (error: unknown) => void, exitNow: () => void): StopRequest {
   const controller = new AbortController();
   let resolve: (reason: StopReason) => void = () => {};
   const reason = new Promise<StopReason>((done) => {
@@ -32,7 +34,7 @@ export function listenForStop(onError: (error: unknown) => void, endNow: () => v
   });
   let since: number | undefined;
 
-  function ask(why: StopReason): void {
+  function requestStop(why: StopReason): void {
     resolve(why);
     controller.abort();
   }
@@ -40,18 +42,18 @@ export function listenForStop(onError: (error: unknown) => void, endNow: () => v
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(name, () => {
       const now = performance.now();
-      if (since !== undefined && now - since > ECHO_MS) endNow();
+      if (since !== undefined && now - since > ECHO_MS) exitNow();
       since ??= now;
-      ask({ exitCode: 0, error: undefined });
+      requestStop({ exitCode: 0, error: undefined });
     });
   }
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {
       onError(error);
-      ask({ exitCode: 1, error });
+      requestStop({ exitCode: 1, error });
     });
   }
-  // Whoever read our output may leave; that is no reason to end.
+  // The reader of the output may go away (EPIPE); the service continues.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  return { signal: controller.signal, reason, fail: (error) => ask({ exitCode: 1, error }) };
+  return { signal: controller.signal, reason, fail: (error) => requestStop({ exitCode: 1, error }) };
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything `npm test` checks, in one go. With arguments only vitest runs, with them:
+# Everything that `npm test` checks. With arguments, only vitest runs, with these arguments:
 # `npm test -- test/life`.
 set -eu
 config="--config test/vitest.config.ts"
@@ -10,7 +10,7 @@ if [ $# -gt 0 ]; then
   exec vitest run $config "$@"
 fi
 
-# Side by side, and told in order.
+# Both run in parallel; their output is printed in order.
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 tsc -p . >"$out/tsc" 2>&1 & tsc=$!

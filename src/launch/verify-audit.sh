@@ -1,5 +1,5 @@
 #!/bin/sh
-# atrium-verify-audit FILE --jwks FILE|URL: proves an exported audit log without the service.
+# atrium-verify-audit FILE --jwks FILE|URL: verifies an exported audit log without the service.
 set -eu
 INIT_CWD=$PWD
 export INIT_CWD

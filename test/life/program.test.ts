@@ -63,7 +63,7 @@ test("through the launcher: starts, answers, refuses a second start, and leaves 
   const first = start({}, "src/launch/run.sh", ["start"]);
   const url = await ready(first);
   expect(await readiness(url)).toMatchObject({ status: "ok", database: "ok", temporal: "ok" });
-  const [, password = ""] = await first.until(/First login, shown this once: owner@acme\.test with password (\S+)/);
+  const [, password = ""] = await first.until(/First login \(shown once\): owner@acme\.test with password (\S+)/);
   expect(await login(url, password)).toBe(200);
 
   const second = start();
@@ -98,7 +98,7 @@ test("a killed PostgreSQL is brought back and the service with it", async () => 
   const run = start();
   const url = await ready(run);
   process.kill(postgresPid(folder.path), "SIGKILL");
-  await run.until(/PostgreSQL ended \(signal SIGKILL\); starting it again/);
+  await run.until(/PostgreSQL ended \(signal SIGKILL\); restarting it/);
   await expect.poll(async () => (await readiness(url)).status).toBe("ok");
   await stop(run);
 });
@@ -154,7 +154,7 @@ test.each([
   expect(run.output()).not.toMatch(/^ {4}at /m);
 });
 
-test.each([/development profile/, /PostgreSQL on/, /Database migrated/])(
+test.each([/development profile/, /PostgreSQL is running on/, /Migrated the database/])(
   "a signal while it starts, at %s, ends it cleanly",
   async (moment) => {
     const run = start();
@@ -215,7 +215,7 @@ test("reset-password prints a link that sets a new password, once, while the ser
 test("migrate, --help and --version do their thing and end", async () => {
   const migrated = start({}, "src/main.ts", ["migrate"]);
   expect(await migrated.exit).toBe(0);
-  expect(migrated.output()).toMatch(/Database migrated: 0001/);
+  expect(migrated.output()).toMatch(/Migrated the database: 0001/);
   expect(processesOn(folder.path)).toEqual([]);
   const help = start({}, "src/main.ts", ["--help"]);
   expect(await help.exit).toBe(0);

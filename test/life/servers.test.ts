@@ -4,7 +4,7 @@ import pg from "pg";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startPostgres } from "../../src/app/dev/postgres.ts";
 import type { EmbeddedPostgres } from "../../src/app/dev/postgres.ts";
-import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { startTemporal } from "../../src/app/dev/temporal.ts";
 import { createTemporalClient } from "../../src/platform/temporal/client.ts";
 import { postgresPid, processesOn, runProgram, testFolder } from "../support/program.ts";
@@ -129,7 +129,7 @@ test("PostgreSQL runs in a folder below one that is closed to others", async () 
 });
 
 test("Temporal keeps its workflows over a kill and a restart", async () => {
-  const program = await temporalProgram({
+  const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: () => {},

@@ -14,14 +14,14 @@ function mortal(): ServerProcess & { die(): void } {
     pid: 1,
     exited,
     ended: () => undefined,
-    lastWords: () => "",
+    lastErrors: () => "",
     stop: async () => die(),
     abandon: () => die(),
     die: () => die(),
   };
 }
 
-function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {
+function setUp(outcome: (attempt: number) => "up" | "down", stableAfterMs = 0) {
   const servers: ReturnType<typeof mortal>[] = [];
   const fatal: StartError[] = [];
   let attempts = 0;
@@ -38,7 +38,7 @@ function setUp(outcome: (attempt: number) => "up" | "down", soundAfterMs = 0) {
     log: () => {},
     onFatal: (error) => fatal.push(error),
     pauses: [1, 1],
-    soundAfterMs,
+    stableAfterMs,
   });
   return { supervised, servers, fatal, attempts: () => attempts };
 }

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TEMPORAL_CLI_VERSION, temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { TEMPORAL_CLI_VERSION, findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;
@@ -33,7 +33,7 @@ function search(path: string, downloadOrigin = NOWHERE, checksums?: Record<strin
     lines,
     kept: join(cacheHome, "atrium", "temporal", TEMPORAL_CLI_VERSION),
     run: () =>
-      temporalProgram({
+      findTemporalProgram({
         path,
         cacheHome,
         log: (line) => lines.push(line),
@@ -61,7 +61,7 @@ test("without the internet it is built with Go, once, however many ask", async (
   expect(readFileSync(join(path, "said"), "utf8")).toBe(
     `install -ldflags -s -w github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION} 0\n`,
   );
-  expect(lines).toContain("building the Temporal development server with Go, about 3 minutes, once");
+  expect(lines).toContain("Building the Temporal development server with Go (about 3 minutes, once)");
   expect(readdirSync(kept).sort()).toEqual(["lock.db", "temporal"]);
 });
 
@@ -100,9 +100,7 @@ test("with the internet the archive is downloaded, compared with its checksum an
 test("an archive with another checksum is never unpacked or run", async () => {
   const from = await archives();
   const { run, kept } = search(pathWith("go", "echo no module proxy >&2; exit 1"), from.origin);
-  await expect(run()).rejects.toThrow(
-    `the downloaded archive is not the one that is known (SHA-256 ${from.sum}, expected `,
-  );
+  await expect(run()).rejects.toThrow(`the downloaded archive has the wrong checksum (SHA-256 ${from.sum}, expected `);
   expect(readdirSync(kept)).toEqual(["lock.db"]);
   await from.close();
 });

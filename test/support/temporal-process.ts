@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { temporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { freePort } from "./postgres.ts";
 
 /** A Temporal development server for tests, starting. */
@@ -54,7 +54,7 @@ async function start(
   settings: readonly string[],
   signal: AbortSignal,
 ): Promise<ChildProcess> {
-  const program = await temporalProgram({
+  const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: (line) => console.log(`atrium: ${line}`),

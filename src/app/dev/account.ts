@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { StartError } from "../../platform/start-error.ts";
 
-/** The account PostgreSQL runs under; it refuses to be root. */
+/** The account PostgreSQL runs under: it refuses to run as root. */
 export interface Account {
   uid: number;
   gid: number;
 }
 
 /**
- * How to run a program under an account: command and arguments to put before it, and what spawn is to switch itself.
+ * How to run a program under an account: `wrap` adds a command that switches to it; `account` is passed to spawn.
  */
 export interface RunAs {
   wrap(program: string, args: string[]): { command: string; args: string[] };
@@ -17,23 +17,24 @@ export interface RunAs {
 }
 
 /**
- * Decides how PostgreSQL is run. An ordinary user runs it as themselves. For root it is the owner of the
- * data (when that is not root), else the account `postgres`, else `nobody`. When that account cannot reach
- * the programs or the data, because a folder above is closed to others, `setpriv` (util-linux) lends it the
- * one capability to pass through; access() must honour it too, hence the securebit.
- * @param data folder of the database; need not exist yet.
- * @param paths what the account must be able to reach, folders above the data included.
- * @throws StartError when no way is left.
+ * Chooses the account that runs PostgreSQL. An ordinary user runs it under their own account. For root, it is the
+ * owner of the data (when that is not root), else the account `postgres`, else `nobody`. When that account cannot reach
+ * the programs or the data, because a parent folder is closed to others, `setpriv` (util-linux) grants it
+ * CAP_DAC_OVERRIDE; access() honours the capability only with the securebit.
+ * @param data folder of the database; it need not exist yet.
+ * @param paths paths that the account must be able to reach.
+ * @throws StartError when no account can run it.
  */
 export function runAs(data: string, paths: string[]): RunAs {
   if (process.getuid?.() !== 0) return { wrap: (command, args) => ({ command, args }), account: undefined };
   const account = ownerOf(data) ?? namedAccount("postgres") ?? namedAccount("nobody");
   if (account === undefined)
     throw new StartError(
-      "PostgreSQL cannot run as root and there is no account named postgres or nobody; start Atrium as an ordinary user, or set DATABASE_URL.",
+      "PostgreSQL cannot run as root, and there is no account named postgres or nobody; " +
+        "start Atrium as an ordinary user, or set DATABASE_URL.",
     );
   if (reaches(paths, [], account)) return { wrap: (command, args) => ({ command, args }), account };
-  const lend = [
+  const withCapability = [
     "setpriv",
     `--reuid=${account.uid}`,
     `--regid=${account.gid}`,
@@ -42,18 +43,22 @@ export function runAs(data: string, paths: string[]): RunAs {
     "--ambient-caps=+dac_override",
     "--securebits=+no_setuid_fixup",
   ];
-  if (reaches(paths, lend, undefined)) {
+  if (reaches(paths, withCapability, undefined)) {
     return {
-      wrap: (program, args) => ({ command: lend[0] as string, args: [...lend.slice(1), program, ...args] }),
+      wrap: (program, args) => ({
+        command: withCapability[0] as string,
+        args: [...withCapability.slice(1), program, ...args],
+      }),
       account: undefined,
     };
   }
   throw new StartError(
-    `PostgreSQL cannot run as root, and the account with uid ${account.uid} cannot reach ${paths.join(" and ")}; start Atrium as an ordinary user, move it to a folder others may enter, or set DATABASE_URL.`,
+    `PostgreSQL cannot run as root, and the account with uid ${account.uid} cannot reach ${paths.join(" and ")}; ` +
+      "start Atrium as an ordinary user, move it to a folder that others may enter, or set DATABASE_URL.",
   );
 }
 
-/** The account itself, for giving it a folder. Undefined when it is our own. */
+/** The account that is to own PostgreSQL's files; undefined when it is the current one. */
 export function accountFor(data: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   return ownerOf(data) ?? namedAccount("postgres") ?? namedAccount("nobody");

@@ -1,25 +1,25 @@
 import { spawn } from "node:child_process";
 import { signalProcess } from "./processes.ts";
 
-/** How a command is run. */
+/** How to run a command. */
 export interface CommandOptions {
   cwd: string;
-  /** The whole environment, or `inherit`. */
+  /** The whole environment, or `inherit` for that of this process. */
   env: Record<string, string> | "inherit";
-  /** Variables on top of it. */
+  /** Additional variables. */
   more?: Record<string, string>;
-  /** Ends the command, and all it started, when it fires. */
+  /** Ends the command and its children when it fires. */
   signal?: AbortSignal | undefined;
 }
 
-/** Runs a command to its end. `error` is undefined when it went well, else one line about why not. */
+/** Runs a command to its end. `error` is undefined on success, else the reason in one line. */
 export function runCommand(
   command: string,
   args: string[],
   options: CommandOptions,
 ): Promise<{ error: string | undefined }> {
   return new Promise((resolve) => {
-    // In a group of its own, so that what it starts can be ended with it. Without `env` a child inherits ours.
+    // In its own process group, so that its children can be ended with it. Without `env`, a child inherits ours.
     const env = options.env === "inherit" ? undefined : options.env;
     const [program, all] =
       options.env === "inherit" && options.more !== undefined

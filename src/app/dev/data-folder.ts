@@ -16,84 +16,85 @@ import { systemRandom } from "../../platform/random.ts";
 import { StartError } from "../../platform/start-error.ts";
 
 /**
- * Makes the data folder when it is missing and proves that it can be written.
- * It may be entered but not listed by others: PostgreSQL, which refuses to run as root, lives in it under another
- * account.
+ * Creates the data folder when it is missing, and checks that it is writable. When root creates it, others may enter
+ * but not list it: PostgreSQL, which refuses to run as root, runs in it under another account.
  * @returns its absolute path.
- * @throws StartError one line when it cannot be used.
+ * @throws StartError when it cannot be used.
  */
 export function openDataFolder(path: string): string {
   const folder = resolve(path);
   try {
     if (!existsSync(folder)) {
-      makeFolder(folder);
+      createFolder(folder);
       chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
     }
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StartError(
-      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions or set SERVICE_DATA_DIR to another folder.`,
+      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? "error"}); ` +
+        "change its permissions, or set SERVICE_DATA_DIR to another folder.",
       error,
     );
   }
   return realpathSync(folder);
 }
 
-/** As `mkdir -p`. Node's own recursion never ends where the system refuses a new folder with ENOENT, as in /proc. */
-function makeFolder(folder: string): void {
-  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+/** As `mkdir -p`. Node's `recursive` never ends where the system refuses a folder with ENOENT, as in /proc. */
+function createFolder(folder: string): void {
+  if (!existsSync(dirname(folder))) createFolder(dirname(folder));
   if (!existsSync(folder)) mkdirSync(folder);
 }
 
 /**
- * A secret made at the first start and kept in the data folder, readable by its owner only.
- * @param name file name inside `<folder>/secrets`.
- * @param bytes how many random bytes it has.
- * @throws StartError when the stored one is damaged.
+ * A secret that is generated at the first start and kept in the data folder, readable by its owner only.
+ * @param name file name in `<folder>/secrets`.
+ * @param bytes number of random bytes.
+ * @throws StartError when the stored secret is damaged.
  */
 export function loadOrCreateSecret(folder: string, name: string, bytes: number, random: Random = systemRandom): Buffer {
-  const text = keepOnce(folder, name, () => random.bytes(bytes).toString("base64url"));
+  const text = loadOrCreate(folder, name, () => random.bytes(bytes).toString("base64url"));
   const secret = Buffer.from(text.value, "base64url");
   if (secret.length !== bytes)
     throw new StartError(
-      `The secret ${join(folder, "secrets", name)} is damaged: put it back from a copy of the folder, or begin with an empty one.`,
+      `The secret ${join(folder, "secrets", name)} is damaged; ` +
+        "restore it from a backup of the folder, or start with an empty folder.",
     );
   return secret;
 }
 
-/** As `loadOrCreateSecret`, as text a person can type; `isNew` tells that it was made by this call. */
+/** As `loadOrCreateSecret`, but as text that a person can type. `isNew` is true when this call generated it. */
 export function loadOrCreatePassword(
   folder: string,
   name: string,
   random: Random = systemRandom,
 ): { password: string; isNew: boolean } {
-  const { value, isNew } = keepOnce(folder, name, () => random.bytes(15).toString("base64url"));
+  const { value, isNew } = loadOrCreate(folder, name, () => random.bytes(15).toString("base64url"));
   return { password: value, isNew };
 }
 
-function keepOnce(folder: string, name: string, make: () => string): { value: string; isNew: boolean } {
+function loadOrCreate(folder: string, name: string, create: () => string): { value: string; isNew: boolean } {
   const file = join(folder, "secrets", name);
   try {
     return { value: readFileSync(file, "utf8").trim(), isNew: false };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
       throw new StartError(
-        `The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
+        `The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions.`,
         error,
       );
   }
   mkdirSync(join(folder, "secrets"), { recursive: true, mode: 0o700 });
-  // Written aside and linked: a crash leaves the whole secret or none, and of two processes one wins.
-  const aside = `${file}.${process.pid}`;
-  writeFileSync(aside, `${make()}\n`, { mode: 0o600, flush: true });
+  // Written to another file and linked: a crash leaves the whole secret or none, and of two processes one wins.
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${create()}\n`, { mode: 0o600, flush: true });
   let isNew = true;
   try {
-    linkSync(aside, file);
+    linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     isNew = false;
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(temporary, { force: true });
   }
   return { value: readFileSync(file, "utf8").trim(), isNew };
 }

@@ -3,15 +3,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartError } from "../../platform/start-error.ts";
 
-/** A lock on a folder, held until released or until the process is gone. */
+/** A lock on a folder, held until it is released or the process ends. */
 export interface FolderLock {
   release(): void;
 }
 
 /**
- * Takes the folder's lock, or returns null when another process (or this one) has it.
- * The kernel holds it (a file lock, by way of SQLite, since Node has none of its own), so it ends
- * with the process however that ends, and a reused process id means nothing to it.
+ * Takes the folder's lock, or returns null when another process (or this one) holds it. It is a file lock of the kernel,
+ * taken through SQLite because Node has none: it ends with the process, and does not depend on process ids.
  * @throws StartError when the folder cannot be written.
  */
 export function tryLock(folder: string, name = "lock"): FolderLock | null {
@@ -22,7 +21,10 @@ export function tryLock(folder: string, name = "lock"): FolderLock | null {
   } catch (error) {
     file?.close();
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return null;
-    throw new StartError(`The folder ${folder} cannot be written: ${(error as Error).message}.`, error);
+    throw new StartError(
+      `The folder ${folder} cannot be written (${(error as Error).message}); change its permissions.`,
+      error,
+    );
   }
   const taken = file;
   held.add(taken);
@@ -33,21 +35,22 @@ export function tryLock(folder: string, name = "lock"): FolderLock | null {
   };
 }
 
-/** Kept here, because a handle that is garbage-collected is closed, and its lock gone. */
+/** References to the open handles: garbage collection would close a handle and release its lock. */
 const held = new Set<DatabaseSync>();
 
 const SQLITE_BUSY = 5;
 
 /**
  * Locks the data folder for this process.
- * @throws StartError one line that names the holder when the folder is in use.
+ * @throws StartError when the folder is in use; the message names the process that holds it.
  */
 export function lockDataFolder(folder: string): FolderLock {
   const lock = tryLock(folder);
   const holder = join(folder, "lock.pid");
   if (lock === null) {
     throw new StartError(
-      `The data folder ${folder} is in use by another Atrium${processOf(holder)}; stop it, or set SERVICE_DATA_DIR to another folder.`,
+      `The data folder ${folder} is in use by another Atrium${processOf(holder)}; ` +
+        "stop it, or set SERVICE_DATA_DIR to another folder.",
     );
   }
   writeFileSync(holder, `${process.pid}\n`);

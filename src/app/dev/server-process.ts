@@ -2,18 +2,18 @@ import { spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { endProcess, signalProcess } from "./processes.ts";
 
-/** A started server program. */
+/** A running server program. */
 export interface ServerProcess {
   readonly pid: number;
-  /** Resolves when the program has ended, with how it ended in words. */
+  /** Resolves when the program has ended, with a description: `exit code 1`, `signal SIGKILL`. */
   readonly exited: Promise<string>;
-  /** Undefined while it runs, else how it ended. */
+  /** How it ended; undefined while it runs. */
   ended(): string | undefined;
-  /** The last lines it has logged that tell of trouble, on one line; for error messages. */
-  lastWords(): string;
-  /** Ends it in good order, patiently at first; resolves when it is gone. */
+  /** Its last log lines that report errors, joined to one line; for error messages. */
+  lastErrors(): string;
+  /** Sends the signals of `stopSteps` until it has ended; resolves then. */
   stop(): Promise<void>;
-  /** Asks it to end and does not wait: for a process that is about to exit itself. */
+  /** Sends the first signal without waiting: for a process that is about to exit itself. */
   abandon(): void;
 }
 
@@ -23,20 +23,20 @@ export interface ServerCommand {
   args: string[];
   cwd: string;
   env: Record<string, string>;
-  /** Gets standard output and error; begun anew once it is over 8 MiB. */
+  /** Receives standard output and error; truncated at a start when it is over 8 MiB. */
   logFile: string;
   /** Run under this account (root only). */
   account?: { uid: number; gid: number } | undefined;
-  /** Signals that end it, in turn, each with its patience in milliseconds. */
+  /** Signals that stop it, in turn, each with the time it gets, milliseconds. */
   stopSteps: readonly (readonly [NodeJS.Signals, number])[];
 }
 
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 
 /**
- * Starts a server in a process group of its own, so that Ctrl-C in the terminal reaches only us
- * and the server can serve until we have drained. Its output goes to a file, not to a pipe of ours:
- * it must not stumble when we are killed.
+ * Starts a server in its own process group, so that Ctrl-C in the terminal reaches only this process and the server
+ * serves until requests are drained. Its output goes to a file and not to a pipe: it must survive when this process is
+ * killed.
  */
 export function startServer(options: ServerCommand): Promise<ServerProcess> {
   const log = openLog(options.logFile);
@@ -65,11 +65,11 @@ export function startServer(options: ServerCommand): Promise<ServerProcess> {
         pid,
         exited,
         ended: () => end,
-        lastWords: () => lastWords(options.logFile, before),
+        lastErrors: () => lastErrors(options.logFile, before),
         async stop() {
           if (end === undefined) await endProcess(pid, options.stopSteps);
           await exited;
-          // What it may have left of its group.
+          // Its children, if any are left.
           signalProcess(-pid, "SIGKILL");
         },
         abandon() {
@@ -84,17 +84,17 @@ function openLog(path: string): number {
   try {
     if (statSync(path).size > MAX_LOG_BYTES) truncateSync(path, 0);
   } catch {
-    // There is none yet.
+    // There is no log yet.
   }
   return openSync(path, "a", 0o600);
 }
 
-/** The last telling lines of a log file after what it held before. */
-function lastWords(logFile: string, before: number, lines = 3): string {
+/** The last lines that report errors, after the first `before` bytes; the last lines when none does. */
+function lastErrors(logFile: string, before: number, lines = 3): string {
   try {
     const all = readFileSync(logFile).subarray(before).toString("utf8").trimEnd().split("\n");
-    const telling = all.slice(-20).filter((line) => /fatal|error|panic|hint|denied/i.test(line));
-    return (telling.length > 0 ? telling : all).slice(-lines).join(" / ");
+    const reports = all.slice(-20).filter((line) => /fatal|error|panic|hint|denied/i.test(line));
+    return (reports.length > 0 ? reports : all).slice(-lines).join(" / ");
   } catch {
     return "";
   }

@@ -2,44 +2,44 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerProcess } from "./server-process.ts";
 import { StartError } from "../../platform/start-error.ts";
 
-/** What to keep running. */
+/** A server to keep running. */
 export interface SupervisedServer {
   /** For messages: `PostgreSQL`. */
   name: string;
-  /** Starts it and resolves when it answers. Called again, with the same port, each time it died. */
+  /** Starts it; resolves when it is ready. Called again each time it has ended. */
   start(): Promise<ServerProcess>;
-  /** One line about what goes on. */
+  /** Prints one line of progress. */
   log(line: string): void;
   /** Called once, after three failures in a row. */
   onFatal(error: StartError): void;
   /**
-   * Pauses before the second and third try, and how long it must have lived for its death to begin a new row;
+   * Pauses before the second and third attempt, and the run time after which a failure is the first of a new series;
    * milliseconds.
    */
   pauses?: readonly [number, number];
-  soundAfterMs?: number;
+  stableAfterMs?: number;
 }
 
-/** A server that is started again when it dies. */
+/** A server that is restarted when it ends. */
 export interface Supervised {
-  /** Process id of the present incarnation; undefined between two. */
+  /** Process id; undefined while it is being restarted. */
   pid(): number | undefined;
-  /** Ends it for good; resolves when it is gone. */
+  /** Stops it and does not restart it; resolves when it has ended. */
   stop(): Promise<void>;
-  /** Asks it to end without waiting, for a process that exits now. */
+  /** Signals it to stop without waiting, for a process that exits now. */
   abandon(): void;
 }
 
 const MAX_FAILURES = 3;
 
 /**
- * Starts a server and keeps it alive. The first start must succeed; later a death is answered by a
- * start at once, and three failures in a row (a start that failed, or a death within seconds of one) end it.
- * @throws whatever the first start throws.
+ * Starts a server and restarts it when it ends. The first start must succeed. Later, three failures in a row (a start
+ * that fails, or an end within seconds of one) are fatal.
+ * @throws what the first start throws.
  */
 export async function supervise(server: SupervisedServer): Promise<Supervised> {
   const pauses = server.pauses ?? [500, 1000];
-  const soundAfterMs = server.soundAfterMs ?? 3000;
+  const stableAfterMs = server.stableAfterMs ?? 3000;
   let running: ServerProcess | undefined = await server.start();
   let stopping = false;
   let failures = 0;
@@ -52,16 +52,16 @@ export async function supervise(server: SupervisedServer): Promise<Supervised> {
       const how = await current.exited;
       running = undefined;
       if (stopping) return;
-      failures = Date.now() - since >= soundAfterMs ? 0 : failures + 1;
-      server.log(`${server.name} ended (${how}); starting it again.`);
-      const next = await startAgain(how);
+      failures = Date.now() - since >= stableAfterMs ? 0 : failures + 1;
+      server.log(`${server.name} ended (${how}); restarting it`);
+      const next = await restart(how);
       if (next === undefined) return;
       current = next;
       since = Date.now();
     }
   }
 
-  async function startAgain(how: string): Promise<ServerProcess | undefined> {
+  async function restart(how: string): Promise<ServerProcess | undefined> {
     let reason = how;
     while (failures < MAX_FAILURES) {
       const pause = failures === 0 ? 0 : pauses[failures - 1];

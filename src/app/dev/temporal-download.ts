@@ -5,11 +5,11 @@ import { runCommand } from "./command.ts";
 import { TEMPORAL_CLI_VERSION } from "./temporal-program.ts";
 import type { TemporalSearch } from "./temporal-program.ts";
 
-/** A network that does not answer within this time counts as none; milliseconds. */
-const ANSWER_MS = 5000;
+/** Time limit of the response headers: without them, the machine counts as offline. */
+const RESPONSE_MS = 5000;
 const DOWNLOAD_MS = 180_000;
 
-/** SHA-256 of the release's archives, by platform: nothing else is unpacked or run. */
+/** SHA-256 of the release's archives by platform. No other archive is unpacked or run. */
 const CHECKSUMS: Readonly<Record<string, string>> = {
   linux_amd64: "ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d",
   linux_arm64: "bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5",
@@ -18,23 +18,22 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Downloads the official archive of the Temporal CLI for this platform, compares it with its known checksum and unpacks
- * it.
- * @returns why it did not work, or undefined when `<work>/temporal` is there.
+ * Downloads the official archive of the Temporal CLI for this platform, verifies its checksum and unpacks it.
+ * @returns the reason of a failure, or undefined when `<work>/temporal` exists.
  */
 export async function download(work: string, search: TemporalSearch): Promise<string | undefined> {
   const { log, signal, downloadOrigin = "https://github.com", path } = search;
   const arch = ({ x64: "amd64", arm64: "arm64" } as Record<string, string>)[process.arch] ?? process.arch;
   const platform = `${process.platform}_${arch}`;
   const known = (search.checksums ?? CHECKSUMS)[platform];
-  if (known === undefined) return "no download for this platform";
-  const patience = new AbortController();
+  if (known === undefined) return "no download exists for this platform";
+  const offline = new AbortController();
   const signals = AbortSignal.any([
-    patience.signal,
+    offline.signal,
     AbortSignal.timeout(DOWNLOAD_MS),
     ...(signal === undefined ? [] : [signal]),
   ]);
-  const timer = setTimeout(() => patience.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS);
+  const timer = setTimeout(() => offline.abort(new Error(`no response within ${RESPONSE_MS / 1000} s`)), RESPONSE_MS);
   try {
     const name = `temporal_cli_${TEMPORAL_CLI_VERSION}_${platform}.tar.gz`;
     const response = await fetch(
@@ -42,11 +41,11 @@ export async function download(work: string, search: TemporalSearch): Promise<st
       { signal: signals },
     );
     clearTimeout(timer);
-    if (!response.ok) return `the download answered ${response.status}`;
-    log("downloading the Temporal development server, once");
+    if (!response.ok) return `the download returned ${response.status}`;
+    log("Downloading the Temporal development server (once)");
     const archive = Buffer.from(await response.arrayBuffer());
     const sum = createHash("sha256").update(archive).digest("hex");
-    if (sum !== known) return `the downloaded archive is not the one that is known (SHA-256 ${sum}, expected ${known})`;
+    if (sum !== known) return `the downloaded archive has the wrong checksum (SHA-256 ${sum}, expected ${known})`;
     writeFileSync(join(work, "archive.tar.gz"), archive);
     const env = { PATH: path ?? "/usr/bin:/bin" };
     const { error } = await runCommand("tar", ["-xzf", join(work, "archive.tar.gz"), "temporal"], {

@@ -7,33 +7,33 @@ import { tryLock } from "./lock.ts";
 import { StartError } from "../../platform/start-error.ts";
 import { download } from "./temporal-download.ts";
 
-/** Version of the Temporal CLI we get when the machine has none; the newest that `go install` takes. */
+/** Version of the Temporal CLI that is downloaded or built: the newest that `go install` accepts. */
 export const TEMPORAL_CLI_VERSION = "1.5.1";
 
-/** What finding the program needs of the environment. */
+/** How to find the program. */
 export interface TemporalSearch {
   /** `PATH`. */
   path: string | undefined;
   /** `XDG_CACHE_HOME`; `~/.cache` when unset. */
   cacheHome: string | undefined;
-  /** One line about what goes on. */
+  /** Prints one line of progress. */
   log(line: string): void;
-  /** Gives up when it fires. */
+  /** Aborts the search. */
   signal?: AbortSignal | undefined;
-  /** Where archives come from; another origin in tests. */
+  /** Origin of the downloads; another one in tests. */
   downloadOrigin?: string;
-  /** SHA-256 of archives by platform (`linux_amd64`); others in tests. */
+  /** SHA-256 of the archives by platform (`linux_amd64`); others in tests. */
   checksums?: Readonly<Record<string, string>>;
 }
 
 /**
- * The `temporal` program: one on the PATH, else the one kept in the user's cache folder, which is filled
- * by a download or, without the internet, by building it with Go (about 3 minutes, once). Of several that
- * need it at once, one gets it and the others wait.
+ * Finds the `temporal` program: on the PATH, else in the user's cache folder, to which it is downloaded or, without the
+ * internet, built with Go (about 3 minutes, once). Of several processes that need it at once, one gets it and the others
+ * wait.
  * @returns its absolute path.
- * @throws StartError with the remedy when there is no way to have it.
+ * @throws StartError when there is no way to get it; the message says what to install or set.
  */
-export async function temporalProgram(search: TemporalSearch): Promise<string> {
+export async function findTemporalProgram(search: TemporalSearch): Promise<string> {
   const found = onPath(search.path, "temporal");
   if (found !== null) return found;
   const folder = join(search.cacheHome || join(homedir(), ".cache"), "atrium", "temporal", TEMPORAL_CLI_VERSION);
@@ -43,7 +43,8 @@ export async function temporalProgram(search: TemporalSearch): Promise<string> {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
     throw new StartError(
-      `The cache folder ${folder} cannot be written, and the Temporal development server is to be kept there; set XDG_CACHE_HOME, or TEMPORAL_ADDRESS to a server of yours.`,
+      `The cache folder ${folder} for the Temporal development server cannot be written; ` +
+        "set XDG_CACHE_HOME to a writable folder, or TEMPORAL_ADDRESS to a running server.",
       error,
     );
   }
@@ -60,53 +61,55 @@ async function waitForLock(folder: string, { log, signal }: TemporalSearch) {
   for (let tries = 0; ; tries += 1) {
     const lock = tryLock(folder);
     if (lock !== null) return lock;
-    if (tries === 0) log("another process is getting the Temporal development server; waiting for it");
+    if (tries === 0) log("Another process is getting the Temporal development server; waiting for it");
     await sleep(500, undefined, { signal });
   }
 }
 
-/** Puts the program in place by a rename, so that there is never half of it. */
+/** Gets the program and renames it to its final path, so that it is never incomplete there. */
 async function obtain(folder: string, kept: string, search: TemporalSearch): Promise<void> {
   const work = mkdtempSync(join(folder, "new-"));
   const reasons: string[] = [];
   try {
-    for (const way of [download, buildWithGo]) {
-      const reason = await way(work, search);
+    for (const obtainBy of [download, buildWithGo]) {
+      const failure = await obtainBy(work, search);
       search.signal?.throwIfAborted();
-      const version =
-        reason ??
+      const reason =
+        failure ??
         (
           await runCommand(join(work, "temporal"), ["--version"], {
             cwd: work,
             env: { PATH: search.path ?? "", HOME: work },
           })
         ).error;
-      if (version === undefined) {
+      if (reason === undefined) {
         renameSync(join(work, "temporal"), kept);
         return;
       }
-      reasons.push(version);
+      reasons.push(reason);
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
   throw new StartError(
     `There is no Temporal server: none on the PATH, ${reasons.join(", ")}. ` +
-      "Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set TEMPORAL_ADDRESS to a running server.",
+      "Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), " +
+      "or set TEMPORAL_ADDRESS to a running server.",
   );
 }
 
 /**
- * Builds the program. Go compares every module it fetches with its checksum database (GOSUMDB), so what is built is
- * what was published under that version.
- * @returns why it did not work, or undefined when `<work>/temporal` is there.
+ * Builds the program. Go verifies every module it fetches with its checksum database (GOSUMDB), so the sources are those
+ * published under that version.
+ * @returns the reason of a failure, or undefined when `<work>/temporal` exists.
  */
 async function buildWithGo(work: string, { path, log, signal }: TemporalSearch): Promise<string | undefined> {
   const go = onPath(path, "go") ?? onPath("/usr/local/go/bin:/opt/homebrew/bin:/usr/local/bin", "go");
-  if (go === null) return "no Go to build it with";
-  log("building the Temporal development server with Go, about 3 minutes, once");
+  if (go === null) return "Go is not installed";
+  log("Building the Temporal development server with Go (about 3 minutes, once)");
   const began = Date.now();
-  const heartbeat = setInterval(() => log(`still building it (${Math.round((Date.now() - began) / 1000)} s)`), 20_000);
+  const seconds = () => Math.round((Date.now() - began) / 1000);
+  const heartbeat = setInterval(() => log(`Still building it (${seconds()} s)`), 20_000);
   try {
     const { error } = await runCommand(
       go,
@@ -118,14 +121,14 @@ async function buildWithGo(work: string, { path, log, signal }: TemporalSearch):
         signal,
       },
     );
-    if (error === undefined) log(`built it in ${Math.round((Date.now() - began) / 1000)} s`);
+    if (error === undefined) log(`Built the Temporal development server in ${seconds()} s`);
     return error === undefined ? undefined : `Go could not build it (${error})`;
   } finally {
     clearInterval(heartbeat);
   }
 }
 
-/** The first program of that name on a PATH, or null. */
+/** The first program of that name on a PATH; null when there is none. */
 function onPath(path: string | undefined, name: string): string | null {
   const candidates = (path ?? "")
     .split(delimiter)

@@ -8,23 +8,23 @@ import { StartError } from "../../platform/start-error.ts";
 import { supervise } from "./supervisor.ts";
 import type { Supervised } from "./supervisor.ts";
 
-/** What the embedded Temporal development server needs to know. */
+/** Options of the embedded Temporal development server. */
 export interface TemporalOptions {
-  /** Absolute data folder, locked by the caller; workflows are kept in `temporal.db` inside. */
+  /** Absolute data folder, locked by the caller; its file `temporal.db` stores the workflows. */
   folder: string;
-  /** The program, from `temporalProgram`. */
+  /** The program, from `findTemporalProgram`. */
   program: string;
-  /** Namespace made at the start. Default `atrium`. */
+  /** Namespace created at the start. Default `atrium`. */
   namespace?: string;
-  /** One line about what goes on. */
+  /** Prints one line of progress. */
   log(line: string): void;
-  /** Called once when it cannot be kept alive. */
+  /** Called once, when the server cannot be kept running. */
   onFatal(error: StartError): void;
-  /** Called when the server's process exists and gets ready by itself: time for work that blocks ours. */
+  /** Called when the server's process exists: from then on, work that blocks this process does not delay it. */
   onSpawn?: () => void;
 }
 
-/** A running Temporal server of our own. */
+/** A running embedded Temporal server. */
 export interface EmbeddedTemporal extends Supervised {
   /** `127.0.0.1:port`. */
   readonly address: string;
@@ -32,9 +32,8 @@ export interface EmbeddedTemporal extends Supervised {
 }
 
 /**
- * How it keeps its file: a write-ahead log that is flushed at checkpoints. A crash of any process loses nothing; a
- * power cut may take the last moments, but never the order of the file. Its default flushes every step and halves what
- * it can do.
+ * SQLite settings: a write-ahead log that is flushed at checkpoints. A crash of any process loses nothing; a power cut
+ * may lose the last moments, but does not corrupt the file. The default flushes every step and halves the throughput.
  */
 export const TEMPORAL_FILE_ARGS: readonly string[] = [
   "--sqlite-pragma",
@@ -50,8 +49,9 @@ const STOP_STEPS = [
 const READY_MS = 30_000;
 
 /**
- * Starts the development server on 127.0.0.1 and keeps it alive. One left over from a crash is ended first.
- * @throws StartError in one line when it cannot be started.
+ * Starts the development server on 127.0.0.1 and restarts it when it ends. A server left running by a crash is stopped
+ * first.
+ * @throws StartError when it cannot be started.
  */
 export async function startTemporal({
   folder,
@@ -63,7 +63,7 @@ export async function startTemporal({
 }: TemporalOptions): Promise<EmbeddedTemporal> {
   const database = join(folder, "temporal.db");
   const logFile = join(folder, "temporal.log");
-  await endLeftovers(database);
+  await stopLeftovers(database);
   const port = await rememberedPort(folder, "temporal");
   const address = `127.0.0.1:${port}`;
   const args = [
@@ -84,19 +84,19 @@ export async function startTemporal({
   ];
 
   async function start(): Promise<ServerProcess> {
-    await endLeftovers(database);
-    // Its own settings come from here alone: no TEMPORAL_ variable, no file in the person's home.
+    await stopLeftovers(database);
+    // A minimal environment: no TEMPORAL_ variable and no file in the user's home changes its settings.
     const env = { PATH: dirname(program), HOME: folder };
     const server = await startServer({ command: program, args, cwd: folder, env, logFile, stopSteps: STOP_STEPS });
     onSpawn?.();
-    // The client's libraries are heavy: loaded while the server starts.
+    // The client's libraries load slowly, so they load while the server starts.
     const { checkNamespace } = await import("../../platform/temporal/health.ts");
     const until = Date.now() + READY_MS;
     while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
       const end = server.ended();
       if (end !== undefined)
         throw new StartError(
-          `The Temporal development server did not start (${end}): ${server.lastWords()}; its log is ${logFile}`,
+          `The Temporal development server did not start (${end}): ${server.lastErrors()}; its log is ${logFile}`,
         );
       if (Date.now() > until) {
         await server.stop();
@@ -113,8 +113,8 @@ export async function startTemporal({
   return { ...supervised, address, namespace };
 }
 
-/** Ends a server that a crash left running on this data. */
-async function endLeftovers(database: string): Promise<void> {
+/** Stops a server that a crash left running on this data. */
+async function stopLeftovers(database: string): Promise<void> {
   const ours = listProcesses().filter(({ args }) =>
     args.some((arg, index) => arg === database && args[index - 1] === "--db-filename"),
   );

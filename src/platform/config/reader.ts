@@ -2,18 +2,18 @@ import ipaddr from "ipaddr.js";
 import { readFileSync } from "node:fs";
 import type { HostPort } from "../outgoing/guard.ts";
 
-/** Variables by name, as `process.env` has them. */
+/** Variables by name, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const longestMs = 3_650 * 86_400_000;
+const MS_PER_UNIT: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const LONGEST_MS = 3_650 * 86_400_000;
 
 /** `420s`, `15m`, `24h`, `7d` (and `250ms`) in milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text.trim());
   if (match === null) return undefined;
-  const ms = Number(match[1]) * units[match[2]!]!;
-  return ms <= longestMs ? ms : undefined;
+  const ms = Number(match[1]) * MS_PER_UNIT[match[2]!]!;
+  return ms <= LONGEST_MS ? ms : undefined;
 }
 
 function parseHostPort(text: string): HostPort | undefined {
@@ -23,7 +23,7 @@ function parseHostPort(text: string): HostPort | undefined {
   return { host: match[1]!.replace(/^\[|\]$/g, "").toLowerCase(), port };
 }
 
-/** A network as `address/bits`; an address alone is a network of one. */
+/** A network as `address/bits`; a single address is a network of one. */
 function parseCidr(text: string): string | undefined {
   try {
     const [address, bits] = text.includes("/")
@@ -41,8 +41,8 @@ function parseUrl(text: string, schemes: readonly string[]): URL | undefined {
 }
 
 /**
- * Reads variables one by one and gathers what is wrong. Empty values count as unset. Values of secrets are never
- * repeated.
+ * Reads variables one by one and collects the problems. Empty values count as unset. Messages never contain the values
+ * of secrets.
  */
 export class Reader {
   readonly problems: string[] = [];
@@ -57,14 +57,14 @@ export class Reader {
     this.problems.push(text);
   }
 
-  /** The text of a variable, spaces around it removed; undefined when unset. */
+  /** The trimmed text of a variable; undefined when unset. */
   text(name: string): string | undefined {
     this.#known.add(name);
     const value = this.#env[name]?.trim();
     return value === "" ? undefined : value;
   }
 
-  /** A value read by `parse`; `expected` ends the sentence "… is not". */
+  /** A value parsed by `parse`. `expected` completes the message "… is not". */
   parsed<T, D>(
     name: string,
     parse: (text: string) => T | undefined,
@@ -80,7 +80,7 @@ export class Reader {
     return fallback;
   }
 
-  /** All parts of a comma-separated list. */
+  /** The parsed items of a comma-separated list. */
   list<T>(
     name: string,
     parse: (text: string) => T | undefined,
@@ -139,7 +139,7 @@ export class Reader {
     );
   }
 
-  /** An origin as browsers send it: scheme, host, and port when it is not the scheme's own. */
+  /** Origins as browsers send them: scheme, host, and port unless it is the scheme's default. */
   origins(name: string): readonly string[] | undefined {
     const read = (text: string): string | undefined => {
       const url = parseUrl(text, ["http", "https"]);
@@ -171,7 +171,7 @@ export class Reader {
     return this.parsed(name, read, "32 bytes in base64 (make one with: openssl rand -base64 32)", undefined, true);
   }
 
-  /** PEM text, given itself or as the path of a file. */
+  /** PEM text, given directly or as the path of a file. */
   pem(name: string): string | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
@@ -188,7 +188,7 @@ export class Reader {
     return undefined;
   }
 
-  /** Complains when only some of these are set. @returns whether all are */
+  /** Reports a problem when only some of these are set. @returns whether all are set */
   allOrNone(...names: string[]): boolean {
     const missing = names.filter((name) => this.text(name) === undefined);
     if (missing.length > 0 && missing.length < names.length) {
@@ -197,7 +197,7 @@ export class Reader {
     return missing.length === 0;
   }
 
-  /** Complains about variables with our prefix that nothing has read. */
+  /** Reports variables with this prefix that nothing has read. */
   refuseUnknown(prefix: string): void {
     for (const name of Object.keys(this.#env).toSorted()) {
       if (name.startsWith(prefix) && !this.#known.has(name)) this.problem(`${name} is not a setting of this service`);

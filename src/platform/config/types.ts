@@ -1,24 +1,25 @@
 import type { LogLevel } from "../log.ts";
 import type { HostPort } from "../outgoing/guard.ts";
 
+/** Which defaults and requirements apply. */
 export type Profile = "development" | "production";
 
-/** Everything a person can set, checked. Names that end in `Ms` are milliseconds. */
+/** All settings, validated. Names that end in `Ms` are milliseconds. */
 export interface Config {
   readonly profile: Profile;
   readonly development: boolean;
-  /** Where to listen; port 0 takes a free one. */
+  /** Listening address; port 0 takes a free port. */
   readonly host: string;
   readonly port: number;
-  /** Public URL and issuer, without a slash at its end. It may have a path, which the proxy strips. */
+  /** Public URL and issuer, without a trailing slash. It may have a path, which the proxy strips. */
   readonly baseUrl: string;
-  /** Whether `baseUrl` was set, or is made from the port. */
+  /** True when `baseUrl` was set; false when it is derived from the port. */
   readonly baseUrlGiven: boolean;
   readonly dataDir: string;
   readonly database: {
     /** Absent: embedded (development). */
     readonly url: string | undefined;
-    /** The owner of the schema; `url` when unset. */
+    /** Connects as the owner of the schema; `url` when unset. */
     readonly migrationUrl: string | undefined;
   };
   readonly temporal: {
@@ -26,14 +27,14 @@ export interface Config {
     readonly address: string | undefined;
     readonly namespace: string;
     readonly apiKey: string | undefined;
-    /** False: plain. True: the system's roots. */
+    /** False: no TLS. True: TLS with the system's roots. */
     readonly tls:
       | boolean
       | { readonly ca?: string; readonly cert?: string; readonly key?: string; readonly serverName?: string }
       | undefined;
   };
   readonly mail: {
-    /** `SERVICE_MAIL=off`: no mail is sent or kept, and routes that exist to mail something return 503. */
+    /** `SERVICE_MAIL=off`: no mail is sent or stored, and routes that send mail return 503. */
     readonly off: boolean;
     /** Absent: the development mailbox. */
     readonly smtpUrl: string | undefined;
@@ -42,7 +43,7 @@ export interface Config {
   readonly cors: { readonly origins: readonly string[]; readonly anyLoopback: boolean };
   readonly logLevel: LogLevel;
   readonly otlpEndpoint: string | undefined;
-  /** First organization and owner; absent: start empty. A password is made when there is none (development). */
+  /** First organization and owner; absent: start empty. Development generates a password when there is none. */
   readonly bootstrap:
     | { readonly org: string; readonly email: string; readonly password: string | undefined }
     | undefined;
@@ -52,11 +53,11 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   readonly outgoing: { readonly allow: readonly HostPort[]; readonly allowLoopback: boolean };
   readonly rateLimits: boolean;
-  /** Wraps the vault. Absent: made in development, a sealed vault in production. */
+  /** Encrypts the vault. Absent: generated in development; the vault stays sealed in production. */
   readonly masterKey: Buffer | undefined;
-  /** Wraps every other secret. Absent: made in development. */
+  /** Encrypts every other secret. Absent: generated in development. */
   readonly instanceKey: Buffer | undefined;
-  /** Keys that were in use before; they open what they sealed and never seal (decisions 17.10). */
+  /** Former keys: they decrypt what they encrypted and encrypt nothing new (decisions 17.10). */
   readonly previousMasterKey: Buffer | undefined;
   readonly previousInstanceKey: Buffer | undefined;
   /** PEM texts. */
@@ -66,7 +67,7 @@ export interface Config {
   readonly metricsPort: number | undefined;
   /** SPIFFE trust domains are `<org_uuid>.<trustDomain>`. */
   readonly trustDomain: string;
-  /** The browser console: whether it is served, and after how long without input it signs out. */
+  /** The browser console: whether it is served, and the time without input after which it signs out. */
   readonly console: { readonly on: boolean; readonly idleMs: number };
   readonly stripe: Provider | undefined;
   readonly paddle: Provider | undefined;
@@ -78,7 +79,7 @@ export interface Config {
 export interface Provider {
   readonly apiKey: string;
   readonly webhookSecret: string;
-  /** Absent: the provider's own. */
+  /** Absent: the provider's default. */
   readonly apiBase: string | undefined;
 }
 
@@ -104,15 +105,15 @@ export interface Lifetimes {
   readonly secretRestoreMs: number;
   /** Cursors of time-ordered lists. */
   readonly cursorMs: number;
-  /** Length of one of the hours that SVID lifetimes are counted in. */
+  /** Length of the hour in which SVID lifetimes are counted. */
   readonly svidHourMs: number;
 }
 
-/** How long things are waited for and tried again. */
+/** Lockouts, grace periods, retry schedules and deadlines. */
 export interface Patience {
   readonly stepUpLockMs: number;
   readonly refreshGraceMs: number;
-  /** Wait before each attempt after the one before, the first included. */
+  /** Wait before each attempt, the first included. */
   readonly webhookScheduleMs: readonly number[];
   readonly webhookTimeoutMs: number;
   readonly provisionDeadlineMs: number;
