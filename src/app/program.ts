@@ -28,7 +28,7 @@ import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { createMailer } from "../platform/outgoing/mail.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/post.ts";
-import { whileUnavailable } from "../platform/patience.ts";
+import { retryWhileUnavailable } from "../platform/retry.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
 import type { StartWorkflow, TemporalClient } from "../platform/temporal/client.ts";
 import { tlsOptions } from "../platform/temporal/connection.ts";
@@ -214,7 +214,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   return {
     async start() {
       await observation.start();
-      const bootstrapped = await whileUnavailable(first, START_MS);
+      const bootstrapped = await retryWhileUnavailable(first, START_MS);
       if (works) {
         const stops = [
           database.onWake(OUTBOX, () => dispatcher.nudge()),

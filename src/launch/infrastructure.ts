@@ -30,7 +30,9 @@ export interface Servers {
   readonly temporal: Promise<TemporalTarget>;
   /** Resolves when the servers' processes exist, or after a second: then work that blocks this process delays none. */
   readonly spawned: Promise<unknown>;
-  /** Stops the embedded ones, also those still starting: Temporal first, PostgreSQL last; then unlocks the data folder. */
+  /**
+   * Stops the embedded ones, also those still starting: Temporal first, PostgreSQL last; then unlocks the data folder.
+   */
   stop(): Promise<void>;
   /** Signals the embedded ones to stop, without waiting. */
   abandon(): void;

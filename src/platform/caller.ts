@@ -3,31 +3,31 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { Effect, Judge } from "./db/types.ts";
 import { errors } from "./errors.ts";
 
-/** Who acts: a person, or a credential that belongs to an organization. */
+/** The identity that acts: a person, or a credential of an organization. */
 export interface Principal {
   type: "user" | "api_key" | "automation_token" | "svid" | "scim_token";
   /** user_uuid, key_id, identity_id or token_id. */
   id: string;
 }
 
-/** What is known of a request before any credential is looked at. */
+/** Facts about a request that are known before its credential is verified. */
 export interface RequestInfo {
-  /** `X-Request-Id`, the client's or ours. */
+  /** `X-Request-Id`, from the client or generated. */
   requestId: string;
   /** Client address (decisions 3.11), IPv4-mapped addresses as IPv4. */
   address: string;
   userAgent: string;
-  /** `X-Device-Uuid`, lower case, checked to be a UUID. */
+  /** `X-Device-Uuid`, a valid UUID in lower case. */
   deviceUuid: string | undefined;
   /** Aborted when the call's deadline passes; undefined for a call without one. Transactions take it from here. */
   signal?: AbortSignal | undefined;
 }
 
-/** A caller whose credential has been verified for this very request. */
+/** A caller whose credential was verified for this request. */
 export interface Caller {
   principal: Principal;
   /**
-   * Whose rate limits the caller uses up, as `type:id`; the principal's own when absent. Keys use those of their maker.
+   * Whose rate limits the caller uses, as `type:id`; the principal's own when absent. Keys use those of their creator.
    */
   countsAs?: string;
   /** The person; null for credentials of an organization. */
@@ -51,7 +51,7 @@ export interface Caller {
   canWriteVault: boolean;
   /** Features and `app:<slug>` from the token. */
   entitlements: readonly string[];
-  /** App ids from the token, less those an app key rotation voided. */
+  /** App ids from the token, without those that the rotation of an app key revoked. */
   appAdmin: readonly string[];
   sandbox: boolean;
   /** `read:x`, `write:x`, `admin`, `vault:write` of a key; null: not limited by scopes. */
@@ -82,14 +82,14 @@ export function requestInfo(context: Pick<HandlerContext, "values">): RequestInf
   return info;
 }
 
-/** The caller of a handler behind the gate. */
+/** The caller of a handler behind the gate. @throws {unauthorized} when there is none */
 export function caller(context: Pick<HandlerContext, "values">): Caller {
   const found = context.values.get(callerKey);
   if (found === undefined) throw errors.unauthorized();
   return found;
 }
 
-/** The organization the caller acts in; a token without one has no power over any. */
+/** The organization the caller acts in. @throws {forbidden} when the token has none */
 export function callerOrg(who: Caller): string {
   if (who.orgUuid === null) throw errors.forbidden({ message: "This token names no organization; sign in to one." });
   return who.orgUuid;

@@ -1,9 +1,9 @@
-/** The one source of time. Everything that decides by time takes it from here. */
+/** The only source of time: every decision by time uses it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /**
-   * True for the machine's own clock, which may be wrong; other clocks, as tests have them, are right by definition.
+   * True for the machine's clock, which may differ from the database's; a test's clock is right by definition.
    */
   readonly isMachine?: boolean;
 }
@@ -11,7 +11,7 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now(), isMachine: true };
 
-/** The clock's present as a Date. */
+/** The current time as a Date, plus `plusMs`. */
 export function dateOf(clock: Clock, plusMs = 0): Date {
   return new Date(clock.now() + plusMs);
 }

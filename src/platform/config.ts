@@ -1,5 +1,5 @@
 import { parseEmail } from "./email.ts";
-import { logLevels } from "./log.ts";
+import { LOG_LEVELS } from "./log.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
 import type { Config, Lifetimes, Patience, Profile, Provider } from "./config/types.ts";
@@ -75,7 +75,7 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
       ),
     },
     cors: { origins: origins ?? [], anyLoopback: development && origins === undefined },
-    logLevel: read.choice("SERVICE_LOG_LEVEL", logLevels, "info"),
+    logLevel: read.choice("SERVICE_LOG_LEVEL", LOG_LEVELS, "info"),
     otlpEndpoint: read.url("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"]),
     bootstrap: readBootstrap(read, development),
     openSignup: read.flag("SERVICE_OPEN_SIGNUP", development),

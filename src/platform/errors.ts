@@ -1,12 +1,12 @@
 /**
- * One error a caller can get: HTTP status, code of the contract, message that says what to do; `duplicate` where a
- * `conflict` is that the thing exists already, which gRPC tells from other conflicts (decisions 15.3).
+ * One error of the contract: HTTP status, code, and a message that says what to do. `duplicate` marks a conflict with a
+ * resource that already exists, which has a gRPC status of its own (decisions 15.3).
  */
 export type ErrorRow = readonly [status: number, code: string, message: string, kind?: "duplicate"];
 
 /** A request field that broke a rule. */
 export interface FieldViolation {
-  /** Path in the request, in the names of the wire: `emails[0].value`. */
+  /** Path in the request, with the names of the wire: `emails[0].value`. */
   field: string;
   /** What is wrong, in one word: `required`, `too_long`, `pattern`, … */
   code: string;
@@ -14,13 +14,13 @@ export interface FieldViolation {
   message: string;
 }
 
-/** What an error may carry besides its row. */
+/** Details of one error besides its row. */
 export interface ErrorOptions {
   /** Replaces the row's message. */
   message?: string | undefined;
-  /** Violated fields, for validation errors. */
+  /** Invalid fields, for validation errors. */
   fields?: FieldViolation[] | undefined;
-  /** Seconds until a retry makes sense; sent as `Retry-After`, rounded up. */
+  /** Seconds until a retry is useful; sent as `Retry-After`, rounded up. */
   retryAfter?: number | undefined;
   /** Further response headers. */
   headers?: Readonly<Record<string, string>> | undefined;
@@ -30,11 +30,11 @@ export interface ErrorOptions {
   cause?: unknown;
 }
 
-/** An error with a documented status and code. Everything else that is thrown is `internal`. */
+/** An error with a documented status and code. Any other thrown value becomes `internal`. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly code: string;
-  /** Whether the thing to be made exists already. */
+  /** Whether the resource to create exists already. */
   readonly duplicate: boolean;
   readonly fields: FieldViolation[] | undefined;
   readonly retryAfter: number | undefined;
@@ -54,18 +54,18 @@ export class ServiceError extends Error {
   }
 }
 
-/** Turns rows into functions that make the errors: `throw stepUpErrors.gone()`. */
+/** Converts rows to functions that create the errors: `throw stepUpErrors.gone()`. */
 export function defineErrors<const R extends Record<string, ErrorRow>>(
   rows: R,
 ): { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError } {
-  const make = Object.entries(rows).map(([name, row]) => [
+  const factories = Object.entries(rows).map(([name, row]) => [
     name,
     (options?: ErrorOptions) => new ServiceError(row, options),
   ]);
-  return Object.fromEntries(make) as { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError };
+  return Object.fromEntries(factories) as { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError };
 }
 
-/** Errors that belong to no area (decisions 1.6). */
+/** Errors that are common to all areas (decisions 1.6). */
 export const errors = defineErrors({
   badRequest: [400, "bad_request", "The request cannot be read."],
   validation: [400, "validation_error", "The request has fields that are missing or wrong; see errors."],

@@ -19,33 +19,34 @@ export interface IdempotencyScope {
   key: string;
 }
 
-/** A key that is ours to use now. */
+/** A claimed key. */
 export interface IdempotencyClaim {
   /**
-   * To be handed to the transaction that makes the effect (`Database.transaction(work, {effect})`): it waits for the
-   * answer.
+   * Pass it to the transaction of the effect (`Database.transaction(work, {effect})`), which then waits for the
+   * response before it commits.
    */
   effect: Effect;
   /**
-   * Stores the 2xx answer and commits the effect with it. Rejects when nothing was committed: with `conflict` where
-   * somebody else has taken the key over meanwhile. Without a transaction that waits it never rejects: the effect is
-   * done.
+   * Stores the 2xx response and commits the effect with it. Without a waiting transaction the effect is committed
+   * already, and this never rejects.
+   * @throws {conflict} when another request has taken over the key; nothing was committed.
    */
   finish(answer: Buffer): Promise<void>;
-  /** Rolls back what waits and frees the key after a refusal. Never rejects. */
+  /** Rolls back the waiting transaction and releases the key. Never rejects. */
   abandon(): Promise<void>;
 }
 
 export interface IdempotencyStore {
   /**
-   * Claims the key, or gives the stored answer. Throws `idempotency_mismatch` (422) for another fingerprint, and
-   * `conflict` (409) while the first call runs.
+   * Claims the key, or returns the stored response as `replay`.
+   * @throws {idempotency_mismatch} when the key was used with another fingerprint.
+   * @throws {conflict} while the first call runs.
    */
   begin(
     scope: IdempotencyScope,
     fingerprint: Buffer,
   ): Promise<{ replay: Buffer } | { replay: undefined; claim: IdempotencyClaim }>;
-  /** Removes records older than 24 h, a batch of them. @returns how many */
+  /** Deletes one batch of records older than 24 h. @returns their number */
   purge(): Promise<number>;
 }
 
@@ -58,17 +59,16 @@ interface Found {
 const finishSql =
   "update idempotency_records set state = 'done', answer = $3 where id = $1 and token = $2 returning 1 as mine";
 
-const keptMs = 24 * 3_600_000;
-const purgedAtOnce = 10_000;
-/** A call that has not ended by then counts as dead even if its process lives, and the key may be used again. */
-const leaseMs = 60_000;
+const RETENTION_MS = 24 * 3_600_000;
+const PURGE_BATCH = 10_000;
+/** After this time the call counts as lost, even if its process lives, and the key may be claimed again. */
+const LEASE_MS = 60_000;
 /**
- * A process that was killed is looked for once more after this time, milliseconds: the database hears of its end a
- * moment late.
+ * Wait before the second check whether the first call's process is alive: the database notices its end with a delay.
  */
-const secondLookMs = 100;
-/** A statement that ends a claim and finds no database is tried again this long after the try before, milliseconds. */
-const laterMs = [500, 2_000, 8_000, 30_000];
+const RECHECK_MS = 100;
+/** Waits before the retries of a statement that ends a claim while the database is unavailable. */
+const RETRY_DELAYS_MS = [500, 2_000, 8_000, 30_000];
 
 const claimSql = `
   insert into idempotency_records as r (id, fingerprint, token, state, lease_until, expires_at, holder)
@@ -76,14 +76,15 @@ const claimSql = `
   on conflict (id) do update set
     fingerprint = excluded.fingerprint, token = excluded.token, state = 'running', lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, answer = null, holder = excluded.holder
-  where r.expires_at <= $6 or (r.state = 'running' and case when r.lease_until <= $6 then true else ${isGone("r.holder")} end)
+  where r.expires_at <= $6
+    or (r.state = 'running' and case when r.lease_until <= $6 then true else ${isGone("r.holder")} end)
   returning 1 as claimed`;
 
 /**
- * Records of Idempotency-Keys: `running` for as long as the database connection of the process that runs the call, then
- * `done` with the sealed answer, in the transaction of the effect. So a process that dies leaves either the effect and
- * its answer or neither, and the retry is answered at once, by any instance. Only an rpc that does not pass `effect` to
- * its transaction has a window, between its commit and `finish`, in which a crash would let a retry double it.
+ * Records of Idempotency-Keys. A record is `running` while the process that runs the call has its database connection,
+ * then `done` with the encrypted response, in the transaction of the effect. A process that dies leaves either the
+ * effect with its response or neither, so any instance can respond to the retry at once. Only an rpc that does not pass
+ * `effect` to its transaction has a window, between its commit and `finish`, in which a crash lets a retry repeat it.
  */
 export function createIdempotencyStore(deps: {
   database: Pick<Database, "prepared"> & Pick<OpenDatabase, "holder">;
@@ -91,22 +92,22 @@ export function createIdempotencyStore(deps: {
   random: Random;
   sealer: Sealer;
   log: Log;
-  laterMs?: readonly number[];
+  retryDelaysMs?: readonly number[];
 }): IdempotencyStore {
   const { database, clock, random, sealer, log } = deps;
 
-  /** Waits for the first try alone. The later ones cannot harm: a claim's statements touch nothing but the claim. */
-  async function quietly(statement: () => Promise<unknown>, what: string): Promise<void> {
+  /** Waits for the first attempt only. Late retries are harmless: these statements change nothing but the claim. */
+  async function runWithRetries(statement: () => Promise<unknown>, what: string): Promise<void> {
     try {
       await statement();
     } catch (error) {
-      void later(statement, error, what);
+      void retryLater(statement, error, what);
     }
   }
 
-  async function later(statement: () => Promise<unknown>, first: unknown, what: string): Promise<void> {
+  async function retryLater(statement: () => Promise<unknown>, first: unknown, what: string): Promise<void> {
     let failure = first;
-    for (const wait of deps.laterMs ?? laterMs) {
+    for (const wait of deps.retryDelaysMs ?? RETRY_DELAYS_MS) {
       await sleep(wait, undefined, { ref: false });
       try {
         await statement();
@@ -118,7 +119,7 @@ export function createIdempotencyStore(deps: {
     log.error({ err: failure }, what);
   }
 
-  /** Commits an effect together with the answer, unless the key is somebody else's by now. */
+  /** Commits the effect together with the response, unless another request has taken over the key. */
   async function commitWith(waiting: HeldTransaction, params: readonly unknown[]): Promise<void> {
     try {
       if ((await waiting.query(finishSql, params)).length === 0) throw running();
@@ -142,21 +143,21 @@ export function createIdempotencyStore(deps: {
       finish(answer) {
         const params = [id, token, sealer.seal(answer, contextOf(id))];
         if (waiting !== undefined) return commitWith(waiting, params);
-        return quietly(
+        return runWithRetries(
           () => database.prepared("idempotency-finish", finishSql, params),
-          "an answer could not be kept for its Idempotency-Key",
+          "The response of an Idempotency-Key could not be stored",
         );
       },
       async abandon() {
         await waiting?.rollback();
-        await quietly(
+        await runWithRetries(
           () =>
             database.prepared(
               "idempotency-abandon",
               "delete from idempotency_records where id = $1 and token = $2 and state = 'running'",
               [id, token],
             ),
-          "an Idempotency-Key could not be freed",
+          "An Idempotency-Key could not be released",
         );
       },
     };
@@ -168,15 +169,15 @@ export function createIdempotencyStore(deps: {
         .update(JSON.stringify([scope.principal, scope.orgUuid, scope.rpc, scope.key]))
         .digest();
       const holder = await database.holder();
-      for (let attempt = 0, looked = false; attempt < 4; attempt++) {
+      for (let attempt = 0, checked = false; attempt < 4; attempt++) {
         const token = random.uuid();
         const now = clock.now();
         const claimed = await database.prepared("idempotency-claim", claimSql, [
           id,
           fingerprint,
           token,
-          new Date(now + leaseMs),
-          new Date(now + keptMs),
+          new Date(now + LEASE_MS),
+          new Date(now + RETENTION_MS),
           new Date(now),
           holder,
         ]);
@@ -186,14 +187,14 @@ export function createIdempotencyStore(deps: {
           "select fingerprint, state, answer from idempotency_records where id = $1",
           [id],
         );
-        if (found === undefined) continue; // freed between the two statements
+        if (found === undefined) continue; // released between the two statements
         if (!found.fingerprint.equals(fingerprint)) throw errors.idempotencyMismatch();
         if (found.answer !== null) return { replay: sealer.open(found.answer, contextOf(id)) };
-        // Left by a version that stored answers after the commit.
+        // Written by a version that stored responses after the commit.
         if (found.state === "committed") throw lost();
-        if (looked) throw running();
-        looked = true;
-        await sleep(secondLookMs);
+        if (checked) throw running();
+        checked = true;
+        await sleep(RECHECK_MS);
       }
       throw running();
     },
@@ -201,7 +202,7 @@ export function createIdempotencyStore(deps: {
       const gone = await database.prepared(
         "idempotency-purge",
         `delete from idempotency_records where id in (
-           select id from idempotency_records where expires_at <= $1 order by expires_at limit ${purgedAtOnce}
+           select id from idempotency_records where expires_at <= $1 order by expires_at limit ${PURGE_BATCH}
          ) returning 1 as one`,
         [new Date(clock.now())],
       );
@@ -219,5 +220,6 @@ const running = () =>
 const lost = () =>
   errors.conflict({
     message:
-      "The request with this Idempotency-Key took effect, but its answer was lost in a crash; read the resource instead of trying again.",
+      "The request with this Idempotency-Key took effect, but its answer was lost in a crash; " +
+      "read the resource instead of trying again.",
   });

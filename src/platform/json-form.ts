@@ -1,24 +1,24 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 
-/** Says in a sentence why a message is refused; undefined when nothing is wrong. */
+/** Returns the reason to refuse a message, as a sentence; undefined when it is valid. */
 export type FormCheck = (message: Message) => string | undefined;
 
-/** Judges one value; `level` is the level of nesting of what holds it, the root being 1. */
+/** Checks one value; `level` is the nesting level of its container, 1 for the root. */
 type Check = (value: unknown, level: number) => string | undefined;
 
-/** Levels of nesting a message may have, as JSON would print it (decisions 15.4). */
-const deepest = 32;
+/** Maximum nesting of a message in its JSON form (decisions 15.4). */
+const MAX_DEPTH = 32;
 
 const nul = "A text holds a NUL character.";
-const tooDeep = `The message is nested deeper than ${deepest} levels.`;
+const tooDeep = `The message is nested deeper than ${MAX_DEPTH} levels.`;
 const noNumber = "A number of a JSON value is not finite.";
 const nothing = "A JSON value is neither null nor anything else.";
 
 /**
- * Compiles what holds for messages however they came (decisions 1.8, 15.4): no NUL in a text, and JSON values that are
- * JSON, not nested too deep. The binary form can say all of that; the readers of JSON have refused it by then.
- * Undefined when a message of this kind has no room for any of it.
+ * Compiles the checks that hold for every protocol (decisions 1.8, 15.4): no NUL in a text, and `Value` fields that are
+ * valid JSON within the maximum nesting. The binary form can violate them; the JSON parsers refuse such input earlier.
+ * @returns undefined when no message of this type can violate them.
  */
 export function compileForm(desc: DescMessage): FormCheck | undefined {
   const check = ofMessage(desc, new Map());
@@ -30,7 +30,7 @@ function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | u
   if (desc.typeName === "google.protobuf.StringValue") return ofWrapped;
   if (desc.typeName.startsWith("google.protobuf.")) return undefined;
   const known = under.get(desc);
-  // A message that contains itself finds its own check once that is compiled.
+  // A recursive message type looks up its own check when it is called, after compilation.
   if (known !== undefined) return (value, level) => known.check?.(value, level);
   const slot: { check: Check | undefined } = { check: undefined };
   under.set(desc, slot);
@@ -40,7 +40,7 @@ function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | u
   });
   if (fields.length === 0) return undefined;
   return (slot.check = (value, level) => {
-    if (level > deepest) return tooDeep;
+    if (level > MAX_DEPTH) return tooDeep;
     for (const { field, check } of fields) {
       const held = read(value as Record<string, unknown>, field);
       const fault = held === undefined ? undefined : check(held, level);
@@ -91,11 +91,11 @@ function firstFault(values: readonly unknown[], check: Check, level: number): st
 
 const ofText: Check = (value) => ((value as string).includes("\0") ? nul : undefined);
 
-/** A wrapper is the bare text as a field of a message, and a message of its own elsewhere. */
+/** A StringValue is a plain string as a field of a message, and a message elsewhere. */
 const ofWrapped: Check = (value, level) =>
   ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
 
-/** A JSON value, as a plain object or as messages of google.protobuf.Struct and its kin. */
+/** A JSON value: a plain object, or messages of google.protobuf.Struct, Value and ListValue. */
 function ofJson(value: unknown, level: number): string | undefined {
   if (typeof value === "string") return ofText(value, level);
   if (typeof value === "number") return Number.isFinite(value) ? undefined : noNumber;
@@ -109,7 +109,7 @@ function ofJson(value: unknown, level: number): string | undefined {
   if (type === "google.protobuf.Value") return kind?.case === undefined ? nothing : ofJson(kind.value, level);
   if (type === "google.protobuf.ListValue") return ofJson(values, level);
   if (type === "google.protobuf.Struct") return ofJson(fields, level);
-  if (level >= deepest) return tooDeep;
+  if (level >= MAX_DEPTH) return tooDeep;
   if (Array.isArray(value)) return firstFault(value, ofJson, level + 1);
   return firstFault(Object.keys(value), ofText, level) ?? firstFault(Object.values(value), ofJson, level + 1);
 }

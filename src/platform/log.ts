@@ -3,11 +3,11 @@ import type { DestinationStream, Logger } from "pino";
 
 /** A structured logger; `log.info({requestId}, "text")`. */
 export type Log = Logger;
-/** From the most to the least talkative. */
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
+/** From the most to the least verbose. */
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
-const secretFields = [
+const SECRET_FIELDS = [
   "authorization",
   "cookie",
   "set-cookie",
@@ -26,14 +26,14 @@ const secretFields = [
   "privateKey",
   "api_key",
 ];
-const depths = ["", "*.", "*.*.", "*.*.*."];
-const paths = secretFields.flatMap((field) =>
-  depths.map((depth) => (field.includes("-") ? `${depth.slice(0, -1)}["${field}"]` : `${depth}${field}`)),
+const DEPTHS = ["", "*.", "*.*.", "*.*.*."];
+const paths = SECRET_FIELDS.flatMap((field) =>
+  DEPTHS.map((depth) => (field.includes("-") ? `${depth.slice(0, -1)}["${field}"]` : `${depth}${field}`)),
 );
 
 /**
- * JSON lines on standard output (or `destination`). Members whose names tell of a secret are replaced, down to four
- * levels; `code` is not redacted on errors, where it is the name of the error.
+ * Creates a logger that writes JSON lines to standard output or `destination`. Values of members with secret names are
+ * redacted down to four levels; `code` is redacted at the top only, because it names the error inside errors.
  */
 export function createLog(options: { level: LogLevel; destination?: DestinationStream }): Log {
   const settings = {
@@ -47,12 +47,12 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
-/** Causes within causes that are told. */
-const deepestCause = 5;
+/** Maximum depth of logged causes. */
+const MAX_CAUSE_DEPTH = 5;
 
 /**
- * An error as it is logged: name, message, stack, causes, and its members that are plain values. Objects that drivers
- * hang on their errors (a connection, its queries and their values) stay out.
+ * An error as it is logged: name, message, stack, causes, and members with plain values. Objects that drivers attach to
+ * their errors (a connection, its queries and their values) are left out.
  */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
@@ -64,10 +64,11 @@ export function describeError(error: unknown, depth = 0): unknown {
     type: error.name === "Error" ? error.constructor.name : error.name,
     message: error.message,
     stack: error.stack,
-    ...(cause !== undefined && depth < deepestCause && { cause: describeError(cause, depth + 1) }),
-    ...(errors !== undefined && depth < deepestCause && { errors: errors.map((one) => describeError(one, depth + 1)) }),
+    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH && { cause: describeError(cause, depth + 1) }),
+    ...(errors !== undefined &&
+      depth < MAX_CAUSE_DEPTH && { errors: errors.map((one) => describeError(one, depth + 1)) }),
   };
 }
 
-/** Says nothing; for tests. */
+/** Logs nothing; for tests. */
 export const silentLog: Log = pino({ level: "silent" });

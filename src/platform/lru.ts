@@ -1,14 +1,14 @@
-/** A map that forgets what was used least recently when it is full. */
+/** A bounded map that evicts the least recently used entries, approximately. */
 export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
 }
 
-/** A map of at most `size` entries. */
+/** Creates a map of at most `size` entries. */
 export function createLru<V>(size: number): Lru<V> {
-  // Two generations instead of a list: a hit in the older one moves the entry up, a full younger one becomes
-  // the older. A lookup costs one map access, and the bound holds.
+  // Two generations instead of a linked list: a hit in the older one moves the entry to the younger one, and a full
+  // younger one replaces the older. A hit in the younger one costs one map access.
   const half = Math.max(1, Math.floor(size / 2));
   let young = new Map<string, V>();
   let old = new Map<string, V>();

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
-/** The one source of chance. */
+/** The only source of randomness. */
 export interface Random {
   /** Cryptographically strong random bytes. */
   bytes(length: number): Buffer;

@@ -1,4 +1,4 @@
-/** A reason not to start or not to go on that a person can act on: printed as one line, without a stack. */
+/** A reason not to start or continue that the operator can fix. It is printed as one line, without a stack. */
 export class StartError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message.replaceAll(/\s+/g, " ").trim(), cause === undefined ? undefined : { cause });

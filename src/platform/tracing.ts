@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attributes, Context, Span, SpanKind, Tracer } from "@opentelemetry/api";
 
-/** What is loaded and made once traces are on. */
+/** Loaded and created when tracing starts. */
 interface Active {
   tracer: Tracer;
   current: AsyncLocalStorage<Span>;
@@ -15,10 +15,10 @@ interface Active {
 
 let active: Active | undefined;
 
-/** How long the end waits for the last spans to be taken, milliseconds. */
-const lastWordMs = 2_000;
+/** How long a shutdown waits until the receiver has taken the last spans. */
+const FLUSH_MS = 2_000;
 
-/** Where traces go and who sends them. */
+/** Receiver and sender of traces. */
 export interface TracingOptions {
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: base URL of an OTLP/HTTP receiver. */
   endpoint: string;
@@ -26,8 +26,8 @@ export interface TracingOptions {
 }
 
 /**
- * Starts to record traces. Until then nothing of OpenTelemetry is loaded and the functions here only call what they are
- * given. Returns the end: it sends what is left.
+ * Starts tracing. Before that, OpenTelemetry is not loaded, and the functions of this file only call `work`.
+ * @returns a function that sends the remaining spans and stops tracing.
  */
 export async function startTracing(options: TracingOptions): Promise<() => Promise<void>> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -62,8 +62,8 @@ export async function startTracing(options: TracingOptions): Promise<() => Promi
   active = mine;
   return async () => {
     if (active === mine) active = undefined;
-    // A receiver that is away does not hold up the end of the process.
-    const late = sleep(lastWordMs, undefined, { ref: false });
+    // An unavailable receiver does not delay the end of the process.
+    const late = sleep(FLUSH_MS, undefined, { ref: false });
     await Promise.race([provider.shutdown().catch(() => undefined), late]);
   };
 }
@@ -73,15 +73,15 @@ export function tracing(): boolean {
   return active !== undefined;
 }
 
-/** A span that is ended by hand. */
+/** A span that the caller ends. */
 export interface OpenSpan {
-  /** Ends it under its final name; `error` is the code of a failure, empty for success. */
+  /** Ends it with its final name. `error` is the code of a failure, empty for success. */
   end(name: string, error: string, attributes: Attributes): void;
 }
 
 /**
- * Runs `work` in a span that continues the trace of `traceparent` (W3C Trace Context), or begins one. The span stays
- * open until `end` is called. `kind`: a request that was received, or a message taken from a queue.
+ * Runs `work` in a span that continues the trace of `traceparent` (W3C Trace Context), or starts a trace. The span
+ * stays open until `end` is called. `kind`: `server` for a received request, `consumer` for a message from a queue.
  */
 export function continueTrace<T>(
   name: string,
@@ -104,12 +104,12 @@ export function continueTrace<T>(
   return on.current.run(span, () => work(open));
 }
 
-/** Adds attributes to the span `work` runs in; does nothing without one. */
+/** Adds attributes to the span of `work`; does nothing without one. */
 export type Note = (attributes: Attributes) => void;
 
 const noNote: Note = () => undefined;
 
-/** Runs `work` in a child span of the present one; outside any trace, or with traces off, just runs it. */
+/** Runs `work` in a child span of the current one. Outside a trace, only runs it. */
 export function withSpan<T>(name: string, work: (note: Note) => T, attributes: Attributes = {}): T {
   const on = active;
   const parent = on?.current.getStore();
@@ -118,7 +118,9 @@ export function withSpan<T>(name: string, work: (note: Note) => T, attributes: A
   return runIn(on, span, () => work((more) => void span.setAttributes(more)));
 }
 
-/** Takes up the trace of a message for as long as `work` runs: `continueTrace` for work whose end is its promise. */
+/**
+ * As `continueTrace` for a message: the span ends when the promise of `work` settles. Without a trace, only runs it.
+ */
 export function handleTraced<T>(
   name: string,
   traceparent: string | null | undefined,
@@ -130,12 +132,12 @@ export function handleTraced<T>(
   return runIn(on, on.tracer.startSpan(name, { kind: on.kinds.CONSUMER }, parent), work);
 }
 
-/** Runs `work` outside the present trace: for what is merely set off by a request and serves others as well. */
+/** Runs `work` outside the current trace: for work that a request triggers but that also serves others. */
 export function withoutTrace<T>(work: () => T): T {
   return active === undefined ? work() : active.current.exit(work);
 }
 
-/** Runs `work` as the present span, which ends with it. */
+/** Runs `work` with `span` as the current one, and ends it afterwards. */
 function runIn<T>(on: Active, span: Span, work: () => T): T {
   const fail = (error: unknown): never => {
     span.setStatus({ code: on.failed, message: error instanceof Error ? error.name : "error" });
@@ -159,8 +161,7 @@ function runIn<T>(on: Active, span: Span, work: () => T): T {
 }
 
 /**
- * `traceparent` of the present span, for headers and for messages that somebody else takes up; undefined outside a
- * trace.
+ * `traceparent` of the current span, for headers and outbox messages; undefined outside a trace.
  */
 export function currentTraceparent(): string | undefined {
   const context = active?.current.getStore()?.spanContext();

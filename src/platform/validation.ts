@@ -7,18 +7,19 @@ import type { FieldViolation } from "./errors.ts";
 import { compileValue } from "./value-rules.ts";
 import type { ValueCheck } from "./value-rules.ts";
 
-/** Adds to `found` what breaks the rules in `message`; `prefix` is the path of the message, with its dot. */
+/** Adds the violations in `message` to `found`; `prefix` is the path of the message, with its dot. */
 type MessageCheck = (message: Message, prefix: string, found: FieldViolation[]) => void;
 type FieldCheck = (message: Record<string, unknown>, prefix: string, found: FieldViolation[]) => void;
 
-/** Judges a whole message by the `rules` of its fields; undefined when nothing is wrong. */
+/** Validates a message by the `rules` of its fields; undefined when it is valid. */
 export type Validator = (message: Message) => FieldViolation[] | undefined;
 
 const compiled = new WeakMap<DescMessage, { check: MessageCheck | undefined }>();
 
 /**
- * Compiles the `rules` options of a message and of the messages in it. Undefined when there are none.
- * Fields named in `except` (top level, proto names) are left out.
+ * Compiles the `rules` options of a message and of the messages in it, without the top-level fields in `except` (proto
+ * names).
+ * @returns undefined when there are no rules.
  */
 export function compileValidator(desc: DescMessage, except?: ReadonlySet<string>): Validator | undefined {
   const check = except === undefined || except.size === 0 ? checkOf(desc) : compileMessage(desc, except);
@@ -31,8 +32,8 @@ export function compileValidator(desc: DescMessage, except?: ReadonlySet<string>
 }
 
 /**
- * Rules of one scalar field for a value that is text, such as a path parameter; undefined when there is nothing to
- * check.
+ * Compiles the rules of one scalar field for a value that is text, such as a path parameter.
+ * @returns undefined when there are no rules.
  */
 export function compileText(field: DescField): ValueCheck | undefined {
   if (field.fieldKind !== "scalar") return undefined;
@@ -62,14 +63,13 @@ export function rulesOf(field: DescField): Rules | undefined {
   return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
 }
 
-/** Whether a list must be in the body of a request over REST, empty or not. */
+/** Whether a REST body must contain the list, even if it is empty. */
 export function mustBePresent(field: DescField): boolean {
   return rulesOf(field)?.present === true;
 }
 
 /**
- * Whether a list may be absent, but not empty where it is there: in a PATCH absence means something else (decisions
- * 1.13).
+ * Whether a list may be absent but not empty. In a PATCH, an absent list means no change (decisions 1.13).
  */
 export function mustBeFilled(field: DescField): boolean {
   const rules = rulesOf(field);
@@ -80,7 +80,7 @@ function checkOf(desc: DescMessage): MessageCheck | undefined {
   let entry = compiled.get(desc);
   if (entry === undefined) {
     const slot: { check: MessageCheck | undefined } = { check: undefined };
-    // A message that contains itself finds this slot while it is being compiled.
+    // A recursive message type finds this slot during its own compilation.
     slot.check = (message, prefix, found) => made?.(message, prefix, found);
     compiled.set(desc, slot);
     const made = compileMessage(desc, undefined);
@@ -127,7 +127,7 @@ function compileField(field: DescField): FieldCheck | undefined {
 
 type InnerCheck = (value: unknown, path: string, found: FieldViolation[]) => void;
 
-/** What is checked of a value that is there: its own rules, each item, or the fields of a message. */
+/** Checks of a value that is present: its own rules, each item, or the fields of a message. */
 function innerCheck(field: DescField, rules: Rules | undefined): InnerCheck | undefined {
   const one = itemCheck(field, rules);
   if (one === undefined) return undefined;
@@ -179,13 +179,13 @@ function reader(field: DescField): (message: Record<string, unknown>) => unknown
   };
 }
 
-/** A field without presence is absent at its zero value; one with presence when it is not set. */
+/** A field without presence is absent when it has its zero value; a field with presence, when it is not set. */
 function absence(field: DescField): (value: unknown) => boolean {
   if (field.fieldKind === "list") return (value) => (value as unknown[]).length === 0;
   if (field.fieldKind === "map") return (value) => Object.keys(value as object).length === 0;
   if (field.fieldKind === "message" || field.oneof !== undefined) return (value) => value === undefined;
   const required = rulesOf(field)?.required === true;
-  // `required` demands something in the field, also where presence is known.
+  // `required` also refuses empty values of fields with presence.
   if (field.presence !== FeatureSet_FieldPresence.IMPLICIT)
     return (value) => value === undefined || (required && (value === "" || isEmptyBytes(value)));
   return (value) => value === "" || value === 0 || value === false || value === 0n || isEmptyBytes(value);

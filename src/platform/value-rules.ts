@@ -7,7 +7,7 @@ import type { FieldViolation } from "./errors.ts";
 
 /** What is wrong with a value, without the field's name. */
 export type Fault = Omit<FieldViolation, "field">;
-/** Judges one value; undefined when it keeps the rules. */
+/** Checks one value; undefined when it is valid. */
 export type ValueCheck = (value: unknown) => Fault | undefined;
 
 /** Compiles the rules of a scalar: a string, bytes, a number, or an item of a list of them. */
@@ -34,7 +34,7 @@ export function isUuid(value: string): boolean {
   return value.length === 36 && /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(value);
 }
 
-/** True for one mailbox address (dot-atom, at most 254 octets), spaces around it apart (decisions 1.12). */
+/** True for one mailbox address (dot-atom, at most 254 octets), ignoring outer white space (decisions 1.12). */
 export function isEmail(value: string): boolean {
   return parseEmail(value) !== undefined;
 }
@@ -46,10 +46,11 @@ export function isHttpUrl(value: string): boolean {
   return url !== null && url.hostname !== "" && url.username === "" && url.password === "";
 }
 
-const timestampForm =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt]([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?`;
+const zone = String.raw`(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
+const timestampForm = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})(?:[Tt]${time}${zone})?$`);
 
-/** True for a date-time or a full-date of RFC 3339 that exists. */
+/** True for an RFC 3339 date-time or full-date that exists in the calendar. */
 export function isTimestamp(value: string): boolean {
   const parts = timestampForm.exec(value);
   if (parts === null) return false;
@@ -74,8 +75,8 @@ function format(which: Format): ValueCheck {
   if (known === undefined) throw new Error(`rules: format ${which} is not known`);
   const [test, message] = known;
   const fault: Fault = { code: "format", message };
-  // Fields without presence never come here when they are empty. Where an empty text means "none" the use case knows;
-  // an id is never empty.
+  // Fields without presence are not checked when they are empty. An empty text may mean "none" to the use case; an id
+  // is never empty.
   const mayBeEmpty = which !== Format.UUID;
   return (value) => ((mayBeEmpty && value === "") || test(value as string) ? undefined : fault);
 }
@@ -90,7 +91,7 @@ function length(min: number, max: number): ValueCheck {
   };
 }
 
-/** Code points of a string; text that is far over `max` is not counted to its end. */
+/** Code points of a string; for text far over `max`, its length in UTF-16 units. */
 function codePoints(value: string, max: number): number {
   if (max > 0 && value.length > 2 * max) return value.length;
   let count = value.length;

@@ -165,7 +165,7 @@ test("a key is freed, and an answer kept, though the database is away when the c
     random: systemRandom,
     sealer: createSealer(randomBytes(32)),
     log: silentLog,
-    laterMs: [10, 10],
+    retryDelaysMs: [10, 10],
   });
   const settled = async (): Promise<number> => {
     for (let i = 0; i < 100; i++) {

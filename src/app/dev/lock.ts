@@ -9,8 +9,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes the folder's lock, or returns null when another process (or this one) holds it. It is a file lock of the kernel,
- * taken through SQLite because Node has none: it ends with the process, and does not depend on process ids.
+ * Takes the folder's lock, or returns null when another process (or this one) holds it. It is a file lock of the
+ * kernel, taken through SQLite because Node has none: it ends with the process, and does not depend on process ids.
  * @throws StartError when the folder cannot be written.
  */
 export function tryLock(folder: string, name = "lock"): FolderLock | null {

@@ -28,8 +28,8 @@ export interface TemporalSearch {
 
 /**
  * Finds the `temporal` program: on the PATH, else in the user's cache folder, to which it is downloaded or, without the
- * internet, built with Go (about 3 minutes, once). Of several processes that need it at once, one gets it and the others
- * wait.
+ * internet, built with Go (about 3 minutes, once). Of several processes that need it at once, one gets it and the
+ * others wait.
  * @returns its absolute path.
  * @throws StartError when there is no way to get it; the message says what to install or set.
  */
@@ -99,8 +99,8 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
 }
 
 /**
- * Builds the program. Go verifies every module it fetches with its checksum database (GOSUMDB), so the sources are those
- * published under that version.
+ * Builds the program. Go verifies every module it fetches with its checksum database (GOSUMDB), so the sources are
+ * those published under that version.
  * @returns the reason of a failure, or undefined when `<work>/temporal` exists.
  */
 async function buildWithGo(work: string, { path, log, signal }: TemporalSearch): Promise<string | undefined> {

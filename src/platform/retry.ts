@@ -2,11 +2,12 @@ import { StartError } from "./start-error.ts";
 import { ServiceError } from "./errors.ts";
 
 /**
- * Does `work`, again and again while it fails because something it needs is away (503), for at most `withinMs`; then
- * the last failure counts. For the start of the program: later on a caller is told at once.
- * @throws StartError at once when that is the cause: waiting does not mend it.
+ * Runs `work`, and repeats it for at most `withinMs` while it fails because a dependency is unavailable (503). For the
+ * start of the program; later, a caller gets the 503 at once.
+ * @throws StartError at once when it is the cause, because a retry does not help.
+ * @throws the last error when the time is over, or any other error.
  */
-export async function whileUnavailable<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
+export async function retryWhileUnavailable<T>(work: () => Promise<T>, withinMs: number): Promise<T> {
   const until = performance.now() + withinMs;
   for (;;) {
     try {
