@@ -1,14 +1,7 @@
 import type { RequestInfo } from "../platform/caller.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Config } from "../platform/config.ts";
-import type { PasswordHasher } from "../platform/crypto/password.ts";
-import type { Sealer } from "../platform/crypto/sealed.ts";
-import type { Database, Tx } from "../platform/db/types.ts";
-import type { Limiter } from "../platform/limits/index.ts";
-import type { Log } from "../platform/log.ts";
-import type { GuardedClient } from "../platform/outgoing/client.ts";
+import type { Tx } from "../platform/db/types.ts";
+import type { Ground } from "../platform/domain.ts";
 import { createPost } from "../platform/outgoing/post.ts";
-import type { Random } from "../platform/random.ts";
 import { createAccess, createAdministration } from "../domains/access/index.ts";
 import { actorOf } from "../domains/audit-record/index.ts";
 import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
@@ -28,19 +21,6 @@ import type { Webhooks } from "../domains/webhooks/index.ts";
 import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
 import type { WebhookEventType } from "../domains/event-catalogue/index.ts";
 import { createAuditRecord } from "../domains/audit-record/index.ts";
-
-/** What every domain is built on. */
-export interface Ground {
-  config: Config;
-  database: Database;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  sealer: Sealer;
-  hasher: PasswordHasher;
-  outgoing: GuardedClient;
-  limiter: Limiter;
-}
 
 /** Origin of what the service does by itself. */
 const itself: Pick<RequestInfo, "address" | "userAgent"> = { address: "", userAgent: "atrium" };

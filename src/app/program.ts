@@ -31,6 +31,8 @@ import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/po
 import { retryWhileUnavailable } from "../platform/retry.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
 import type { StartWorkflow, TemporalClient } from "../platform/temporal/client.ts";
+import { createWorkflowStarter, TASK_QUEUE } from "../platform/temporal/workflows.ts";
+import { createRequestContexts } from "../platform/context.ts";
 import { tlsOptions } from "../platform/temporal/connection.ts";
 import type { Server } from "../server/index.ts";
 import { createDispatcher } from "../worker/dispatcher.ts";
@@ -38,9 +40,6 @@ import { createReviving } from "../worker/reviving.ts";
 import { createTidying } from "../worker/tidying.ts";
 import type { TopicHandler } from "../worker/dispatcher.ts";
 import { createTemporalWorker } from "../worker/worker.ts";
-
-/** The queue on which this program's workflows ask for work. */
-const TASK_QUEUE = "atrium";
 
 /** How long a start waits for a database that is away (decisions 16.1), milliseconds. */
 const START_MS = 30_000;
@@ -127,8 +126,20 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     database: countingOn({ guard: database.guard, prepared: database.identifying }),
     clock,
   });
-  const domains = composeDomains({ config, database, clock, random, log, sealer, hasher, outgoing, limiter });
   const temporal = createTemporalClient(infrastructure.temporal);
+  const domains = composeDomains({
+    config,
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    hasher,
+    outgoing,
+    limiter,
+    workflows: createWorkflowStarter(temporal),
+    contexts: createRequestContexts(database),
+  });
   const outbox = createOutbox({ database: database.background, clock });
   const idempotency = createIdempotencyStore({ database, clock, random, sealer, log });
   const metrics = createMetrics({ defaults: true });

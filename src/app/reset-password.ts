@@ -8,6 +8,8 @@ import { createSealer } from "../platform/crypto/sealed.ts";
 import { openDatabase } from "../platform/db/index.ts";
 import { StartError } from "../platform/start-error.ts";
 import { ServiceError } from "../platform/errors.ts";
+import { createRequestContexts } from "../platform/context.ts";
+import { noWorkflows } from "../platform/temporal/workflows.ts";
 import { createLimiter } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
@@ -41,6 +43,8 @@ export async function resetPassword(
     outgoing,
     sealer: createSealer(instanceKey),
     limiter: createLimiter({ ...ground, database }),
+    workflows: noWorkflows,
+    contexts: createRequestContexts(database),
   });
   try {
     const made = await login.rescue(email);

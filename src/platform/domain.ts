@@ -1,0 +1,77 @@
+import type { EntitySchema } from "@mikro-orm/core";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { RequestContexts } from "./context.ts";
+import type { PasswordHasher } from "./crypto/password.ts";
+import type { Sealer } from "./crypto/sealed.ts";
+import type { Database } from "./db/types.ts";
+import type { Limiter } from "./limits/index.ts";
+import type { Log } from "./log.ts";
+import type { GuardedClient } from "./outgoing/client.ts";
+import type { Random } from "./random.ts";
+import type { ServiceRegistration } from "./rpc.ts";
+import type { WorkflowStarter } from "./temporal/workflows.ts";
+import type { TopicHandler } from "./topics.ts";
+
+/** What every domain is built on. */
+export interface Ground {
+  config: Config;
+  database: Database;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Seals with the instance key. */
+  sealer: Sealer;
+  hasher: PasswordHasher;
+  /** HTTP client that refuses private addresses. */
+  outgoing: GuardedClient;
+  limiter: Limiter;
+  workflows: WorkflowStarter;
+  /** Contexts of requests, for handlers. */
+  contexts: RequestContexts;
+}
+
+/** Rows that wait for one workflow each; the workflow recovery starts it where it is missing. */
+export interface Recovery {
+  /** Ids of rows that wait, in order of id: the next `limit` after `after`, the first for null. */
+  list(after: string | null, limit: number): Promise<string[]>;
+  /** Starts the workflow of one; false when it runs already, as most do. */
+  start(id: string): Promise<boolean>;
+}
+
+/** What a domain adds to the program, besides the functions that domains above it call. */
+export interface Contributions {
+  /** Services of the contract that it implements. */
+  services?: readonly ServiceRegistration[];
+  /** Handlers of its outbox topics. */
+  topics?: Readonly<Record<string, TopicHandler>>;
+  /** Activities of its workflows. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- Temporal passes what the workflow sends
+  activities?: Readonly<Record<string, (...args: any[]) => Promise<unknown>>>;
+  /** Rows that wait for workflows, by a name for the log. */
+  recoveries?: Readonly<Record<string, Recovery>>;
+  /**
+   * Deletes a batch of rows that are over, by a name for the log and `test/shape/bounds.test.ts`; resolves to their
+   * number. Runs on every instance at once.
+   */
+  tidy?: Readonly<Record<string, () => Promise<number>>>;
+}
+
+/** One domain: its name, its entities, and how it is built on the domains below it. */
+export interface DomainDefinition<Name extends string, Needs, Value extends Contributions> {
+  /** Name of the folder and, with underscores, of the proto package. */
+  readonly name: Name;
+  readonly entities: Entities;
+  build(needs: Needs): Value;
+}
+
+type Entities = readonly (EntitySchema | (abstract new (...args: never[]) => object))[];
+
+/** Defines a domain. `Needs` are members of {@link Ground} and of the domains below, in camel case. */
+export function defineDomain<const Name extends string, Needs, Value extends Contributions>(
+  name: Name,
+  build: (needs: Needs) => Value,
+  entities: Entities = [],
+): DomainDefinition<Name, Needs, Value> {
+  return { name, build, entities };
+}

@@ -1,0 +1,42 @@
+import type { StartWorkflow, TemporalClient } from "./client.ts";
+
+/** The task queue of this program's workflows and activities. */
+export const TASK_QUEUE = "atrium";
+
+/** A kind of workflow: one per row, named by the row's id. */
+export interface WorkflowKind {
+  /** Name of the exported workflow function. */
+  type: string;
+  /** First part of the workflow id: `install` gives `install/<id>`. */
+  prefix: string;
+}
+
+/** Starts and signals workflows of rows. */
+export interface WorkflowStarter {
+  /** @returns false when the row's workflow runs already */
+  start(kind: WorkflowKind, id: string): Promise<boolean>;
+  /** Signals the row's workflow, and starts it first when it does not run. */
+  signal(kind: WorkflowKind, id: string, signal: string): Promise<void>;
+}
+
+/** Workflow ids are made of the business id, so that starting twice is starting once. */
+export function createWorkflowStarter(
+  temporal: Pick<TemporalClient, "startWorkflow" | "signalWithStart">,
+): WorkflowStarter {
+  const describe = ({ type, prefix }: WorkflowKind, id: string): StartWorkflow => ({
+    workflowType: type,
+    workflowId: `${prefix}/${id}`,
+    taskQueue: TASK_QUEUE,
+    args: [id],
+  });
+  return {
+    start: async (kind, id) => (await temporal.startWorkflow(describe(kind, id))) === "started",
+    signal: (kind, id, signal) => temporal.signalWithStart(describe(kind, id), signal),
+  };
+}
+
+/** For commands that change the database beside a running service, which starts the workflows. */
+export const noWorkflows: WorkflowStarter = {
+  start: () => Promise.reject(new Error("this command starts no workflows")),
+  signal: () => Promise.reject(new Error("this command signals no workflows")),
+};
