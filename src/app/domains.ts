@@ -15,7 +15,7 @@ import { createOperatorConfig, createOrganizations } from "../domains/organizati
 import { createSessions } from "../domains/sessions/index.ts";
 import { ACCEPT_INVITATION, createLogin, JOIN_BY_MAIL } from "../domains/login/index.ts";
 import type { Login } from "../domains/login/index.ts";
-import { createUsers } from "../domains/people/index.ts";
+import { createPeople } from "../domains/people/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
 import type { Webhooks } from "../domains/webhooks/index.ts";
 import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
@@ -48,7 +48,7 @@ export function composeDomains(ground: Ground) {
   const announce = createAnnounce({ clock, random });
   const record = createAuditRecord({ database, clock, random });
   const events = createEvents(record, announce);
-  const users = createUsers({
+  const people = createPeople({
     database,
     clock,
     random,
@@ -60,7 +60,7 @@ export function composeDomains(ground: Ground) {
     database,
     record,
     organizationExists: organizations.existsEver,
-    personKnown: users.people.isKnown,
+    personKnown: people.isKnown,
   });
 
   // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
@@ -134,7 +134,7 @@ export function composeDomains(ground: Ground) {
     audit,
     announce,
     organizations,
-    users,
+    people,
     access,
     ending: {
       ofMember: async (tx, orgUuid, userUuid, by) => {
@@ -163,7 +163,7 @@ export function composeDomains(ground: Ground) {
     hasher,
     audit,
     announce,
-    users,
+    people,
     access,
     sessions,
     continuations,
@@ -185,7 +185,7 @@ export function composeDomains(ground: Ground) {
     hasher,
     audit,
     organizations,
-    users,
+    people,
     access,
     keys,
     sessions,
@@ -280,10 +280,10 @@ export function composeDomains(ground: Ground) {
     orgName: async (tx, orgUuid) => (await organizations.nameOf(tx, orgUuid)) ?? "",
     orgNames: organizations.namesOf,
     people: {
-      ownersOf: users.people.ownersOf,
-      emailsOf: users.people.emailsOf,
-      activeMembersOf: users.memberships.activeOf,
-      keepActiveMember: users.memberships.keepActive,
+      ownersOf: people.memberships.ownersOf,
+      emailsOf: people.emailsOf,
+      activeMembersOf: people.memberships.activeOf,
+      keepActiveMember: people.memberships.keepActive,
     },
     config: {
       baseUrl,
@@ -297,7 +297,7 @@ export function composeDomains(ground: Ground) {
   return {
     events,
     organizations,
-    users,
+    people,
     audit,
     auditChain,
     operatorConfig,

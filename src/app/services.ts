@@ -43,7 +43,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     organizations,
     sessions,
     login,
-    users,
+    people,
     webhooks,
     credentials,
   } = domains;
@@ -52,7 +52,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
       ...loginRpc(login),
       ...inviteLoginRpc(login),
       ...sessionsLoginRpc(sessions),
-      ...usersLoginRpc(users),
+      ...usersLoginRpc(people),
       ...organizationsLoginRpc(organizations),
       ...signingKeysLoginRpc(keys),
     }),
@@ -60,7 +60,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     registration(
       UsersService,
       {
-        ...profileRpc(users, contexts),
+        ...profileRpc(people, contexts),
         ...organizationsRpc(access),
         ...membersRpc(administration),
         ...signUpRpc(login),

@@ -34,7 +34,7 @@ describe("sign-up", () => {
       to: "ann@globex.test",
       subject: "Confirm your email address",
     });
-    expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Ann", email: "ann@globex.test" });
+    expect(await identity.people.profile(caller)).toMatchObject({ first_name: "Ann", email: "ann@globex.test" });
     expect((await identity.keys.jwks.ofOrganization(made.org.uuid)).keys).toHaveLength(1);
   });
 
@@ -138,20 +138,18 @@ describe("closed sign-up", () => {
 
 describe("people", () => {
   it("are superusers or not, and unknown ones are not found", async () => {
-    expect(await identity.users.people.superuser("OWNER@acme.test")).toEqual({
+    expect(await identity.people.superuser("OWNER@acme.test")).toEqual({
       email: "owner@acme.test",
       isSuperuser: true,
     });
-    await expect(identity.users.people.superuser("who@acme.test")).rejects.toMatchObject({ status: 404 });
+    await expect(identity.people.superuser("who@acme.test")).rejects.toMatchObject({ status: 404 });
   });
 
   it("change their profile", async () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
-    await identity.users.people.updateProfile(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
-    expect(await identity.users.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
-    await expect(
-      identity.users.people.updateProfile(identity.context(caller), { phone: "0151" }),
-    ).rejects.toMatchObject({
+    await identity.people.updateProfile(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
+    expect(await identity.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
+    await expect(identity.people.updateProfile(identity.context(caller), { phone: "0151" })).rejects.toMatchObject({
       status: 400,
       code: "invalid_phone",
     });

@@ -9,7 +9,7 @@ import type { Continuation, SecondFactorNeeded } from "../../src/domains/mfa/ind
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createLogin, JOIN_BY_MAIL } from "../../src/domains/login/index.ts";
-import { createUsers, Person } from "../../src/domains/people/index.ts";
+import { createPeople, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 import { createRequestContext } from "../../src/platform/context.ts";
 import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
@@ -93,7 +93,7 @@ function build(
     voided: new Set<string>(),
   };
   const organizations = createOrganizations(shared);
-  const users = createUsers({
+  const people = createPeople({
     ...shared,
     post: createPost(sealer),
     config: { baseUrl, mailOff: false },
@@ -102,7 +102,7 @@ function build(
     database,
     record,
     organizationExists: organizations.existsEver,
-    personKnown: users.people.isKnown,
+    personKnown: people.isKnown,
   });
   const access = createAccess({
     database,
@@ -148,7 +148,7 @@ function build(
     ...shared,
     audit,
     organizations,
-    users,
+    people,
     access,
     ending: sessions.ending,
     whenEnded: [],
@@ -159,7 +159,7 @@ function build(
     members: administration.members,
     hasher,
     audit,
-    users,
+    people,
     access,
     sessions,
     continuations,
@@ -172,7 +172,7 @@ function build(
     hasher,
     audit,
     organizations,
-    users,
+    people,
     access,
     keys,
     sessions,
@@ -187,7 +187,7 @@ function build(
   return {
     apps,
     organizations,
-    users,
+    people,
     audit,
     access,
     keys,

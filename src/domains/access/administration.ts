@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Audit } from "../auth-events/index.ts";
 import type { Organizations } from "../organizations/index.ts";
-import type { Users } from "../people/index.ts";
+import type { People } from "../people/index.ts";
 import type { Access } from "./index.ts";
 import { createMembers } from "./members.ts";
 import { createOrganizations } from "./organizations.ts";
@@ -27,7 +27,7 @@ export interface AdministrationDeps {
     "user.updated" | "user.deactivated" | "user.deleted" | "organization.deleted" | "role.assigned" | "role.updated"
   >;
   organizations: Pick<Organizations, "lock" | "change" | "remove" | "planExists">;
-  users: { people: Pick<Users["people"], "lock"> };
+  people: Pick<People, "lock">;
   access: Pick<Access, "role" | "demandGrantable" | "entitled">;
   /** The end of sessions and credentials, which stand below; in the caller's transaction. */
   ending: {

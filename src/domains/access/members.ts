@@ -20,7 +20,7 @@ export function createMembers({
   audit,
   announce,
   organizations,
-  users,
+  people,
   access,
   ending,
   whenEnded,
@@ -31,7 +31,7 @@ export function createMembers({
    */
   async function locked(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
     const { uuid: orgUuid } = await takeTurn(tx, organizations, caller);
-    await users.people.lock(tx, userUuid);
+    await people.lock(tx, userUuid);
     const member = await store.memberIn(tx, orgUuid, userUuid);
     if (member === undefined) throw accessErrors.userNotFound();
     return member;

@@ -6,7 +6,7 @@ import { errors, ServiceError } from "../../platform/errors.ts";
 import { personActor } from "../audit-record/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
-import type { PersonToMake, Users } from "../people/index.ts";
+import type { PersonToMake, People } from "../people/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { invitationErrors } from "./invitation-errors.ts";
 import { invitationIn, isGrantable, useInvitation } from "./invitation-store.ts";
@@ -35,7 +35,7 @@ export interface Accepted extends OpenedPair {
 /** Name of what is left to do when the second factor is asked for; see `MfaDeps.continuations`. */
 export const ACCEPT_INVITATION = "accept_invitation";
 
-type PasswordRow = NonNullable<Awaited<ReturnType<Users["people"]["findByEmail"]>>>;
+type PasswordRow = NonNullable<Awaited<ReturnType<People["findByEmail"]>>>;
 
 /** How somebody proved who they are. */
 interface Proof {
@@ -47,7 +47,7 @@ interface Proof {
 
 /** The door for the invited (decisions 2.6). The stored invitation alone decides organization, email and role. */
 export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitations, "show">) {
-  const { database, clock, hasher, audit, users, access, sessions, mfa } = deps;
+  const { database, clock, hasher, audit, people, access, sessions, mfa } = deps;
 
   /** Uses the invitation up and makes the membership, in one transaction with whatever opens the session. */
   async function join(tx: Tx, invitationId: string, userUuid: string, info: RequestInfo): Promise<InvitationRow> {
@@ -55,9 +55,9 @@ export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitation
     if (used === undefined) throw faultOf(await invitationIn(tx, invitationId, dateOf(clock))) ?? errors.conflict();
     // After the invitation, as a removal does it: whoever sent it may be losing that power at this moment.
     if (!(await isGrantable(tx, invitationId))) throw invitationErrors.notFound();
-    if (!(await users.memberships.join(tx, used.org_uuid, userUuid, used.role_id)))
+    if (!(await people.memberships.join(tx, used.org_uuid, userUuid, used.role_id)))
       throw invitationErrors.memberAlready();
-    const confirmed = await users.people.confirmByInvitation(tx, userUuid);
+    const confirmed = await people.confirmByInvitation(tx, userUuid);
     const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.role_id };
     const resource = { type: "user", id: userUuid };
     const actor = personActor(userUuid, used.email);
@@ -101,7 +101,7 @@ export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitation
     const email = parseEmail(invitation.email);
     if (email === undefined) throw new Error("a stored address cannot be read");
     const { password, ...person } = readNewcomer(request);
-    await users.people.demandGoodPassword(password, { email: email.address, orgName: invitation.org_name });
+    await people.demandGoodPassword(password, { email: email.address, orgName: invitation.org_name });
     const newcomer: PersonToMake = {
       ...person,
       email,
@@ -111,7 +111,7 @@ export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitation
     return database.transaction(async (tx) => {
       // Who comes second waits here for the first, and is then told that the invitation was used.
       demandOpen(await invitationIn(tx, invitation.uuid, dateOf(clock), "for update of i"));
-      const { uuid } = await users.people.create(tx, newcomer);
+      const { uuid } = await people.create(tx, newcomer);
       return open(tx, invitation, uuid, { amr: ["pwd"] }, info);
     }, info);
   }
@@ -128,11 +128,11 @@ export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitation
     sessionId: string | null,
     info: RequestInfo,
   ): Promise<Accepted | SecondFactorNeeded> {
-    await users.people.lock(tx, person.uuid);
+    await people.lock(tx, person.uuid);
     demandOpen(await invitationIn(tx, invitation.uuid, dateOf(clock)));
     const standing = await access.standing(tx, person.uuid, null);
     if (standing?.credentialsVersion !== person.credentials_version) throw invitationErrors.emailTaken();
-    if (await users.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key))
+    if (await people.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key))
       throw invitationErrors.memberAlready();
     const notAfter = sessionId === null ? undefined : await sessions.own.demandLive(tx, { sessionId });
     const continuation = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
@@ -201,7 +201,7 @@ export function createAcceptInvite(deps: LoginDeps, invitations: Pick<Invitation
       info: RequestInfo,
     ): Promise<Accepted | SecondFactorNeeded> {
       const invitation = await invitations.show(request.token);
-      const person = await users.people.findByEmail(invitation.email_key);
+      const person = await people.findByEmail(invitation.email_key);
       try {
         if (person === undefined) return await asNewcomer(invitation, request, info);
         if (caller !== undefined && caller.userUuid === person.uuid)

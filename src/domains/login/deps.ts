@@ -11,7 +11,7 @@ import type { Keys } from "../signing-keys/index.ts";
 import type { Mfa } from "../mfa/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { Sessions } from "../sessions/index.ts";
-import type { Users } from "../people/index.ts";
+import type { People } from "../people/index.ts";
 
 /** What the doors are made of. */
 export interface LoginDeps {
@@ -23,7 +23,7 @@ export interface LoginDeps {
   hasher: Pick<PasswordHasher, "hash" | "verify">;
   audit: Audit;
   organizations: Organizations;
-  users: Users;
+  people: People;
   access: Access;
   keys: Keys;
   sessions: Sessions;

@@ -20,13 +20,13 @@ const REASON = "disowned";
 
 /** The way out for the owner of a mailbox that somebody else signed up with (decisions 2.3). */
 export function createDisown(deps: LoginDeps) {
-  const { database, clock, audit, users, mfa, administration } = deps;
+  const { database, clock, audit, people, mfa, administration } = deps;
   const forfeit = createForfeit(deps);
 
   /** Ends the account and every organization it is the only member of. The row of the person must be locked. */
   async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
     await forfeit(tx, { userUuid, email }, REASON, info);
-    for (const { org_uuid: orgUuid, org_name: orgName, alone } of await users.memberships.allOf(tx, userUuid)) {
+    for (const { org_uuid: orgUuid, org_name: orgName, alone } of await people.memberships.allOf(tx, userUuid)) {
       const caller = ownerOf(userUuid, email, orgUuid, orgName);
       if (alone) await administration.organizations.end(tx, caller, info);
       else await administration.members.end(tx, caller, userUuid, info);
@@ -35,7 +35,7 @@ export function createDisown(deps: LoginDeps) {
     const emailKey = parseEmail(email)?.key ?? "";
     await endAllMailTokens(tx, emailKey, dateOf(clock));
     await endCodes(tx, emailKey);
-    await users.people.disown(tx, userUuid);
+    await people.disown(tx, userUuid);
     const resource = { type: "user", id: userUuid };
     await audit.record(tx, {
       type: "user.removed",
@@ -57,11 +57,11 @@ export function createDisown(deps: LoginDeps) {
     async disown(token: string, info: RequestInfo): Promise<void> {
       const hash = hashToken(token);
       await database.transaction(async (tx) => {
-        const userUuid = await users.letters.disownedBy(tx, hash);
-        const account = userUuid === undefined ? undefined : await users.people.lockUnconfirmed(tx, userUuid);
+        const userUuid = await people.mails.disownedBy(tx, hash);
+        const account = userUuid === undefined ? undefined : await people.lockUnconfirmed(tx, userUuid);
         if (userUuid === undefined || account === undefined) throw disownErrors.badLink();
         if (account.confirmed) throw disownErrors.confirmed();
-        if (!(await users.letters.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
+        if (!(await people.mails.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
         await end(tx, userUuid, account.email, info);
       }, info);
     },

@@ -6,10 +6,10 @@ import type { LoginDeps } from "./deps.ts";
 import { withdrawOpenInvitations } from "./invitation-store.ts";
 
 /** What the end of an unconfirmed account's credentials is made of. */
-export type ForfeitDeps = Pick<LoginDeps, "clock" | "audit" | "users" | "sessions" | "credentials" | "endWebhooks">;
+export type ForfeitDeps = Pick<LoginDeps, "clock" | "audit" | "people" | "sessions" | "credentials" | "endWebhooks">;
 
 /** Ends everything by which whoever made an unconfirmed account could go on acting (decisions 2.3). */
-export function createForfeit({ clock, audit, users, sessions, credentials, endWebhooks }: ForfeitDeps) {
+export function createForfeit({ clock, audit, people, sessions, credentials, endWebhooks }: ForfeitDeps) {
   /**
    * Ends sessions and API keys of a person, and SCIM tokens, webhooks and open invitations of the organizations that
    * have no other owner. The row of the person must be locked. Sessions and keys end first: what a request in flight
@@ -24,7 +24,7 @@ export function createForfeit({ clock, audit, users, sessions, credentials, endW
     const by = { userUuid, actor: personActor(userUuid, email), info, reason };
     await sessions.own.endAll(tx, userUuid, reason, info);
     await credentials.ending.keysOf(tx, userUuid, by);
-    for (const orgUuid of await users.memberships.ownedAlone(tx, userUuid)) {
+    for (const orgUuid of await people.memberships.ownedAlone(tx, userUuid)) {
       await credentials.ending.scimTokensOf(tx, orgUuid, by);
       await endWebhooks(tx, orgUuid);
       const withdrawn = await withdrawOpenInvitations(tx, orgUuid, dateOf(clock));

@@ -13,7 +13,7 @@ export interface Founded {
 }
 
 /** Makes an organization with all that each one has from its first moment. */
-export function createFounding({ organizations, users, keys }: Pick<LoginDeps, "organizations" | "users" | "keys">) {
+export function createFounding({ organizations, people, keys }: Pick<LoginDeps, "organizations" | "people" | "keys">) {
   return {
     /** The key of an organization to be; made before the transaction, off the event loop. */
     prepare: (): Promise<NewKeyPair> => keys.signing.generate("ed25519"),
@@ -21,8 +21,8 @@ export function createFounding({ organizations, users, keys }: Pick<LoginDeps, "
     /** Organization, owner and signing key. Throws 409 `conflict` for the name, 409 `email_taken` for a new person. */
     async found(tx: Tx, name: string, founder: Founder, key: NewKeyPair): Promise<Founded> {
       const org = await organizations.create(tx, name);
-      const userUuid = "userUuid" in founder ? founder.userUuid : (await users.people.create(tx, founder)).uuid;
-      await users.memberships.addOwner(tx, org.uuid, userUuid);
+      const userUuid = "userUuid" in founder ? founder.userUuid : (await people.create(tx, founder)).uuid;
+      await people.memberships.addOwner(tx, org.uuid, userUuid);
       await keys.signing.found(tx, org.uuid, key);
       return { org, userUuid };
     },

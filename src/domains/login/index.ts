@@ -51,7 +51,7 @@ export function createLogin(deps: LoginDeps) {
       const mailed =
         (await forgetMailTokens(background, before)) +
         (await forgetCodes(background, before)) +
-        (await deps.users.letters.forget(before));
+        (await deps.people.mails.deleteExpired(before));
       return mailed + (await forgetInvitations(background, dateOf(deps.clock, -30 * DAY_MS)));
     },
   };

@@ -1,7 +1,7 @@
-import type { LetterContent } from "../people/index.ts";
+import type { MailDraft } from "../people/index.ts";
 
 /** What an invitation's mail says. */
-export interface InvitationLetter {
+export interface InvitationMail {
   /** Address of the page that shows the invitation. */
   url: string;
   role: string;
@@ -12,7 +12,7 @@ export interface InvitationLetter {
 }
 
 /** An invitation to an organization, whose name is `sender`. */
-export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }: InvitationLetter): LetterContent {
+export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }: InvitationMail): MailDraft {
   return {
     subject: `Invitation to ${sender}`,
     title: `Join ${sender}`,

@@ -27,7 +27,7 @@ export function createInvitations({
   random,
   audit,
   organizations,
-  users,
+  people,
   access,
   limiter,
   config,
@@ -37,7 +37,7 @@ export function createInvitations({
     const orgUuid = callerOrg(caller);
     const role = await access.role(tx, orgUuid, roleId);
     access.demandGrantable(caller, role.permissions);
-    if (await users.memberships.hasMember(tx, orgUuid, email.key)) throw invitationErrors.memberAlready();
+    if (await people.memberships.hasMember(tx, orgUuid, email.key)) throw invitationErrors.memberAlready();
     return role;
   }
 
@@ -69,7 +69,7 @@ export function createInvitations({
       const email = parseEmail(request.email);
       if (email === undefined)
         throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
-      users.letters.demandMail();
+      people.mails.demandMail();
       // The budgets count valid tries alone, so these are judged before, and again in the transaction that writes.
       await database.transaction((tx) => demandInvitable(tx, caller, email, request.roleId));
       await spendBudgets(callerOrg(caller), email.key);
@@ -102,7 +102,7 @@ export function createInvitations({
           lastsMs: config.invitationMs,
         };
         const write = (organization: string) => invitationMail(organization, letter);
-        await users.letters.send(tx, { to: address, organization: org.name, write }, expiresAt);
+        await people.mails.send(tx, { to: address, organization: org.name, write }, expiresAt);
         const metadata = { email: address, role: role.name, role_id: role.id };
         const resource = { type: "invitation", id: uuid };
         await audit.record(tx, {

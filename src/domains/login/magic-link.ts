@@ -36,7 +36,7 @@ export interface MagicSecondFactor extends SecondFactorNeeded {
 
 /** The door for mailed links (decisions 3.6). */
 export function createMagicLink(deps: LoginDeps) {
-  const { database, clock, random, audit, organizations, users, sessions, config } = deps;
+  const { database, clock, random, audit, organizations, people, sessions, config } = deps;
   const { enter } = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedSession> = {
     method: "magic_link",
@@ -51,7 +51,7 @@ export function createMagicLink(deps: LoginDeps) {
   async function concern(tx: Tx, orgUuid: string, email: Email): Promise<{ name: string; joins: boolean } | undefined> {
     const [org, status] = await Promise.all([
       organizations.findIn(tx, orgUuid),
-      users.memberships.statusOf(tx, orgUuid, email.key),
+      people.memberships.statusOf(tx, orgUuid, email.key),
     ]);
     if (org === undefined) return undefined;
     if (status === "active") return { name: org.name, joins: false };
@@ -79,7 +79,7 @@ export function createMagicLink(deps: LoginDeps) {
       const email = parseEmail(request.email);
       if (email === undefined)
         throw errors.badRequest({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
-      users.letters.demandMail();
+      people.mails.demandMail();
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.magicLinkMs)];
       const redirectTo = request.redirectTo || undefined;
@@ -100,7 +100,7 @@ export function createMagicLink(deps: LoginDeps) {
           expiresAt,
         });
         const write = (sender: string) => magicLinkMail(sender, { url, minutes, joins });
-        await users.letters.send(tx, { to: email.address, organization: concerned?.name, write }, expiresAt);
+        await people.mails.send(tx, { to: email.address, organization: concerned?.name, write }, expiresAt);
       }, info);
       return {
         devToken: config.magicLinkDevEcho ? token : undefined,
@@ -124,7 +124,7 @@ export function createMagicLink(deps: LoginDeps) {
       const whose =
         spent === undefined
           ? { userUuid: null, orgUuid: null }
-          : await users.memberships.wouldEnter(spent.email_key, spent.org_uuid);
+          : await people.memberships.wouldEnter(spent.email_key, spent.org_uuid);
       await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
       throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },

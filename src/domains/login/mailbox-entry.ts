@@ -37,7 +37,7 @@ export type MailboxEntryDeps = MailboxProofDeps & Pick<LoginDeps, "organizations
 
 /** What doors for mailed links and codes have in common (decisions 3.6, 3.8). */
 export function createMailboxEntry(deps: MailboxEntryDeps) {
-  const { audit, organizations, users, access, mfa } = deps;
+  const { audit, organizations, people, access, mfa } = deps;
   const prove = createMailboxProof(deps);
 
   /**
@@ -53,8 +53,8 @@ export function createMailboxEntry(deps: MailboxEntryDeps) {
     info: RequestInfo,
   ): Promise<boolean> {
     const org = await organizations.findIn(tx, orgUuid);
-    if (org?.jit_domains.includes(email.domain) !== true) return users.memberships.isActive(tx, orgUuid, userUuid);
-    const { active, joined } = await users.memberships.admit(tx, orgUuid, userUuid);
+    if (org?.jit_domains.includes(email.domain) !== true) return people.memberships.isActive(tx, orgUuid, userUuid);
+    const { active, joined } = await people.memberships.admit(tx, orgUuid, userUuid);
     const resource = { type: "user", id: userUuid };
     if (joined)
       await audit.record(tx, {
@@ -73,8 +73,8 @@ export function createMailboxEntry(deps: MailboxEntryDeps) {
   /** The organization they sign in to: the one asked for where they are an active member, else the one last used. */
   async function organizationFor(tx: Tx, orgUuid: string | null, userUuid: string): Promise<string | null> {
     const asked = orgUuid === null ? undefined : await organizations.findIn(tx, orgUuid);
-    if (asked !== undefined && (await users.memberships.isActive(tx, asked.uuid, userUuid))) return asked.uuid;
-    return (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+    if (asked !== undefined && (await people.memberships.isActive(tx, asked.uuid, userUuid))) return asked.uuid;
+    return (await people.memberships.lastUsed(tx, userUuid)) ?? null;
   }
 
   function addressOf(text: string): Email {

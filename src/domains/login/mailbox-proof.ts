@@ -11,7 +11,7 @@ export type MailboxProofDeps = ForfeitDeps & Pick<LoginDeps, "mfa">;
 
 /** Proof of a mailbox, for the doors that go by mail (decisions 2.3). */
 export function createMailboxProof(deps: MailboxProofDeps) {
-  const { audit, users, mfa } = deps;
+  const { audit, people, mfa } = deps;
   const forfeit = createForfeit(deps);
   /**
    * The person behind an address that has just been proven, created when there is none; row locked. The first proof of
@@ -20,12 +20,12 @@ export function createMailboxProof(deps: MailboxProofDeps) {
    */
   return async function prove(tx: Tx, email: Email, info: RequestInfo): Promise<string> {
     const complete = async (userUuid: string) => !(await mfa.gatekeeper.isNeeded(tx, userUuid));
-    const { person, lostCredentials, confirmed } = await users.people.proven(tx, email, complete);
+    const { person, lostCredentials, confirmed } = await people.proven(tx, email, complete);
     await tx.em.flush();
     const userUuid = person.uuid;
     if (lostCredentials) await forfeit(tx, { userUuid, email: person.email }, "mailbox_proven", info);
     if (confirmed) {
-      const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+      const orgUuid = (await people.memberships.lastUsed(tx, userUuid)) ?? null;
       const resource = { type: "user", id: userUuid };
       await audit.record(tx, {
         type: "email.confirmed",

@@ -1,4 +1,4 @@
-import type { LetterContent } from "../people/index.ts";
+import type { MailDraft } from "../people/index.ts";
 
 /** A link to sign in with. */
 export interface SignInLink {
@@ -10,7 +10,7 @@ export interface SignInLink {
 }
 
 /** The mail with a link to sign in; `sender` is the organization it concerns. */
-export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLink): LetterContent {
+export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLink): MailDraft {
   const joining = `The link also joins ${sender}: when you sign in with it, you become a member of that organization, with the role employee.`;
   return {
     subject: joins ? `Sign in to ${sender} and join it` : `Sign in to ${sender}`,
@@ -27,7 +27,7 @@ export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLin
 }
 
 /** The mail with a code to sign in. `minutes`: how long it is good for. */
-export function codeMail(sender: string, code: string, minutes: number): LetterContent {
+export function codeMail(sender: string, code: string, minutes: number): MailDraft {
   return {
     subject: `Your sign-in code for ${sender}`,
     title: `Your sign-in code for ${sender}`,
@@ -41,7 +41,7 @@ export function codeMail(sender: string, code: string, minutes: number): LetterC
 }
 
 /** The mail with a link to set a new password. `minutes`: how long it is good for. */
-export function resetMail(url: string, minutes: number): LetterContent {
+export function resetMail(url: string, minutes: number): MailDraft {
   return {
     subject: "Set a new password",
     title: "Set a new password",
@@ -55,7 +55,7 @@ export function resetMail(url: string, minutes: number): LetterContent {
 }
 
 /** The mail to somebody without an account who asks for a new password. */
-export function nobodyMail(): LetterContent {
+export function nobodyMail(): MailDraft {
   return {
     subject: "Set a new password",
     title: "No account with this address",
@@ -67,7 +67,7 @@ export function nobodyMail(): LetterContent {
 }
 
 /** The mail with the link that confirms the address of a sign-up. `days`: how long it is good for. */
-export function confirmationMail(sender: string, url: string, days: number): LetterContent {
+export function confirmationMail(sender: string, url: string, days: number): MailDraft {
   return {
     subject: "Confirm your email address",
     title: "Confirm your email address",

@@ -25,7 +25,7 @@ export interface CodeAnswer {
 
 /** The door for mailed one-time codes (decisions 3.8). */
 export function createOtp(deps: LoginDeps) {
-  const { database, clock, random, sealer, audit, users, sessions, config } = deps;
+  const { database, clock, random, sealer, audit, people, sessions, config } = deps;
   const { enter } = createMailboxEntry(deps);
   const door: MailboxDoor<OpenedPair> = { method: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
@@ -64,7 +64,7 @@ export function createOtp(deps: LoginDeps) {
       const email = parseEmail(request.email);
       if (email === undefined)
         throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
-      users.letters.demandMail();
+      people.mails.demandMail();
       const code = String(random.int(0, 1_000_000)).padStart(6, "0");
       const secret = random.bytes(32);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.otpMs)];
@@ -80,7 +80,7 @@ export function createOtp(deps: LoginDeps) {
           at,
           expiresAt,
         });
-        await users.letters.send(
+        await people.mails.send(
           tx,
           { to: email.address, write: (sender) => codeMail(sender, code, minutes) },
           expiresAt,
@@ -98,7 +98,7 @@ export function createOtp(deps: LoginDeps) {
       if (signedIn !== undefined) return signedIn;
       const metadata = { method: "otp", code: "unauthorized", email: answer.email.slice(0, 254) };
       // Unknown addresses are looked up as well: they must cost what known ones do.
-      const whose = await users.memberships.wouldEnter(parseEmail(answer.email)?.key ?? "", answer.orgUuid || null);
+      const whose = await people.memberships.wouldEnter(parseEmail(answer.email)?.key ?? "", answer.orgUuid || null);
       await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
       throw errors.unauthorized({ message: "The code is wrong, used up or expired; ask for a new one." });
     },

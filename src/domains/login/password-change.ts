@@ -17,7 +17,7 @@ import { endMailTokens, insertMailToken, peekMailToken, useMailToken } from "./s
 
 /** New passwords for people who are here (decisions 2.8). */
 export function createPasswordChange(deps: LoginDeps) {
-  const { database, clock, random, hasher, audit, users, sessions, mfa, config } = deps;
+  const { database, clock, random, hasher, audit, people, sessions, mfa, config } = deps;
   const prove = createMailboxProof(deps);
 
   /** Ends what could still sign somebody in by mail. Before the person is locked, as the doors do it. */
@@ -32,9 +32,9 @@ export function createPasswordChange(deps: LoginDeps) {
     await endOpen(tx, email.key);
     const userUuid = await prove(tx, email, info);
     await tx.em.flush();
-    await users.people.setPassword(tx, userUuid, passwordHash);
+    await people.setPassword(tx, userUuid, passwordHash);
     await sessions.own.endAll(tx, userUuid, "password_reset", info);
-    const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+    const orgUuid = (await people.memberships.lastUsed(tx, userUuid)) ?? null;
     await audit.record(tx, {
       type: "user.updated",
       outcome: "success",
@@ -57,8 +57,8 @@ export function createPasswordChange(deps: LoginDeps) {
       const email = parseEmail(address);
       if (email === undefined)
         throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
-      users.letters.demandMail();
-      const known = (await users.people.findByEmail(email.key)) !== undefined;
+      people.mails.demandMail();
+      const known = (await people.findByEmail(email.key)) !== undefined;
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
       const minutes = Math.ceil(config.passwordResetMs / 60_000);
@@ -74,7 +74,7 @@ export function createPasswordChange(deps: LoginDeps) {
           at,
           expiresAt,
         });
-        await users.letters.send(tx, { to: email.address, write }, expiresAt);
+        await people.mails.send(tx, { to: email.address, write }, expiresAt);
       }, info);
     },
 
@@ -87,9 +87,9 @@ export function createPasswordChange(deps: LoginDeps) {
       const hash = hashToken(token);
       const link = await database.transaction((tx) => peekMailToken(tx, hash, "password_reset", dateOf(clock)));
       const email = link === undefined ? undefined : parseEmail(link.email);
-      const person = email === undefined ? undefined : await users.people.findByEmail(email.key);
+      const person = email === undefined ? undefined : await people.findByEmail(email.key);
       if (email === undefined || person === undefined) throw passwordErrors.resetExpired();
-      await users.people.demandGoodPasswordOf(person, password, "password");
+      await people.demandGoodPasswordOf(person, password, "password");
       const passwordHash = await hasher.hash(password, info.address);
       await database.transaction((tx) => reset(tx, hash, email, passwordHash, info), info);
     },
@@ -103,9 +103,9 @@ export function createPasswordChange(deps: LoginDeps) {
      */
     async change(caller: Caller, present: string, wanted: string, info: RequestInfo): Promise<void> {
       const { userUuid, orgUuid, sessionId } = caller;
-      const person = userUuid === null ? undefined : await users.people.findPassword(userUuid);
+      const person = userUuid === null ? undefined : await people.findPassword(userUuid);
       if (person === undefined) throw errors.forbidden();
-      await users.people.demandGoodPasswordOf(person, wanted, "new_password");
+      await people.demandGoodPasswordOf(person, wanted, "new_password");
       const event = {
         type: "user.updated" as const,
         userUuid: person.uuid,
@@ -125,7 +125,7 @@ export function createPasswordChange(deps: LoginDeps) {
       const outcome = await database.transaction(
         async (tx): Promise<ServiceError | undefined> => {
           if (ok) await endOpen(tx, parseEmail(person.email)?.key ?? "");
-          await users.people.lock(tx, person.uuid);
+          await people.lock(tx, person.uuid);
           const attempt = await mfa.stepUp.counter.begin(tx, person.uuid);
           // Found to be locked only now: what has been done is rolled back, and nothing is counted.
           if (attempt.refusal !== undefined) throw attempt.refusal;
@@ -133,7 +133,7 @@ export function createPasswordChange(deps: LoginDeps) {
             await attempt.failed();
             return refuse(tx, passwordErrors.invalidPassword());
           }
-          if (!(await users.people.setPassword(tx, person.uuid, passwordHash, person.credentials_version)))
+          if (!(await people.setPassword(tx, person.uuid, passwordHash, person.credentials_version)))
             throw passwordErrors.invalidPassword();
           await attempt.passed();
           await sessions.own.endAll(tx, person.uuid, "password_changed", info, sessionId);

@@ -21,7 +21,7 @@ export interface SignedIn extends OpenedPair {
 }
 
 /** The door for passwords. */
-export function createPasswordLogin({ database, hasher, audit, users, access, sessions, mfa, config }: LoginDeps) {
+export function createPasswordLogin({ database, hasher, audit, people, access, sessions, mfa, config }: LoginDeps) {
   /** The person, if this login could be theirs: an active member of the organization that has that name now. */
   async function candidate({
     email,
@@ -29,7 +29,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
   }: PasswordLogin): Promise<{ row: LoginRow | undefined; org: string | null; member: boolean }> {
     const nameKey = foldName(orgName);
     const parsed = parseEmail(email) ?? { address: email, key: foldName(email), domain: "" };
-    const row = await users.people.findForLogin(parsed, nameKey);
+    const row = await people.findForLogin(parsed, nameKey);
     const org = row?.org_name && foldName(row.org_name) === nameKey ? row.org_uuid : null;
     return { row, org, member: org !== null && row?.member === true };
   }
@@ -71,7 +71,7 @@ export function createPasswordLogin({ database, hasher, audit, users, access, se
       const { ok, rehash } = await hasher.verify(hash, request.password, info.address);
       if (ok && rehash && row !== undefined && hash !== null) {
         const stronger = await hasher.hash(request.password, info.address);
-        await database.transaction((tx) => users.people.replaceHash(tx, row.uuid, hash, stronger));
+        await database.transaction((tx) => people.replaceHash(tx, row.uuid, hash, stronger));
       }
       const signedIn =
         ok && row !== undefined && org !== null

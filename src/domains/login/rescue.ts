@@ -9,14 +9,14 @@ import { insertMailToken } from "./store.ts";
  * The way back in for somebody whose password is lost and whose mailbox cannot be used: an operator hands them the
  * link.
  */
-export function createRescue({ database, clock, random, users, audit, config }: LoginDeps) {
+export function createRescue({ database, clock, random, people, audit, config }: LoginDeps) {
   /**
    * Stores a link to set a new password, as `forgot` does, without a mail, and records that.
    * @returns the link and when it ends; undefined where nobody has that address.
    */
   return async (address: string): Promise<{ link: string; expiresAt: Date } | undefined> => {
     const email = parseEmail(address);
-    const person = email === undefined ? undefined : await users.people.findByEmail(email.key);
+    const person = email === undefined ? undefined : await people.findByEmail(email.key);
     if (email === undefined || person === undefined) return undefined;
     const { token, hash } = newOpaqueToken(random);
     const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
@@ -33,7 +33,7 @@ export function createRescue({ database, clock, random, users, audit, config }: 
         type: "user.updated",
         outcome: "success",
         userUuid: person.uuid,
-        orgUuid: (await users.memberships.lastUsed(tx, person.uuid)) ?? null,
+        orgUuid: (await people.memberships.lastUsed(tx, person.uuid)) ?? null,
         info: { address: "", userAgent: "atrium reset-password" },
         actor: systemActor,
         resource: { type: "user", id: person.uuid },

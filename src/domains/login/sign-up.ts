@@ -34,14 +34,14 @@ export interface SignedUp extends OpenedPair {
 
 /** The way in for new organizations (decisions 2.2). */
 export function createSignUp(deps: LoginDeps, founding: Founding) {
-  const { database, clock, random, hasher, audit, users, access, sessions, config } = deps;
+  const { database, clock, random, hasher, audit, people, access, sessions, config } = deps;
 
   async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password, firstName, lastName } = request;
     if (email === undefined || !password || !firstName)
       throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
-    await users.people.demandGoodPassword(password, { email: email.address, orgName: request.name });
+    await people.demandGoodPassword(password, { email: email.address, orgName: request.name });
     return { email, firstName, lastName, passwordHash: await hasher.hash(password, address), confirmed: false };
   }
 
@@ -60,7 +60,7 @@ export function createSignUp(deps: LoginDeps, founding: Founding) {
     });
     const url = `${config.baseUrl}/confirm-email?token=${token}`;
     const write = (sender: string) => confirmationMail(sender, url, confirmationMs / 86_400_000);
-    await users.letters.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
+    await people.mails.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
   }
 
   async function openFor(tx: Tx, founded: Founded, caller: Caller | undefined, info: RequestInfo): Promise<OpenedPair> {
@@ -119,9 +119,9 @@ export function createSignUp(deps: LoginDeps, founding: Founding) {
         const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
         if (link === undefined || link.user_uuid === null) return false;
         const userUuid = link.user_uuid;
-        const confirmed = await users.people.confirm(tx, userUuid);
+        const confirmed = await people.confirm(tx, userUuid);
         if (confirmed === undefined) return true;
-        const orgUuid = (await users.memberships.lastUsed(tx, userUuid)) ?? null;
+        const orgUuid = (await people.memberships.lastUsed(tx, userUuid)) ?? null;
         const resource = { type: "user", id: userUuid };
         await audit.record(tx, {
           type: "email.confirmed",

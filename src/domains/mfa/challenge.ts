@@ -24,7 +24,7 @@ export interface SecondStep {
 
 /** The challenge that completes a sign-in. */
 export function createChallenge(
-  { database, clock, audit, users, access, sessions, continuations }: MfaDeps,
+  { database, clock, audit, people, access, sessions, continuations }: MfaDeps,
   judge: Judge,
   budgets: Budgets,
 ) {
@@ -66,7 +66,7 @@ export function createChallenge(
     }
     if (!(await usePending(tx, hash, now))) throw mfaErrors.badToken();
     await count.passed();
-    if (await users.people.confirmProven(tx, pending.user_uuid)) {
+    if (await people.confirmProven(tx, pending.user_uuid)) {
       const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
       const resource = { type: "user", id: userUuid };
       await audit.record(tx, {

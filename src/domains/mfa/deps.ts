@@ -8,7 +8,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Access, Administration } from "../access/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import type { Sessions } from "../sessions/index.ts";
-import type { Users } from "../people/index.ts";
+import type { People } from "../people/index.ts";
 
 /** What second factors and step-up are made of. */
 export interface MfaDeps {
@@ -21,10 +21,9 @@ export interface MfaDeps {
   audit: Pick<Audit, "record" | "recordFailure">;
   /** Tells the webhooks of an organization. */
   announce: Announce<"mfa.enrolled" | "mfa.disabled">;
-  users: {
-    people: Pick<Users["people"], "lock" | "findPassword" | "confirmProven">;
-    letters: Pick<Users["letters"], "send" | "demandMail">;
-    memberships: Pick<Users["memberships"], "belongsElsewhere" | "organizationsOf">;
+  people: Pick<People, "lock" | "findPassword" | "confirmProven"> & {
+    mails: Pick<People["mails"], "send" | "demandMail">;
+    memberships: Pick<People["memberships"], "belongsElsewhere" | "organizationsOf">;
   };
   access: Pick<Access, "standing">;
   /** Members of the caller's organization, in the caller's turn. */

@@ -33,7 +33,7 @@ export interface NewFactor {
 
 /** A person's own factors (decisions 4.1). All throw 403 `step_up_required` as `RecentProof.demand` does. */
 export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, proof: RecentProof) {
-  const { database, clock, random, sealer, audit, announce, users, access, sessions } = deps;
+  const { database, clock, random, sealer, audit, announce, people, access, sessions } = deps;
 
   function event(caller: Caller, info: RequestInfo, type: "mfa.enrolled" | "mfa.disabled", id: number) {
     const { userUuid, orgUuid } = caller;
@@ -54,7 +54,7 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
   async function notify(tx: Tx, { email, orgName }: Caller, change: "enrolled" | "disabled"): Promise<void> {
     if (email === null) return;
     const write = () => factorMail(change);
-    await users.letters.send(tx, { to: email, organization: orgName ?? undefined, write }, dateOf(clock, NOTICE_MS));
+    await people.mails.send(tx, { to: email, organization: orgName ?? undefined, write }, dateOf(clock, NOTICE_MS));
   }
 
   return {
@@ -74,7 +74,7 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
       const name = label === undefined || label.trim() === "" ? null : label.trim();
       const createdAt = dateOf(clock);
       return database.transaction(async (tx) => {
-        await users.people.lock(tx, userUuid);
+        await people.lock(tx, userUuid);
         await proof.demandToEnrol(tx, caller);
         const person = await access.standing(tx, userUuid, null);
         if (person === undefined) throw new Error("a caller's person is gone");
@@ -109,7 +109,7 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
       const userUuid = personOf(caller);
       const at = dateOf(clock);
       const outcome = await database.transaction(async (tx): Promise<ServiceError | Date> => {
-        await users.people.lock(tx, userUuid);
+        await people.lock(tx, userUuid);
         await proof.demandToEnrol(tx, caller);
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor?.status !== "pending") throw mfaErrors.notPending();
@@ -143,7 +143,7 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
     async remove(caller: Caller, id: number, info: RequestInfo): Promise<void> {
       const userUuid = personOf(caller);
       await database.transaction(async (tx) => {
-        await users.people.lock(tx, userUuid);
+        await people.lock(tx, userUuid);
         await proof.demand(tx, caller);
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor === undefined || !(await store.disableFactor(tx, id, dateOf(clock)))) throw mfaErrors.noFactor();
@@ -164,7 +164,7 @@ export function createFactors(deps: MfaDeps, judge: Judge, budgets: Budgets, pro
      */
     async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
       const disabled = await store.disableAll(tx, userUuid, dateOf(clock));
-      const organizations = disabled.length === 0 ? [] : await users.memberships.organizationsOf(tx, userUuid);
+      const organizations = disabled.length === 0 ? [] : await people.memberships.organizationsOf(tx, userUuid);
       for (const { id, status } of disabled) {
         const metadata = { factor_id: id, factor_type: "totp", was: status, reason };
         const resource = { type: "mfa_factor", id: String(id) };

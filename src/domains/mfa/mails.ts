@@ -1,4 +1,4 @@
-import type { LetterContent } from "../people/index.ts";
+import type { MailDraft } from "../people/index.ts";
 
 /** How long a notice is tried to be delivered, milliseconds. */
 export const NOTICE_MS = 3 * 24 * 60 * 60 * 1000;
@@ -23,7 +23,7 @@ const changes = {
 } as const satisfies Record<string, readonly [title: string, text: string]>;
 
 /** The mail about a change of somebody's factors or recovery codes. */
-export function factorMail(change: keyof typeof changes): LetterContent {
+export function factorMail(change: keyof typeof changes): MailDraft {
   const [title, text] = changes[change];
   const notes = [
     "If this was not you, or you did not ask for it, change your password, sign out everywhere and tell an administrator.",
@@ -32,11 +32,7 @@ export function factorMail(change: keyof typeof changes): LetterContent {
 }
 
 /** A link that answers a step-up challenge. `minutes`: how long it is good for. */
-export function stepUpMail(
-  baseUrl: string,
-  link: { token: string; challengeId: string },
-  minutes: number,
-): LetterContent {
+export function stepUpMail(baseUrl: string, link: { token: string; challengeId: string }, minutes: number): MailDraft {
   return {
     subject: "Confirm that it is you",
     title: "Confirm that it is you",

@@ -17,7 +17,7 @@ const groups = 5;
 const perGroup = 4;
 
 /** Recovery codes: for the day the authenticator is gone. */
-export function createRecoveryCodes({ database, clock, random, sealer, audit, users }: MfaDeps, proof: RecentProof) {
+export function createRecoveryCodes({ database, clock, random, sealer, audit, people }: MfaDeps, proof: RecentProof) {
   /** 20 characters of 5 bits in groups of four: 100 bits. */
   function newCode(): string {
     const characters = [...random.bytes(groups * perGroup)].map((byte) => alphabet.charAt(byte & 31)).join("");
@@ -38,7 +38,7 @@ export function createRecoveryCodes({ database, clock, random, sealer, audit, us
       const key = random.bytes(32);
       const hashes = codes.map((code) => hashRecoveryCode(key, code));
       await database.transaction(async (tx) => {
-        await users.people.lock(tx, userUuid);
+        await people.lock(tx, userUuid);
         if (!(await store.hasActiveFactor(tx, userUuid))) throw mfaErrors.noActiveFactor();
         await proof.demand(tx, caller);
         await store.dropRecoveryCodes(tx, userUuid);
@@ -63,7 +63,7 @@ export function createRecoveryCodes({ database, clock, random, sealer, audit, us
           organization: caller.orgName ?? undefined,
           write: () => factorMail("codes"),
         };
-        await users.letters.send(tx, letter, dateOf(clock, NOTICE_MS));
+        await people.mails.send(tx, letter, dateOf(clock, NOTICE_MS));
       }, caller);
       return codes;
     },

@@ -10,7 +10,7 @@ import type { RecentProof } from "./proof.ts";
 
 /** The way back for a member who has lost every factor (decisions 4.1). */
 export function createFactorReset(
-  { database, clock, audit, users, members, sessions }: MfaDeps,
+  { database, clock, audit, people, members, sessions }: MfaDeps,
   factors: Pick<Factors, "endAll">,
   proof: RecentProof,
 ) {
@@ -26,7 +26,7 @@ export function createFactorReset(
     await database.transaction(async (tx) => {
       const member = await members.hold(tx, caller, userUuid);
       if (member.is_owner && !caller.isOwner) throw mfaErrors.ownersOnly();
-      if (await users.memberships.belongsElsewhere(tx, orgUuid, userUuid)) throw mfaErrors.elsewhere();
+      if (await people.memberships.belongsElsewhere(tx, orgUuid, userUuid)) throw mfaErrors.elsewhere();
       if (userUuid === caller.userUuid) await proof.demand(tx, caller);
       const removed = await factors.endAll(tx, userUuid, "reset", info);
       await sessions.own.endAll(tx, userUuid, "mfa_reset", info);
@@ -43,7 +43,7 @@ export function createFactorReset(
         metadata,
       });
       const letter = { to: member.email, organization: caller.orgName ?? undefined, write: () => factorMail("reset") };
-      await users.letters.send(tx, letter, dateOf(clock, NOTICE_MS));
+      await people.mails.send(tx, letter, dateOf(clock, NOTICE_MS));
     }, caller);
   };
 }

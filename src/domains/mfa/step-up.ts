@@ -41,7 +41,7 @@ interface PasswordVerdict {
 
 /** Step-up (decisions 4.4): proving again who one is, for an elevated token. */
 export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
-  const { database, clock, random, hasher, audit, users, access, sessions, config } = deps;
+  const { database, clock, random, hasher, audit, people, access, sessions, config } = deps;
 
   const eventOf = (caller: Caller, info: RequestInfo) => ({
     userUuid: caller.userUuid,
@@ -72,7 +72,7 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     if (refusal !== undefined) return refusal;
     const challenge = await database.transaction((tx) => findChallenge(tx, answer.challengeId, caller.sessionId ?? ""));
     if (challenge?.method !== "password" || challenge.consumed_at !== null) return undefined;
-    const person = await users.people.findPassword(personOf(caller));
+    const person = await people.findPassword(personOf(caller));
     const { ok } = await hasher.verify(person?.password_hash ?? null, answer.password, address);
     return { ok, credentialsVersion: person?.credentials_version ?? 0 };
   }
@@ -168,7 +168,7 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
     async challenge(caller: Caller, method: StepUpMethod, info: RequestInfo): Promise<IssuedChallenge> {
       const userUuid = personOf(caller);
       if (method === "totp" && !(await database.transaction((tx) => hasActiveFactor(tx, userUuid)))) throw noFactor();
-      if (method === "magic_link") users.letters.demandMail();
+      if (method === "magic_link") people.mails.demandMail();
       const refusal = await blocked(caller);
       if (refusal !== undefined) return refusedOutright(caller, "step_up.challenged", refusal, info, { method });
       const challengeId = random.uuid();
@@ -189,7 +189,7 @@ export function createStepUp(deps: MfaDeps, judge: Judge, budgets: Budgets) {
         if (mailed !== undefined) {
           const link = { token: mailed.token, challengeId };
           const write = () => stepUpMail(config.baseUrl, link, Math.ceil(lifeMs / 60_000));
-          await users.letters.send(
+          await people.mails.send(
             tx,
             { to: standing.email, organization: caller.orgName ?? undefined, write },
             expiresAt,

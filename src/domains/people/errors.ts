@@ -1,7 +1,7 @@
 import { defineErrors } from "../../platform/errors.ts";
 
 /** Errors of people. */
-export const userErrors = defineErrors({
+export const peopleErrors = defineErrors({
   emailTaken: [
     409,
     "email_taken",

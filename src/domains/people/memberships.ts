@@ -1,15 +1,23 @@
+import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 import { EVENTS } from "../event-catalogue/index.ts";
-import type { UsersDeps } from "./people.ts";
-import * as store from "./store.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import * as store from "./membership-store.ts";
 
 /** Ids of the roles that exist in every organization. */
 export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, limitedAccess: 5 } as const;
 
+/** Dependencies of memberships. */
+export interface MembershipsDeps {
+  database: Database;
+  clock: Clock;
+  events: Pick<Events, "notify">;
+}
+
 /** Memberships: who belongs to which organization. */
-export function createMemberships({ database, clock, events }: Pick<UsersDeps, "database" | "clock" | "events">) {
-  async function begun(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
+export function createMemberships({ database, clock, events }: MembershipsDeps) {
+  async function notifyCreated(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<void> {
     await events.notify(tx, EVENTS["user.created"], {
       orgUuid,
       data: { user_uuid: userUuid, role_id: roleId, is_owner: false, status: "active" },
@@ -18,40 +26,39 @@ export function createMemberships({ database, clock, events }: Pick<UsersDeps, "
 
   return {
     /**
-     * Makes somebody owner, with role admin, of an organization that has just been made: it has no webhook yet that
-     * could hear of it.
+     * Makes somebody owner, with role admin, of an organization that has just been created and has no webhook yet.
      */
     async addOwner(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
       await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.admin, true, dateOf(clock));
     },
 
     /**
-     * Makes somebody an employee where they never were a member. Answers whether they are an active member now:
-     * whoever was made inactive or removed stays so.
+     * Makes somebody an employee where they never were a member. `active`: they are an active member now; an inactive
+     * or removed membership stays as it is.
      */
     async admit(tx: Tx, orgUuid: string, userUuid: string): Promise<{ active: boolean; joined: boolean }> {
       const joined = await store.insertMembership(tx, orgUuid, userUuid, builtInRoles.employee, false, dateOf(clock));
-      if (joined) await begun(tx, orgUuid, userUuid, builtInRoles.employee);
+      if (joined) await notifyCreated(tx, orgUuid, userUuid, builtInRoles.employee);
       return { joined, active: joined || (await store.membershipStatus(tx, orgUuid, userUuid)) === "active" };
     },
 
     /**
-     * Makes somebody a member with a role, who was invited; whoever was removed begins anew. False, and nothing
-     * changes, for somebody who is a member, active or not.
+     * Makes somebody who was invited a member with a role; a removed membership starts again. Returns false, and
+     * changes nothing, for somebody who is a member, active or not.
      */
     async join(tx: Tx, orgUuid: string, userUuid: string, roleId: number): Promise<boolean> {
       const joined = await store.joinMembership(tx, orgUuid, userUuid, roleId, dateOf(clock));
-      if (joined) await begun(tx, orgUuid, userUuid, roleId);
+      if (joined) await notifyCreated(tx, orgUuid, userUuid, roleId);
       return joined;
     },
 
-    /** Whether the person behind an address is a member, active or not. */
+    /** Whether the person with an address is a member, active or not. */
     async hasMember(tx: Tx, orgUuid: string, emailKey: string): Promise<boolean> {
       const status = await store.membershipStatusByEmail(tx, orgUuid, emailKey);
       return status !== undefined && status !== "removed";
     },
 
-    /** Status of the membership of the person behind an address; undefined where there never was one. */
+    /** Status of the membership of the person with an address; undefined where there never was one. */
     statusOf: store.membershipStatusByEmail,
     /** The live organizations whose only active owner somebody is. */
     ownedAlone: store.organizationsOwnedAlone,
@@ -68,8 +75,8 @@ export function createMemberships({ database, clock, events }: Pick<UsersDeps, "
     keepActive: store.keepActiveMembership,
 
     /**
-     * The person behind an address and the organization they would be signed in to: `orgUuid` where they are an active
-     * member, else the one last used. Nulls for what there is not.
+     * The person with an address and the organization they would be signed in to: `orgUuid` where they are an active
+     * member, else the one last used. Null for what does not exist.
      */
     wouldEnter: (
       emailKey: string,
@@ -81,5 +88,7 @@ export function createMemberships({ database, clock, events }: Pick<UsersDeps, "
     organizationsOf: store.activeOrganizationsOf,
     /** Whether somebody is a member, active or not, of another organization than this one. */
     belongsElsewhere: store.belongsElsewhere,
+    /** Active owners of an organization, the first one first. */
+    ownersOf: (orgUuid: string): Promise<{ userUuid: string; email: string }[]> => store.ownersOf(database, orgUuid),
   };
 }

@@ -34,3 +34,8 @@ export async function setPicture(
     [userUuid, contentType, etag, image, at],
   );
 }
+
+/** Deletes the picture of somebody. */
+export async function deletePicture(tx: Tx, uuid: string): Promise<void> {
+  await tx.query("delete from pictures where user_uuid = $1", [uuid]);
+}

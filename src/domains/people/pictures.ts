@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { userErrors } from "./errors.ts";
+import { peopleErrors } from "./errors.ts";
 import { generatedPicture } from "./generated-picture.ts";
 import { readImageHead } from "./images.ts";
 import * as store from "./picture-store.ts";
@@ -25,7 +25,7 @@ export function createPictures({ database, clock }: { database: Database; clock:
      */
     async find(caller: Caller, userUuid: string): Promise<Picture> {
       const found = await store.pictureIn(database, callerOrg(caller), userUuid);
-      if (found === undefined) throw userErrors.userNotFound();
+      if (found === undefined) throw peopleErrors.userNotFound();
       return found.picture ?? pictureOf("image/png", generatedPicture(userUuid.toLowerCase()));
     },
 

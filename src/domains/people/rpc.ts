@@ -3,11 +3,11 @@ import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { caller } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
-import type { Users } from "./index.ts";
-import type { PersonRow } from "./store.ts";
+import type { People } from "./people.ts";
+import type { PersonRow } from "./person-store.ts";
 
 /** What of the login area is about people. */
-export function usersLoginRpc({ people }: Users): Partial<ServiceImpl<typeof LoginService>> {
+export function usersLoginRpc(people: People): Partial<ServiceImpl<typeof LoginService>> {
   return {
     getSuperuser: async ({ email }) => ({ data: await people.superuser(email) }),
   };
@@ -21,10 +21,7 @@ const pictureHeaders = {
 };
 
 /** Profiles and pictures: what of the users area is about people themselves. */
-export function profileRpc(
-  { people, pictures }: Users,
-  contexts: RequestContexts,
-): Partial<ServiceImpl<typeof UsersService>> {
+export function profileRpc(people: People, contexts: RequestContexts): Partial<ServiceImpl<typeof UsersService>> {
   return {
     getProfile: async (_request, context) => printProfile(await people.profile(caller(context))),
     updateProfile: async ({ firstName, phone }, context) => {
@@ -32,11 +29,11 @@ export function profileRpc(
       return { status: "ok" };
     },
     getPicture: async ({ userUuid }, context) => {
-      const { contentType, etag, image } = await pictures.find(caller(context), userUuid);
+      const { contentType, etag, image } = await people.pictures.find(caller(context), userUuid);
       for (const [name, value] of Object.entries({ etag, ...pictureHeaders })) context.responseHeader.set(name, value);
       return { contentType, data: image };
     },
-    setPicture: async ({ body }, context) => pictures.set(caller(context), Buffer.from(body?.data ?? [])),
+    setPicture: async ({ body }, context) => people.pictures.set(caller(context), Buffer.from(body?.data ?? [])),
   };
 }
 

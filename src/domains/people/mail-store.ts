@@ -42,7 +42,7 @@ export async function disownedBy(tx: Tx, hash: Buffer, at: Date): Promise<string
   return (await tx.query<{ user_uuid: string }>(sql, [hash, at]))[0]?.user_uuid;
 }
 
-/** Uses a disown token up, and every other one of the same person with it. False when it is used or expired. */
+/** Consumes a disown token, and every other one of the same person with it. False when it is used or expired. */
 export async function useDisownToken(tx: Tx, hash: Buffer, userUuid: string, at: Date): Promise<boolean> {
   const used = await tx.query(
     "update disown_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 returning 1 as one",
@@ -53,9 +53,9 @@ export async function useDisownToken(tx: Tx, hash: Buffer, userUuid: string, at:
   return true;
 }
 
-/** Forgets disown tokens that expired before `before`, at most 1,000; returns how many. */
-export async function forgetDisownTokens(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql =
-    "delete from disown_tokens where hash in (select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
+/** Deletes disown tokens that expired before `before`, at most 1,000; returns how many. */
+export async function deleteDisownTokens(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const sql = `delete from disown_tokens where hash in (
+    select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
   return (await database.prepared("users_forget_disown", sql, [before])).length;
 }

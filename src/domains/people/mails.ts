@@ -8,31 +8,31 @@ import { layOutMail } from "../../platform/outgoing/layout.ts";
 import type { MailContent } from "../../platform/outgoing/layout.ts";
 import type { Post } from "../../platform/outgoing/post.ts";
 import type { Random } from "../../platform/random.ts";
-import * as store from "./letter-store.ts";
+import * as store from "./mail-store.ts";
 
 /** Name of the sender of mails to people who belong to no organization. */
 const SERVICE_NAME = "Atrium";
-/** How long the link that ends an unconfirmed account works. */
+/** Lifetime of the link that ends an unconfirmed account. */
 const DISOWN_MS = 7 * 24 * 60 * 60 * 1000;
 /** `Retry-After` of routes that cannot mail, seconds: a restart with another configuration is needed. */
 const WITHOUT_MAIL_RETRY_S = 300;
 
-/** What a mail says, without the sender. */
-export interface LetterContent extends Omit<MailContent, "organization" | "objection"> {
+/** Subject and content of a mail, without the sender. */
+export interface MailDraft extends Omit<MailContent, "organization" | "objection"> {
   subject: string;
 }
 
 /** A mail to one person. */
-export interface Letter {
+export interface PersonalMail {
   to: string;
-  /** Name of the organization the mail concerns. Absent: the organization the recipient used last. */
+  /** Name of the organization the mail concerns; the organization the recipient used last when absent. */
   organization?: string | undefined;
   /** Subject and content of the mail; `sender` is the name of that organization, or of the service. */
-  write(sender: string): LetterContent;
+  write(sender: string): MailDraft;
 }
 
-/** What letters are made of. */
-export interface LettersDeps {
+/** Dependencies of mails to people. */
+export interface MailsDeps {
   database: Pick<Database, "prepared">;
   post: Post;
   clock: Clock;
@@ -46,16 +46,16 @@ export interface LettersDeps {
 }
 
 /**
- * The one way by which domains mail to people. Every mail names an organization (decisions 3.6), and a mail to an
- * address that was never confirmed carries a link that ends the account (decisions 2.3).
+ * Mails to people, for every domain. Every mail names an organization (decisions 3.6), and a mail to an address that
+ * was never confirmed carries a link that ends the account (decisions 2.3).
  */
-export function createLetters({ database, post, clock, random, config }: LettersDeps) {
+export function createMails({ database, post, clock, random, config }: MailsDeps) {
   return {
     /**
-     * Queues a mail in the transaction of what it tells; without effect when mail is off. No try is made after
-     * `validUntil`.
+     * Queues a mail in the transaction of what it reports; without effect when mail is off. No delivery is attempted
+     * after `validUntil`.
      */
-    async send(tx: Tx, { to, organization, write }: Letter, validUntil: Date): Promise<void> {
+    async send(tx: Tx, { to, organization, write }: PersonalMail, validUntil: Date): Promise<void> {
       if (config.mailOff) return;
       const { token, hash } = newOpaqueToken(random);
       const emailKey = parseEmail(to)?.key ?? "";
@@ -67,15 +67,12 @@ export function createLetters({ database, post, clock, random, config }: Letters
       });
       const sender = organization ?? recipient.lastOrganization ?? SERVICE_NAME;
       const { subject, ...content } = write(sender);
-      const objection = recipient.unconfirmed ? disowning(config.baseUrl, token) : undefined;
-      await post.enqueue(
-        tx,
-        { to, subject, ...layOutMail({ ...content, organization: sender, objection }) },
-        validUntil,
-      );
+      const objection = recipient.unconfirmed ? disownLink(config.baseUrl, token) : undefined;
+      const mail = { to, subject, ...layOutMail({ ...content, organization: sender, objection }) };
+      await post.enqueue(tx, mail, validUntil);
     },
 
-    /** Refuses what depends on a mail that would not be sent. Throws 503 `unavailable`. */
+    /** @throws {unavailable} when mail is off, for routes that depend on a mail */
     demandMail(): void {
       if (config.mailOff)
         throw errors.unavailable({
@@ -86,20 +83,22 @@ export function createLetters({ database, post, clock, random, config }: Letters
 
     /** The person whose account a disown token ends; undefined when it is unknown, used or expired. */
     disownedBy: (tx: Tx, hash: Buffer): Promise<string | undefined> => store.disownedBy(tx, hash, dateOf(clock)),
-    /** Uses a disown token up, with every other one of the person. False when it is used or expired. */
+    /** Consumes a disown token, with every other one of the person; false when it is used or expired. */
     useDisownToken: (tx: Tx, hash: Buffer, userUuid: string): Promise<boolean> =>
       store.useDisownToken(tx, hash, userUuid, dateOf(clock)),
-    /** Forgets some of the disown tokens that expired before a time; returns how many. */
-    forget: (before: Date): Promise<number> => store.forgetDisownTokens(database, before),
+    /** Deletes some of the disown tokens that expired before a time; returns how many. */
+    deleteExpired: (before: Date): Promise<number> => store.deleteDisownTokens(database, before),
   };
 }
 
 /** Mails to people. */
-export type Letters = ReturnType<typeof createLetters>;
+export type Mails = ReturnType<typeof createMails>;
 
-function disowning(baseUrl: string, token: string): MailContent["objection"] {
+function disownLink(baseUrl: string, token: string): MailContent["objection"] {
   return {
-    text: "Nobody has confirmed this address yet. If the account with it is not yours, end it; the link works once, for 7 days.",
+    text:
+      "Nobody has confirmed this address yet. If the account with it is not yours, end it; " +
+      "the link works once, for 7 days.",
     label: "End the account",
     url: `${baseUrl}/disown-email?token=${token}`,
     note: "The token in it can also be sent to POST /api/auth/email/disown.",

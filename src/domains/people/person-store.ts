@@ -1,0 +1,121 @@
+import { LockMode } from "@mikro-orm/postgresql";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { Person } from "./entities.ts";
+
+/** A new person. */
+export interface NewPerson {
+  email: string;
+  emailKey: string;
+  firstName: string;
+  lastName: string;
+  passwordHash: string | null;
+  confirmed: boolean;
+  /** Platform admin, superuser and operator, all three. */
+  powerful: boolean;
+  /** Unique without case. */
+  username: string | null;
+  phone: string | null;
+}
+
+/** Stores a person; undefined when the address is taken. */
+export async function insertPerson(
+  tx: Tx,
+  uuid: string,
+  person: NewPerson,
+  at: Date,
+): Promise<{ id: number } | undefined> {
+  const rows = await tx.query<{ id: number }>(
+    `insert into people (uuid, email, email_key, first_name, last_name, password_hash, email_confirmed_at,
+       is_platform_admin, is_superuser, is_operator, username, phone, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8, $10, $11, $9, $9)
+     on conflict (email_key) do nothing returning id`,
+    [
+      uuid,
+      person.email,
+      person.emailKey,
+      person.firstName,
+      person.lastName,
+      person.passwordHash,
+      person.confirmed ? at : null,
+      person.powerful,
+      at,
+      person.username,
+      person.phone,
+    ],
+  );
+  return rows[0];
+}
+
+/** The person behind an address, row locked until the transaction ends. */
+export function lockPersonByEmail(tx: Tx, emailKey: string): Promise<Person | null> {
+  return tx.em.findOne(Person, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** A person, row locked until the transaction ends. */
+export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
+  return tx.em.findOne(Person, { uuid }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** What the profile and the superuser lookup show. */
+export interface PersonRow {
+  id: number;
+  uuid: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  phone: string | null;
+  username: string | null;
+  is_superuser: boolean;
+}
+
+const shown = "id, uuid, email, first_name, last_name, phone, username, is_superuser";
+
+/** A person by id. */
+export async function findPerson(database: Database, uuid: string): Promise<PersonRow | undefined> {
+  return (await database.prepared<PersonRow>("users_one", `select ${shown} from people where uuid = $1`, [uuid]))[0];
+}
+
+/** A person by address. */
+export async function findPersonByEmail(database: Database, emailKey: string): Promise<PersonRow | undefined> {
+  return (
+    await database.prepared<PersonRow>("users_email", `select ${shown} from people where email_key = $1`, [emailKey])
+  )[0];
+}
+
+/** Confirms the address of somebody; false when it was confirmed before. */
+export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<boolean> {
+  const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1
+    where uuid = $1 and email_confirmed_at is null returning 1 as one`;
+  return (await tx.query(sql, [uuid, at])).length > 0;
+}
+
+/**
+ * Confirms the address of somebody who has proven their mailbox; false when that is not so, or it was confirmed before.
+ */
+export async function confirmProven(tx: Tx, uuid: string, at: Date): Promise<boolean> {
+  const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1
+    where uuid = $1 and email_confirmed_at is null and mailbox_proven_at is not null returning 1 as one`;
+  return (await tx.query(sql, [uuid, at])).length > 0;
+}
+
+/** Whether a person is or was a member of the organization; with null, exists at all. */
+export async function isKnown(database: Database, userUuid: string, orgUuid: string | null): Promise<boolean> {
+  const rows =
+    orgUuid === null
+      ? await database.prepared("users_known", "select 1 from people where uuid = $1", [userUuid])
+      : await database.prepared("users_known_in", "select 1 from memberships where user_uuid = $1 and org_uuid = $2", [
+          userUuid,
+          orgUuid,
+        ]);
+  return rows.length > 0;
+}
+
+/** Addresses of people, by user_uuid. */
+export async function emailsOf(database: Database, userUuids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.prepared<{ uuid: string; email: string }>(
+    "users_emails",
+    "select uuid, email from people where uuid = any($1::uuid[])",
+    [userUuids],
+  );
+  return new Map(rows.map((row) => [row.uuid, row.email]));
+}
