@@ -7,10 +7,11 @@ export function createAuthenticate(authenticators: Authenticators): Step {
   return {
     name: "authenticate",
     applies: takesCredential,
-    async run(policy, call) {
-      call.caller = await verifyCredential(authenticators, policy, call);
-      call.authenticatedAt = performance.now();
-    },
+    run: (policy, call) =>
+      verifyCredential(authenticators, policy, call).then((caller) => {
+        call.caller = caller;
+        call.authenticatedAt = performance.now();
+      }),
   };
 }
 
