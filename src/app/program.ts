@@ -182,6 +182,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         mailbox,
         idempotency,
         limiter,
+        masterKey: infrastructure.masterKey,
         worker: works ? worker : undefined,
       })
     : undefined;

@@ -38,6 +38,8 @@ export interface ServerParts {
   mailbox: { list(): Promise<KeptMail[]> } | undefined;
   idempotency: IdempotencyStore;
   limiter: Limiter;
+  /** The key of the vault; without one the vault is sealed (decisions 7.1). */
+  masterKey: Buffer | undefined;
   /** The worker of this process, where it has one. */
   worker: Pick<TemporalWorker, "health"> | undefined;
 }
@@ -53,8 +55,9 @@ function createReadiness({
   database,
   temporal,
   clock,
+  masterKey,
   worker,
-}: Pick<ServerParts, "database" | "temporal" | "clock" | "worker">): () => Promise<ReadinessReport> {
+}: Pick<ServerParts, "database" | "temporal" | "clock" | "masterKey" | "worker">): () => Promise<ReadinessReport> {
   let last: { at: number; report: Promise<ReadinessReport> } | undefined;
   async function ask(): Promise<ReadinessReport> {
     const [{ database: db, migrations }, workflows] = await Promise.all([database.ready(), temporal.health()]);
@@ -63,7 +66,7 @@ function createReadiness({
       database: db,
       migrations,
       temporal: workflows,
-      vault: "ok",
+      vault: masterKey === undefined ? "sealed" : "ok",
       ...(worker !== undefined && { worker: workerHealth(worker, workflows) }),
     };
   }

@@ -4,27 +4,25 @@ import { mapFailure } from "../platform/db/failure.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { ErrorRow, FieldViolation } from "../platform/errors.ts";
 import { Refusal } from "../transcoding/index.ts";
+import { isUnknownCompression, isUnreadableMessage } from "./patches/connect-error-messages.ts";
 import type { Policy } from "./policy.ts";
 
-/** Nobody reads this answer: the client has gone. */
+/** For logs and metrics only: the client has disconnected. */
 const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
 
-/** Services whose table of errors has a code of its own for a fault of ours (interface, Errors: Credentials, SCIM). */
-const ownInternal: ReadonlySet<string> = new Set([
+/** Services with their own code for internal errors (interface, Errors: Credentials, SCIM). */
+const withOwnInternalCode: ReadonlySet<string> = new Set([
   "atrium.credentials.v1.CredentialsService",
   "atrium.scim.v1.ScimService",
 ]);
 
 function internal(cause: unknown, policy: Policy | undefined): ServiceError {
   const error = errors.internal({ cause });
-  if (policy === undefined || !ownInternal.has(policy.method.parent.typeName)) return error;
+  if (policy === undefined || !withOwnInternalCode.has(policy.method.parent.typeName)) return error;
   return new ServiceError([error.status, "internal_error", error.message], { cause });
 }
 
-/**
- * Whatever was thrown, as an error of the contract. What is not known becomes `internal`, with the cause kept for the
- * log.
- */
+/** Maps any thrown value to an error of the contract. Unknown values become `internal`, with the cause for the log. */
 export function serviceError(reason: unknown, policy: Policy | undefined): ServiceError {
   if (reason instanceof ServiceError) return reason;
   if (reason instanceof Refusal) return ofRefusal(reason, policy);
@@ -65,7 +63,7 @@ function ofRefusal(refusal: Refusal, policy: Policy | undefined): ServiceError {
   return new ServiceError(row, { message: refusal.rawMessage, fields, headers: refusal.headers, cause: refusal });
 }
 
-/** An error made by connect itself: the message could not be read, a protocol rule was broken, or time is up. */
+/** Maps an error of connect itself: an unreadable message, a violation of the protocol, or a passed deadline. */
 function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceError {
   const { rawMessage: message } = error;
   switch (error.code) {
@@ -80,23 +78,17 @@ function ofConnect(error: ConnectError, policy: Policy | undefined): ServiceErro
     case Code.ResourceExhausted:
       return errors.payloadTooLarge({ cause: error });
     case Code.Unimplemented:
-      return message.startsWith("unknown compression")
+      return isUnknownCompression(error)
         ? new ServiceError([415, "unsupported_media_type", message], { cause: error })
         : errors.unimplemented({ message, cause: error });
     case Code.Unavailable:
       return errors.unavailable({ retryAfter: 1, cause: error });
     default:
-      return callersFault.test(message)
+      return isUnreadableMessage(error)
         ? errors.badRequest({ message: "The message cannot be read.", cause: error })
         : internal(error, policy);
   }
 }
-
-/**
- * Bytes that are no message, a cut gzip stream, a compressed frame without a named coding: connect calls all of them
- * internal.
- */
-const callersFault = /^(?:parse binary|decompression failed|received compressed envelope)/u;
 
 function undecodable(error: ConnectError, policy: Policy | undefined): ServiceError {
   const { cause } = error;

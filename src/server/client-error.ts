@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ServiceError } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
+import { pendingResponse } from "./patches/node-pending-response.ts";
 import { printError } from "./print.ts";
 
 const tooLarge: ErrorRow = [431, "header_too_large", "The header block is larger than 16 KiB."];
@@ -15,10 +15,9 @@ const reasons: Readonly<Record<number, string>> = {
   431: "Request Header Fields Too Large",
 };
 
-/** Answers bytes that are no request of HTTP/1.1, and closes the connection. */
+/** Responds to bytes that are not an HTTP/1.1 request, and closes the connection. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { _httpMessage: response } = socket as Duplex & { _httpMessage?: ServerResponse };
-  if (!socket.writable || error.code === "ECONNRESET" || response?.headersSent === true) {
+  if (!socket.writable || error.code === "ECONNRESET" || pendingResponse(socket)?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -36,6 +35,6 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${reasons[status] ?? "Error"}\r\n${lines.join("")}\r\n${body.toString()}`);
-  // The rest of what the client sends is not read.
+  // The server does not read the rest of what the client sends.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }

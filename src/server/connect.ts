@@ -10,23 +10,24 @@ import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
+import { onSentError } from "./patches/connect-sent-error.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
 import type { Fail } from "./reporter.ts";
 import { strictDecoder } from "./strict-json.ts";
 
-/** A rpc with its policy and the implementation behind the pipeline. */
+/** An rpc with its policy and its implementation, wrapped by the pipeline. */
 export interface CompiledRpc {
   policy: Policy;
   run: UnaryCall | StreamCall;
 }
 
-/** Longest deadline a timer can hold; longer ones are refused as connect does. */
-const maxTimeoutMs = 2 ** 31 - 1;
-/** Bytes of one decoded message (decisions 15.4). */
-const maxMessageBytes = 1024 * 1024;
+/** Longest delay of a timer. Connect refuses longer deadlines. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+/** Largest decoded message (decisions 15.4). */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** Handlers for Connect, gRPC and gRPC-Web, by request path. */
+/** Creates the handlers for Connect, gRPC and gRPC-Web, by request path. */
 export function connectHandlers(
   rpcs: readonly CompiledRpc[],
   gate: Gate,
@@ -35,14 +36,14 @@ export function connectHandlers(
 ): Map<string, UniversalHandler> {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip],
-    readMaxBytes: maxMessageBytes,
-    maxTimeoutMs,
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    maxTimeoutMs: MAX_TIMEOUT_MS,
     shutdownSignal,
     requestGate: async (context) => {
       const call = callOf(context.values);
       const { policy } = call;
       if (policy === undefined) return;
-      settleOnAbort(context, call, policy, gate, fail);
+      mapSentErrors(context, call, policy, gate, fail);
       try {
         const pending = gate.beforeMessage(policy, call);
         if (pending !== undefined) await pending;
@@ -67,7 +68,7 @@ export function connectHandlers(
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Connect GET is for exactly the rpcs whose bindings are all GET (decisions 15.6), whatever else is declared. */
+/** Allows Connect GET for exactly the rpcs whose bindings are all GET (decisions 15.6). */
 function methodOf(policy: Policy): DescMethod {
   const { NO_SIDE_EFFECTS, IDEMPOTENCY_UNKNOWN } = MethodOptions_IdempotencyLevel;
   const idempotency = policy.safe ? NO_SIDE_EFFECTS : IDEMPOTENCY_UNKNOWN;
@@ -76,34 +77,22 @@ function methodOf(policy: Policy): DescMethod {
 }
 
 /**
- * Why the signal of a call that ended well is aborted. Without a reason a new one, stack and all, would be made for
- * each call.
+ * Gives errors that connect makes itself the code and details of the contract. A caller who is refused whatever the
+ * message says gets that refusal instead.
  */
-const over = new DOMException("the call is over", "AbortError");
-
-/**
- * Connect tells `context.abort` the very error it is about to send, on every
- * protocol. Errors it made itself (undecodable messages, broken framing,
- * deadlines) get code and details of the contract there; and a caller who would
- * be refused whatever the message says is told so instead.
- */
-function settleOnAbort(context: HandlerContext, call: Call, policy: Policy, gate: Gate, fail: Fail): void {
-  const controlled = context as HandlerContext & { abort(reason?: unknown): void };
-  const { abort } = controlled;
-  controlled.abort = (reason) => {
-    if (reason instanceof ConnectError && call.errorCode === "") {
-      const refusal = call.message === undefined ? gate.refusal(policy, call) : undefined;
-      const error = fail(refusal ?? reason, call);
-      const { code } = reason;
-      Object.assign(reason, {
-        code: refusal === undefined && code === Code.Unimplemented ? code : codeOf(error),
-        rawMessage: error.message,
-        details: detailsOf(error),
-      });
-      for (const [name, value] of Object.entries(headersOf(error))) reason.metadata.set(name, value);
-    }
-    abort(reason ?? over);
-  };
+function mapSentErrors(context: HandlerContext, call: Call, policy: Policy, gate: Gate, fail: Fail): void {
+  onSentError(context, (sent) => {
+    if (call.errorCode !== "") return;
+    const refusal = call.message === undefined ? gate.refusal(policy, call) : undefined;
+    const error = fail(refusal ?? sent, call);
+    const { code } = sent;
+    Object.assign(sent, {
+      code: refusal === undefined && code === Code.Unimplemented ? code : codeOf(error),
+      rawMessage: error.message,
+      details: detailsOf(error),
+    });
+    for (const [name, value] of Object.entries(headersOf(error))) sent.metadata.set(name, value);
+  });
 }
 
 function unary(run: UnaryCall, fail: Fail): UnaryCall {
@@ -135,7 +124,7 @@ function stream(run: StreamCall, fail: Fail): StreamCall {
   };
 }
 
-/** Connect answers a GET whose message is no base64 as a fault of its own; it is the caller's. */
+/** Refuses a GET whose message is not base64, which connect would report as an internal error. */
 function checkQueryMessage({ requestMethod, url }: HandlerContext): void {
   if (requestMethod !== "GET") return;
   const { searchParams } = new URL(url);
@@ -148,12 +137,12 @@ function checkQueryMessage({ requestMethod, url }: HandlerContext): void {
 }
 
 /**
- * The result, or the signal's reason as soon as it is aborted: a deadline ends the call even if the handler does not
- * listen.
+ * Settles with the result, or rejects with the signal's reason as soon as it is aborted: a deadline ends the call even
+ * when the handler ignores the signal.
  */
 function beforeAbort<T>(result: Promise<T> | T, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    // Whatever the handler still comes to, nobody waits for it any more.
+    // A later rejection of the handler has no one to handle it.
     Promise.resolve(result).catch(() => undefined);
     return Promise.reject(signal.reason as Error);
   }

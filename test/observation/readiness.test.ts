@@ -60,3 +60,13 @@ test("GET /readyz is the report itself, with 503 while the database is away", as
   await link.restore();
   await expect.poll(async () => (await readyz()).status).toBe(200);
 });
+
+test("GET /readyz reports a sealed vault without being unready when there is no master key", async () => {
+  const sealed = await startApp({ sealedVault: true });
+  try {
+    const { status, body } = await sealed.call("GET", "/readyz");
+    expect([status, body]).toMatchObject([200, { status: "ok", vault: "sealed" }]);
+  } finally {
+    await sealed.close();
+  }
+});

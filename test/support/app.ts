@@ -32,6 +32,8 @@ export interface AppOptions {
   /** Default: a clock that stands still until the test moves it. */
   clock?: Clock;
   log?: Log;
+  /** Starts without a master key. */
+  sealedVault?: boolean;
 }
 
 /** The whole program in this process, on a port and a database of its own. */
@@ -105,7 +107,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     databaseUrl,
     temporal: options.temporal ?? { address: "127.0.0.1:1", namespace: "none" },
     instanceKey: INSTANCE_KEY,
-    masterKey: Buffer.alloc(32, 9),
+    masterKey: options.sealedVault === true ? undefined : Buffer.alloc(32, 9),
     bootstrap: owner,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,

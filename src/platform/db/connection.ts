@@ -3,6 +3,7 @@ import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
 import { DatabaseStartError } from "./failure.ts";
+import { closeConnection } from "./patches/pg-close-connection.ts";
 import { createPreparing } from "./preparing.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -20,22 +21,18 @@ type Send = (...args: unknown[]) => unknown;
 /** One for all connections of the process: they run the same statements. */
 const preparing = createPreparing();
 
-/**
- * A connection that works as the restricted role or not at all, and that is closed when an answer does not come in
- * time. node-postgres' own `query_timeout` reports the time-out, but then a deaf connection goes back into the pool and
- * every later user waits again.
- */
+/** A connection that works as the restricted role or not at all, and is closed when a query takes too long. */
 class BoundedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as unknown as Send;
-    // While the role is being proved nobody else listens, and an error that nobody hears ends the process.
+    // Nothing else listens while the role is checked, and an error without a listener ends the process.
     this.on("error", () => undefined);
     this.connect = this.#connectProven(super.connect.bind(this), send);
     const bounded: Send = (...given) => {
       const args = named(given);
       const timer = setTimeout(() => {
-        this.connection.stream.destroy(new Error("Connection terminated: no answer from the database in time"));
+        closeConnection(this, new Error("Connection terminated: no answer from the database in time"));
       }, patience.answerMs);
       const callback = args.at(-1);
       if (typeof callback === "function") {
@@ -72,12 +69,12 @@ class BoundedClient extends pg.Client {
   #connectProven(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
     const proven = async (): Promise<void> => {
       await connect();
-      const timer = setTimeout(() => this.connection.stream.destroy(), patience.answerMs);
+      const timer = setTimeout(() => closeConnection(this), patience.answerMs);
       try {
         const { rows } = (await send("select current_user as role")) as pg.QueryResult<{ role: string }>;
         if (rows[0]?.role !== appRole) throw wrongRole(this, rows[0]?.role ?? "nobody");
       } catch (error) {
-        this.connection.stream.destroy();
+        closeConnection(this);
         throw error;
       } finally {
         clearTimeout(timer);
