@@ -5,7 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { TEMPORAL_CLI_VERSION, findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
+import { TEMPORAL_CLI_VERSION } from "../../src/app/dev/temporal-search.ts";
 import { testFolder } from "../support/program.ts";
 
 let folder: ReturnType<typeof testFolder>;

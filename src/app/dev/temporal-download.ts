@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "./command.ts";
-import { TEMPORAL_CLI_VERSION } from "./temporal-program.ts";
-import type { TemporalSearch } from "./temporal-program.ts";
+import { TEMPORAL_CLI_VERSION } from "./temporal-search.ts";
+import type { TemporalSearch } from "./temporal-search.ts";
 
 /** Time limit of the response headers: without them, the machine counts as offline. */
 const RESPONSE_MS = 5000;
