@@ -93,8 +93,7 @@ export function composeDomains(ground: Ground) {
     random,
     sealer,
     organizations,
-    audit,
-    announce,
+    events,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
   const auditChain = createAuditChain({ database, clock, log, sealer, events, keys: keys.signing });

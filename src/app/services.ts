@@ -1,12 +1,14 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
 import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
+import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
-import { auditRpc } from "../domains/auth-events/index.ts";
+import { authEventsRpc } from "../domains/auth-events/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
 import { signingKeysLoginRpc, signingKeysRpc } from "../domains/signing-keys/index.ts";
 import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
@@ -73,8 +75,8 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     mfaRpc(mfa),
     stepUpRpc(mfa),
     sessionsRpc(sessions),
-    auditRpc(audit, auditChain),
-    signingKeysRpc(keys),
+    registration(AuthEventsService, authEventsRpc(audit, auditChain, contexts)),
+    registration(SigningKeysService, signingKeysRpc(keys, contexts)),
     publisherRpc(marketplace),
     buyerRpc(marketplace),
     webhooksRpc(webhooks),

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-const list = (caller: Caller, query: object = {}) => identity.audit.authEvents(caller, query);
+const list = (caller: Caller, query: object = {}) => identity.audit.authEvents(identity.context(caller), query);
 const none = { status: 404, code: "not_found" };
 
 describe("the list of authentication events", () => {
@@ -56,7 +56,7 @@ describe("the list of authentication events", () => {
 
   it("holds the documented types and nothing else, unlike the wider log", async () => {
     expect((await list(stranger)).total).toBe(0);
-    const wider = await identity.audit.auditEvents(stranger, { orgUuid: stranger.orgUuid ?? "" });
+    const wider = await identity.audit.auditEvents(identity.context(stranger), { orgUuid: stranger.orgUuid ?? "" });
     expect(wider.data).toMatchObject([
       {
         type: "organization.created",
@@ -124,9 +124,11 @@ describe("the list of authentication events", () => {
 describe("a single event", () => {
   it("is shown to its organization", async () => {
     const [event] = (await list(admin)).data;
-    expect(await identity.audit.authEvent(admin, event?.eventId ?? "")).toEqual(event);
-    await expect(identity.audit.authEvent(stranger, event?.eventId ?? "")).rejects.toMatchObject(none);
-    await expect(identity.audit.authEvent(stranger, randomUUID())).rejects.toMatchObject(none);
+    expect(await identity.audit.authEvent(identity.context(admin), event?.eventId ?? "")).toEqual(event);
+    await expect(identity.audit.authEvent(identity.context(stranger), event?.eventId ?? "")).rejects.toMatchObject(
+      none,
+    );
+    await expect(identity.audit.authEvent(identity.context(stranger), randomUUID())).rejects.toMatchObject(none);
   });
 });
 

@@ -1,6 +1,6 @@
 import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
 import { createEvents } from "../../src/domains/event-catalogue/index.ts";
-import { createAudit, createAuditChain } from "../../src/domains/auth-events/index.ts";
+import { createAuditChain } from "../../src/domains/auth-events/index.ts";
 import type { AuditChain } from "../../src/domains/auth-events/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
@@ -27,21 +27,15 @@ export async function composeAuditChain(
   const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
   const organizations = createOrganizations(shared);
   const record = createAuditRecord(shared);
-  const audit = createAudit({
-    database,
-    record,
-    organizationExists: organizations.existsEver,
-    personKnown: async () => true,
-  });
+  const events = createEvents(record, async () => undefined);
   const keys = createSigningKeys({
     ...shared,
     organizations,
-    audit,
-    announce: async () => undefined,
+    events,
     config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 },
   });
   return {
-    chain: createAuditChain({ ...shared, events: createEvents(record, async () => undefined), keys: keys.signing }),
+    chain: createAuditChain({ ...shared, events, keys: keys.signing }),
     close: () => database.close(),
   };
 }

@@ -114,7 +114,7 @@ function build(
       factsOf: async () => [],
     },
   });
-  const keys = createSigningKeys({ ...shared, organizations, audit, config: { baseUrl, keyOverlapMs: 86_400_000 } });
+  const keys = createSigningKeys({ ...shared, organizations, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
     ...shared,

@@ -13,7 +13,7 @@ const EVERYBODY = "00000000-0000-0000-0000-000000000000";
  * those not yet linked one by one, and every event at the edges of the range. One statement, so that an event that is
  * being linked is counted once; its text depends on what is filtered by, not on the range, which goes in as arrays.
  */
-export async function countEvents(database: Database, filter: EventFilter): Promise<number> {
+export async function countEvents(database: Pick<Database, "prepared">, filter: EventFilter): Promise<number> {
   const { scope, authOnly, userUuid, type, outcome } = filter;
   const parts = partsOf(filter.from, filter.to, userUuid === undefined ? "minute" : "hour");
   if (scope.length === 0 || parts.length === 0) return 0;

@@ -1,6 +1,6 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { GENESIS, hashLink, printEvent } from "./chain.ts";
 import * as store from "./chain-store.ts";
@@ -13,13 +13,13 @@ import type { Heads } from "./heads.ts";
 import type { Linker } from "./linker.ts";
 import { parseRange } from "./rules.ts";
 
-/** Events read at a time, and characters sent at a time: the most an export keeps in memory. */
+/** Events read at a time, and characters sent at a time: an export keeps no more in memory. */
 const PAGE = 500;
 const CHUNK = 64 * 1024;
-/** Links read at a time where their events are of no interest. */
+/** Links read at a time where their events are not needed. */
 const LINKS = 10_000;
 
-/** What to export. */
+/** Which events to export. */
 export interface ExportQuery {
   orgUuid: string;
   /** `json`, `csv` or `ndjson`; empty or absent: by media type. */
@@ -28,23 +28,23 @@ export interface ExportQuery {
   to?: string | undefined;
 }
 
-/** How the export was asked for. */
-export interface ExportManner {
-  /** What `Accept` chose. */
+/** How an export is requested. */
+export interface ExportRequest {
+  /** Media type negotiated by `Accept`. */
   mediaType: string;
-  /** Only its head is wanted: nothing is noted. */
-  dry: boolean;
+  /** A HEAD request, which is not recorded in the log. */
+  headOnly: boolean;
 }
 
-/** A file on its way. */
+/** An exported file as a stream. */
 export interface ExportFile {
   contentType: string;
   fileName: string;
-  /** At least one, be it empty. */
+  /** At least one chunk, which may be empty. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** What exporting needs. */
+/** Dependencies of exports. */
 export interface ExportDeps {
   database: Database;
   clock: Clock;
@@ -53,16 +53,16 @@ export interface ExportDeps {
 
 type Range = ReturnType<typeof parseRange>;
 
-/** Exports of the wider log of an organization, in the order of its chain. */
+/** Exports of the complete log of an organization, in the order of its chain. */
 export function createExport({ database, clock, events }: ExportDeps, linker: Linker, heads: Heads) {
-  /** Every event of a range with what lies between. */
+  /** Yields every event of a range, with the links between them. */
   async function* exported(
     key: string,
     owner: string,
     { first, last }: { first: number; last: number },
     range: Range,
   ): AsyncGenerator<ExportedEvent> {
-    // The link before the first event shows why the export does not begin with the chain.
+    // The link before the first event shows why the export does not begin at the start of the chain.
     const [earlier] = first > 1 ? await store.bareLinksAfter(database, key, Math.max(0, first - 3), first - 2, 1) : [];
     let [position, previous] = [Math.max(0, first - 2), earlier?.hash ?? GENESIS];
     let before: ExportedGap[] = [];
@@ -87,7 +87,10 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
     }
   }
 
-  /** The signed end of what is exported. A place before the end is signed when the links from there lead to the end. */
+  /**
+   * Returns the signed head of an export. A position before the chain's head is signed only when the links from there
+   * lead to the head.
+   */
   async function headAt(
     key: string,
     owner: string,
@@ -118,12 +121,14 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
   }
 
   return {
-    /** Begins an export; throws `invalid_date_range`. Notes it in the log, after the events it holds. */
+    /**
+     * Begins an export, and records it in the log after the exported events.
+     * @throws {invalid_date_range} when `from` or `to` is no ISO 8601 time, or `from` is after `to`
+     */
     async export(
-      caller: Caller,
-      info: RequestInfo,
+      context: CallerContext,
       query: ExportQuery,
-      { mediaType, dry }: ExportManner,
+      { mediaType, headOnly }: ExportRequest,
     ): Promise<ExportFile> {
       const range = parseRange(query.from, query.to);
       const name =
@@ -137,16 +142,14 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
       const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
-      if (!dry)
-        await database.transaction(
-          (tx) =>
-            events.emit(tx, EVENTS["audit.exported"], {
-              by: causedBy({ caller, info }),
-              orgUuid: owner,
-              resourceId: owner,
-              metadata,
-            }),
-          caller,
+      if (!headOnly)
+        await context.transaction((tx) =>
+          events.emit(tx, EVENTS["audit.exported"], {
+            by: causedBy(context),
+            orgUuid: owner,
+            resourceId: owner,
+            metadata,
+          }),
         );
       const rows = span === undefined ? none() : exported(key, owner, span, range);
       const day = dateOf(clock).toISOString().slice(0, 10);
@@ -159,7 +162,7 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
   };
 }
 
-/** The text of an export, event by event; one event is held back to know which is the last. */
+/** The text of an export, event by event; one event is held back so that the last one is known. */
 async function* written(
   format: ExportFormat,
   rows: AsyncIterable<ExportedEvent>,
@@ -189,7 +192,7 @@ async function* chunked(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
 }
 
 async function* none(): AsyncGenerator<never> {
-  // Nothing in that time.
+  // The range has no events.
 }
 
 function within(at: Date, { from, to }: Range): boolean {
@@ -223,7 +226,7 @@ function hashOf(
   });
 }
 
-/** A head as it is shown. */
+/** Prints a head as the contract shows it. */
 export function printHead(head: HeadRow | undefined): ExportSummary["head"] {
   if (head === undefined) return null;
   return {

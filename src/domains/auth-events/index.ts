@@ -1,71 +1,7 @@
-import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Tx } from "../../platform/db/types.ts";
-import type { Log } from "../../platform/log.ts";
-import type { AuditEvent, AuditRecordWriter } from "../audit-record/index.ts";
-import { isAuthEventType } from "../event-catalogue/index.ts";
-import type { AuditEventType, Events } from "../event-catalogue/index.ts";
-import { createExport } from "./export.ts";
-import { createHeads } from "./heads.ts";
-import type { HeadKeys } from "./heads.ts";
-import { createLinker } from "./linker.ts";
-import type { LinkerDeps } from "./linker.ts";
-import { createPurge } from "./purge.ts";
-import { createReadEvents } from "./read-events.ts";
-import type { ReadEventsDeps } from "./read-events.ts";
-import { createVerify } from "./verify.ts";
-
+export { createAudit, createAuditChain } from "./auth-events.ts";
+export type { Audit, AuditChain } from "./auth-events.ts";
+export type { ProofResult } from "./proof.ts";
 export type { EventPage, EventQuery } from "./read-events.ts";
+export { authEventsRpc } from "./rpc.ts";
 export type { Verification } from "./verify.ts";
 export { verifyExport } from "./verify-export.ts";
-export type { ProofResult } from "./proof.ts";
-export { auditRpc } from "./rpc.ts";
-
-/** Dependencies of the audit log. */
-export interface AuditDeps extends ReadEventsDeps {
-  record: AuditRecordWriter;
-}
-
-/** The audit log: its lists, and events recorded by their types. */
-export function createAudit({ record: appending, ...deps }: AuditDeps) {
-  const typed = (event: TypedEvent): AuditEvent => ({ ...event, isAuthentication: isAuthEventType(event.type) });
-  return {
-    ...createReadEvents(deps),
-    /** Appends an event in the caller's transaction. @returns its id */
-    record: (tx: Tx, event: TypedEvent): Promise<string> => appending.append(tx, typed(event)),
-    /** Appends a failure in a transaction of its own, so that it outlives the refused work. */
-    recordFailure: (event: Omit<TypedEvent, "outcome">): Promise<string> =>
-      appending.appendFailure(typed({ ...event, outcome: "failure" })),
-  };
-}
-
-/** An event with a type of the catalogue. */
-export interface TypedEvent extends Omit<AuditEvent, "isAuthentication"> {
-  type: AuditEventType;
-}
-
-/** The audit log as other domains see it. */
-export type Audit = ReturnType<typeof createAudit>;
-
-/** What the hash chain is made of. */
-export interface AuditChainDeps extends LinkerDeps {
-  log: Log;
-  /** Seals heads with the instance key. */
-  sealer: Sealer;
-  keys: HeadKeys;
-  events: Pick<Events, "emit">;
-}
-
-/** The hash chain over the log: linking, verification, export and purge. */
-export function createAuditChain({ sealer, keys, ...deps }: AuditChainDeps) {
-  const heads = createHeads({ sealer, keys });
-  const linker = createLinker(deps, heads);
-  return {
-    linker,
-    ...createVerify(deps, linker, heads),
-    ...createExport(deps, linker, heads),
-    ...createPurge(deps, linker),
-  };
-}
-
-/** The hash chain as the server and the worker see it. */
-export type AuditChain = ReturnType<typeof createAuditChain>;

@@ -1,13 +1,13 @@
-import type { Caller } from "../../platform/caller.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { auditErrors } from "./errors.ts";
 import { isAuditEventType, isAuthEventType } from "../event-catalogue/index.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
-import { askedScope, mayRead, parseRange } from "./rules.ts";
+import { requestedScope, mayRead, parseRange } from "./rules.ts";
 import { countEvents } from "./count-store.ts";
 import { findEvent, pageOfEvents } from "./store.ts";
 
-/** What is asked of a list; empty strings count as absent. */
+/** Filters and page of a list; empty strings count as absent. */
 export interface EventQuery {
   orgUuid?: string | undefined;
   userUuid?: string | undefined;
@@ -30,26 +30,31 @@ export interface EventPage {
   offset: number;
 }
 
-/** What reading needs of domains the log stands below. */
+/** Dependencies of reading the log. */
 export interface ReadEventsDeps {
-  database: Database;
+  database: Pick<Database, "prepared">;
   /** Whether an organization exists or existed. */
   organizationExists(orgUuid: string): Promise<boolean>;
   /** Whether a person is or was a member of the organization; with null, exists at all. */
   personKnown(userUuid: string, orgUuid: string | null): Promise<boolean>;
 }
 
-/** Reading of the audit log. Every function throws `not_found`, `invalid_type`, `invalid_date_range` as documented. */
+/**
+ * Reading of the audit log.
+ * @throws {not_found} when the organization, person or event is unknown or may not be read
+ * @throws {invalid_type} when the list's log has no such event type
+ * @throws {invalid_date_range} when `from` or `to` is no ISO 8601 time, or `from` is after `to`
+ */
 export function createReadEvents(deps: ReadEventsDeps) {
-  async function list(caller: Caller, query: EventQuery, authOnly: boolean): Promise<EventPage> {
+  async function list({ caller }: CallerContext, query: EventQuery, authOnly: boolean): Promise<EventPage> {
     const type = given(query.type);
     if (type !== undefined && !(authOnly ? isAuthEventType(type) : isAuditEventType(type)))
       throw auditErrors.invalidType();
     const range = parseRange(given(query.from), given(query.to));
-    const scope = askedScope(caller, given(query.orgUuid));
+    const scope = requestedScope(caller, given(query.orgUuid));
     const userUuid = given(query.userUuid)?.toLowerCase();
-    const asked = given(query.orgUuid)?.toLowerCase();
-    if (asked !== undefined && asked !== caller.orgUuid && !(await deps.organizationExists(asked)))
+    const requested = given(query.orgUuid)?.toLowerCase();
+    if (requested !== undefined && requested !== caller.orgUuid && !(await deps.organizationExists(requested)))
       throw auditErrors.notFound();
     if (userUuid !== undefined && !(await deps.personKnown(userUuid, scope.length === 1 ? (scope[0] ?? null) : null))) {
       throw auditErrors.notFound();
@@ -64,14 +69,14 @@ export function createReadEvents(deps: ReadEventsDeps) {
   }
 
   return {
-    /** `GET /api/auth/events`: authentication events the caller may see, newest first. */
-    authEvents: (caller: Caller, query: EventQuery) => list(caller, query, true),
+    /** Authentication events that the caller may read, newest first. */
+    authEvents: (context: CallerContext, query: EventQuery) => list(context, query, true),
 
-    /** The wider log of one organization: authentication events and administrative actions. */
-    auditEvents: (caller: Caller, query: EventQuery & { orgUuid: string }) => list(caller, query, false),
+    /** The complete log of one organization: authentication and administrative events, newest first. */
+    auditEvents: (context: CallerContext, query: EventQuery & { orgUuid: string }) => list(context, query, false),
 
-    /** `GET /api/auth/events/{event_id}`. Throws `not_found`, for a foreign event as for an unknown one. */
-    async authEvent(caller: Caller, eventId: string): Promise<AuditRecord> {
+    /** One authentication event by its id. */
+    async authEvent({ caller }: CallerContext, eventId: string): Promise<AuditRecord> {
       const event = await findEvent(deps.database, eventId, true);
       if (event === undefined || !mayRead(caller, event.orgUuid)) throw auditErrors.notFound();
       return event;

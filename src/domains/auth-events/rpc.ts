@@ -1,51 +1,53 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { AuthEventsService } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   AuditEventSchema,
   AuthEventSchema,
+  AuthEventsService,
   VerifyAuditEventsResponseSchema,
 } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
-import { caller, requestInfo } from "../../platform/caller.ts";
-import { registration } from "../../platform/rpc.ts";
-import type { ServiceRegistration } from "../../platform/rpc.ts";
+import type { RequestContexts } from "../../platform/context.ts";
 import { mediaTypeKey } from "../../transcoding/index.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
+import type { Audit, AuditChain } from "./auth-events.ts";
 import { printHead } from "./export.ts";
-import type { Audit, AuditChain, Verification } from "./index.ts";
+import type { Verification } from "./verify.ts";
 
-/** The audit log over the wire. */
-export function auditRpc(audit: Audit, chain: AuditChain): ServiceRegistration {
-  return registration(AuthEventsService, {
-    listAuthEvents: async (request, context) => {
-      const { data, ...page } = await audit.authEvents(caller(context), request);
+/** Implements `atrium.auth_events.v1.AuthEventsService`. */
+export function authEventsRpc(
+  events: Pick<Audit, "authEvents" | "auditEvents" | "authEvent">,
+  chain: Pick<AuditChain, "export" | "purge" | "verify">,
+  contexts: RequestContexts,
+): ServiceImpl<typeof AuthEventsService> {
+  return {
+    async listAuthEvents(request, call) {
+      const { data, ...page } = await events.authEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuthEvent), ...page };
     },
-    listOrganizationAuthEvents: async (request, context) => {
-      const { data, ...page } = await audit.authEvents(caller(context), request);
+    async listOrganizationAuthEvents(request, call) {
+      const { data, ...page } = await events.authEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuthEvent), ...page };
     },
-    getAuthEvent: async ({ eventId }, context) => printAuthEvent(await audit.authEvent(caller(context), eventId)),
-    listAuditEvents: async (request, context) => {
-      const { data, ...page } = await audit.auditEvents(caller(context), request);
+    getAuthEvent: async ({ eventId }, call) =>
+      printAuthEvent(await events.authEvent(contexts.authenticated(call), eventId)),
+    async listAuditEvents(request, call) {
+      const { data, ...page } = await events.auditEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuditEvent), ...page };
     },
-    async *exportAuditEvents(request, context) {
-      const manner = { mediaType: context.values.get(mediaTypeKey), dry: context.requestMethod === "HEAD" };
-      const { contentType, fileName, chunks } = await chain.export(
-        caller(context),
-        requestInfo(context),
-        request,
-        manner,
-      );
-      context.responseHeader.set("content-disposition", `attachment; filename="${fileName}"`);
+    async *exportAuditEvents(request, call) {
+      const { contentType, fileName, chunks } = await chain.export(contexts.authenticated(call), request, {
+        mediaType: call.values.get(mediaTypeKey),
+        headOnly: call.requestMethod === "HEAD",
+      });
+      call.responseHeader.set("content-disposition", `attachment; filename="${fileName}"`);
       for await (const data of chunks) yield { contentType, data };
     },
-    purgeAuthEvents: async ({ orgUuid }, context) => ({
-      purged: await chain.purge(caller(context), requestInfo(context), orgUuid.toLowerCase()),
+    purgeAuthEvents: async ({ orgUuid }, call) => ({
+      purged: await chain.purge(contexts.authenticated(call), orgUuid.toLowerCase()),
     }),
     verifyAuditEvents: async ({ orgUuid }) => printVerification(await chain.verify(orgUuid.toLowerCase())),
-  });
+  };
 }
 
 function printVerification({

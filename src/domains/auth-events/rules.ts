@@ -4,8 +4,9 @@ import { auditErrors } from "./errors.ts";
 const iso = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/u;
 
 /**
- * Reads an ISO 8601 time; a date alone is its 00:00Z, a time without zone is UTC. Events have whole milliseconds, so
- * one is before, or not before, a finer time exactly where it is so of the next whole one. Throws `invalid_date_range`.
+ * Parses an ISO 8601 time; a date alone means 00:00Z, a time without a zone is UTC. Events have whole milliseconds, so
+ * a finer time is rounded up to the next one: the same events are before it.
+ * @throws {invalid_date_range} when `text` is no such time
  */
 export function parseTime(text: string): Date {
   const match = iso.exec(text.trim());
@@ -21,7 +22,10 @@ export function parseTime(text: string): Date {
   return new Date(time.getTime() + finer);
 }
 
-/** Reads a range: `from` inclusive, `to` exclusive, either may be absent. Throws `invalid_date_range`. */
+/**
+ * Parses a range: `from` inclusive, `to` exclusive, either may be absent.
+ * @throws {invalid_date_range} when one is no ISO 8601 time, or `from` is after `to`
+ */
 export function parseRange(
   from: string | undefined,
   to: string | undefined,
@@ -35,27 +39,29 @@ export function parseRange(
 }
 
 /**
- * The organizations whose events a caller asks for; null stands for events of no organization.
- * Without a wish it is their own, for platform admins also those of none; a foreign one is for platform admins only.
+ * Returns the organizations whose events a caller requests; null stands for events without an organization. The default
+ * is the caller's own organization, for platform admins also events without one. Only platform admins may request
+ * another organization.
+ * @throws {not_found} when the caller may not read the requested organization's events
  */
-export function askedScope(
+export function requestedScope(
   caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">,
-  asked: string | undefined,
+  requested: string | undefined,
 ): (string | null)[] {
-  const wish = asked === undefined || asked === "" ? undefined : asked.toLowerCase();
-  if (wish !== undefined && wish !== caller.orgUuid && !caller.isPlatformAdmin) throw auditErrors.notFound();
-  if (wish !== undefined) return [wish];
+  const orgUuid = requested === undefined || requested === "" ? undefined : requested.toLowerCase();
+  if (orgUuid !== undefined && orgUuid !== caller.orgUuid && !caller.isPlatformAdmin) throw auditErrors.notFound();
+  if (orgUuid !== undefined) return [orgUuid];
   const own = caller.orgUuid === null ? [] : [caller.orgUuid];
   return caller.isPlatformAdmin ? [...own, null] : own;
 }
 
 /**
- * Whether a caller may read an event of `orgUuid` by its id: of their own organization, and platform admins those of
- * none (decisions 2.5).
+ * Whether a caller may read an event of `orgUuid` by its id: one of their own organization, and for platform admins one
+ * without an organization (decisions 2.5).
  */
 export function mayRead(caller: Pick<Caller, "orgUuid" | "isPlatformAdmin">, orgUuid: string | null): boolean {
   return orgUuid === null ? caller.isPlatformAdmin : orgUuid === caller.orgUuid;
 }
 
-/** No event is removed before it is this old. */
+/** Minimum age of an event that is purged, milliseconds. */
 export const SHORTEST_RETENTION_MS = 90 * 86_400_000;

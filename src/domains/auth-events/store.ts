@@ -35,7 +35,7 @@ export const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address
 
 /** One page of events, newest first. */
 export async function pageOfEvents(
-  database: Database,
+  database: Pick<Database, "prepared">,
   filter: EventFilter,
   limit: number,
   offset: number,
@@ -50,7 +50,7 @@ export async function pageOfEvents(
 
 /** One event by its id; `authOnly` hides administrative actions. */
 export async function findEvent(
-  database: Database,
+  database: Pick<Database, "prepared">,
   eventId: string,
   authOnly: boolean,
 ): Promise<AuditRecord | undefined> {

@@ -23,7 +23,7 @@ export function createFounding({ organizations, people, keys }: Pick<LoginDeps, 
       const org = await organizations.create(tx, name);
       const userUuid = "userUuid" in founder ? founder.userUuid : (await people.create(tx, founder)).uuid;
       await people.memberships.addOwner(tx, org.uuid, userUuid);
-      await keys.signing.found(tx, org.uuid, key);
+      await keys.signing.insertFirst(tx, org.uuid, key);
       return { org, userUuid };
     },
   };

@@ -1,42 +1,39 @@
 import { dateOf } from "../../platform/clock.ts";
-import { systemActor } from "../audit-record/index.ts";
-import * as store from "./manage-store.ts";
+import { bySystem, EVENTS } from "../event-catalogue/index.ts";
 import type { ManageDeps } from "./manage.ts";
+import * as store from "./manage-store.ts";
 
 /**
- * Idempotent effects of the workflow that watches a key's overlap. Validity itself is stored; this tidies and tells.
+ * Idempotent effects of the workflow that waits for the end of a replaced key's overlap. When a key stops being valid
+ * is stored in its row; the workflow only records it.
  */
-export function createKeyActivities({ database, clock, audit }: Pick<ManageDeps, "database" | "clock" | "audit">) {
+export function createKeyActivities({ database, clock, events }: Pick<ManageDeps, "database" | "clock" | "events">) {
   return {
-    /** Milliseconds until a replaced key's overlap is over; null when the key is gone or was retired. */
+    /** Milliseconds until a replaced key's overlap ends; null when the key was deleted or retired. */
     async keyOverlapLeft(kid: string): Promise<number | null> {
       const end = await store.overlapEnd(database, kid);
       return end === undefined ? null : Math.max(0, end.getTime() - clock.now());
     },
 
     /**
-     * Records once in the audit log that a key's overlap is over. Webhooks were told of the rotation at its switch
-     * (decisions 6.1).
+     * Records once in the audit log that a key's overlap has ended. Webhooks receive nothing: they received the
+     * rotation when it happened (decisions 6.1).
      */
     async retireSigningKey(kid: string): Promise<void> {
       await database.transaction(async (tx) => {
         const retired = await store.retireKey(tx, kid, dateOf(clock));
         if (retired === undefined) return;
-        const metadata = { key_id: kid, algorithm: retired.algorithm, reason: "overlap_ended" };
-        await audit.record(tx, {
-          type: "signing_key.deleted",
-          outcome: "success",
-          userUuid: null,
-          orgUuid: retired.org_uuid,
-          info: { address: "", userAgent: "atrium" },
-          metadata,
-          actor: systemActor,
-          resource: { type: "signing_key", id: kid },
+        const { orgUuid, algorithm } = retired;
+        await events.emit(tx, EVENTS["signing_key.deleted"], {
+          by: bySystem,
+          orgUuid,
+          resourceId: kid,
+          metadata: { key_id: kid, algorithm, reason: "overlap_ended" },
         });
       });
     },
   };
 }
 
-/** The activities as the workflow sees them. */
+/** The activities as the workflow calls them. */
 export type KeyActivities = ReturnType<typeof createKeyActivities>;

@@ -1,4 +1,4 @@
-/** Outbox topic: a key was replaced and its overlap runs. Payload: the key's id. */
+/** Outbox topic: a key was replaced and its overlap has begun, or it was deleted. Payload: {@link KeyOverlap}. */
 export const KEY_OVERLAP = "key.overlap";
 
 /** Payload of {@link KEY_OVERLAP}. */

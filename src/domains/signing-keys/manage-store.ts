@@ -1,47 +1,50 @@
-import { published } from "./store.ts";
 import type { KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { isPublished } from "./store.ts";
 
-/** A signing key as it is shown. */
+/** A signing key without its private half. */
 export interface KeyRow {
   kid: string;
   algorithm: KeyAlgorithm;
   description: string;
-  public_pem: string;
+  publicPem: string;
   active: boolean;
-  valid_until: Date | null;
-  created_at: Date;
+  /** Null for the active key. */
+  validUntil: Date | null;
+  createdAt: Date;
 }
 
-const shown = "kid, algorithm, description, public_pem, active, valid_until, created_at";
-const living = "(valid_until is null or valid_until > $2)";
+const columns = `kid, algorithm, description, public_pem as "publicPem", active, valid_until as "validUntil",
+  created_at as "createdAt"`;
+const newestFirst = "order by created_at desc, kid";
 
-/** Holds up every other change to an organization's keys until the transaction ends. */
+/** Locks an organization's keys against other changes until the transaction ends. */
 export async function lockKeys(tx: Tx, orgUuid: string): Promise<void> {
   await tx.query("select 1 from organizations where uuid = $1 for update", [orgUuid]);
 }
 
-/** Keys of the key set, newest first. */
-export function shownKeys(database: Pick<Database, "prepared">, orgUuid: string, at: Date): Promise<KeyRow[]> {
-  const sql = `select ${shown} from signing_keys where org_uuid = $1 and ${published} order by created_at desc, kid`;
-  return database.prepared<KeyRow>("keys_shown", sql, [orgUuid, at]);
+/** Keys of the key set at a time, newest first. */
+export function listKeys(database: Pick<Database, "prepared">, orgUuid: string, at: Date): Promise<KeyRow[]> {
+  const sql = `select ${columns} from signing_keys where org_uuid = $1 and ${isPublished} ${newestFirst}`;
+  return database.prepared<KeyRow>("signing-keys-list", sql, [orgUuid, at]);
 }
 
-/** A key of the key set; undefined where the organization has no such key. */
-export async function shownKeyIn(tx: Tx, orgUuid: string, at: Date, kid: string): Promise<KeyRow | undefined> {
-  const sql = `select ${shown} from signing_keys where org_uuid = $1 and ${published} and kid = $3`;
+/** A key of the key set at a time; undefined when the organization has no such key. */
+export async function findKey(tx: Tx, orgUuid: string, at: Date, kid: string): Promise<KeyRow | undefined> {
+  const sql = `select ${columns} from signing_keys where org_uuid = $1 and ${isPublished} and kid = $3`;
   return (await tx.query<KeyRow>(sql, [orgUuid, at, kid]))[0];
 }
 
-/** Keys that are valid now, newest first. */
-export function livingKeysIn(tx: Tx, orgUuid: string, at: Date): Promise<KeyRow[]> {
+/** Keys that are valid at a time, newest first. */
+export function validKeys(tx: Tx, orgUuid: string, at: Date): Promise<KeyRow[]> {
   return tx.query<KeyRow>(
-    `select ${shown} from signing_keys where org_uuid = $1 and ${living} order by created_at desc, kid`,
+    `select ${columns} from signing_keys
+     where org_uuid = $1 and (valid_until is null or valid_until > $2) ${newestFirst}`,
     [orgUuid, at],
   );
 }
 
-/** Whether a rotation is under way: a key it replaced is still valid. */
+/** Whether a rotation is in progress: a key it replaced is still valid. */
 export async function isRotating(tx: Tx, orgUuid: string, at: Date): Promise<boolean> {
   const rows = await tx.query("select 1 from signing_keys where org_uuid = $1 and rotation and valid_until > $2", [
     orgUuid,
@@ -50,7 +53,7 @@ export async function isRotating(tx: Tx, orgUuid: string, at: Date): Promise<boo
   return rows.length > 0;
 }
 
-/** Ends a key's time as the active one; it goes on verifying until `validUntil`. */
+/** Deactivates a key; it remains valid until `validUntil`. */
 export async function replaceKey(tx: Tx, kid: string, validUntil: Date, rotation: boolean): Promise<void> {
   await tx.query("update signing_keys set active = false, valid_until = $2, rotation = $3 where kid = $1", [
     kid,
@@ -59,41 +62,42 @@ export async function replaceKey(tx: Tx, kid: string, validUntil: Date, rotation
   ]);
 }
 
-/** Removes a key: nothing it signed is accepted any more. */
+/** Deletes a key; nothing it signed is accepted afterwards. */
 export async function deleteKey(tx: Tx, kid: string): Promise<void> {
   await tx.judge();
   await tx.query("delete from signing_keys where kid = $1", [kid]);
 }
 
-/** Replaced keys whose overlap was not noted as over, by id, after one of them. */
+/** Ids of replaced keys whose overlap is not recorded as ended, in order, after one of them. */
 export async function overlappingKeys(
   database: Pick<Database, "prepared">,
   after: string | null,
   limit: number,
 ): Promise<string[]> {
-  const sql =
-    "select kid from signing_keys where not active and retired_at is null and kid > coalesce($1, '') order by kid limit $2";
-  return (await database.prepared<{ kid: string }>("keys_overlapping", sql, [after, limit])).map((row) => row.kid);
+  const sql = `select kid from signing_keys where not active and retired_at is null and kid > coalesce($1, '')
+    order by kid limit $2`;
+  const rows = await database.prepared<{ kid: string }>("signing-keys-overlapping", sql, [after, limit]);
+  return rows.map((row) => row.kid);
 }
 
-/** Until when a replaced key is valid; undefined when it is gone, active or retired. */
+/** When a replaced key's overlap ends; undefined when the key is deleted, active or retired. */
 export async function overlapEnd(database: Pick<Database, "prepared">, kid: string): Promise<Date | undefined> {
-  const rows = await database.prepared<{ valid_until: Date | null }>(
-    "keys_overlap",
-    "select valid_until from signing_keys where kid = $1 and not active and retired_at is null",
-    [kid],
-  );
-  return rows[0]?.valid_until ?? undefined;
+  const sql = `select valid_until as "validUntil" from signing_keys
+    where kid = $1 and not active and retired_at is null`;
+  const rows = await database.prepared<{ validUntil: Date | null }>("signing-keys-overlap-end", sql, [kid]);
+  return rows[0]?.validUntil ?? undefined;
 }
 
-/** Notes that a key's overlap is over; answers whose it was, or undefined when that was noted before. */
+/** Records that a key's overlap has ended. Returns its organization; undefined when there is nothing to record. */
 export async function retireKey(
   tx: Tx,
   kid: string,
   at: Date,
-): Promise<{ org_uuid: string; algorithm: string } | undefined> {
-  const rows = await tx.query<{ org_uuid: string; algorithm: string }>(
-    "update signing_keys set retired_at = $2 where kid = $1 and not active and valid_until <= $2 and retired_at is null and org_uuid is not null returning org_uuid, algorithm",
+): Promise<{ orgUuid: string; algorithm: string } | undefined> {
+  const rows = await tx.query<{ orgUuid: string; algorithm: string }>(
+    `update signing_keys set retired_at = $2
+     where kid = $1 and not active and valid_until <= $2 and retired_at is null and org_uuid is not null
+     returning org_uuid as "orgUuid", algorithm`,
     [kid, at],
   );
   return rows[0];

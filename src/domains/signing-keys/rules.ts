@@ -1,11 +1,11 @@
 import type { KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
 
-/** Keys an organization may have that are valid at the same time (decisions 6.1). */
-export const MOST_KEYS = 10;
-/** Longest and usual lifetime of what `/sign` signs, seconds (decisions 6.3). */
-const MOST_SECONDS = 24 * 3600;
-const USUAL_SECONDS = 15 * 60;
+/** Maximum valid keys of an organization (decisions 6.1). */
+export const MAX_KEYS = 10;
+/** Longest and default lifetime of a signed payload, seconds (decisions 6.3). */
+const MAX_SECONDS = 24 * 3600;
+const DEFAULT_SECONDS = 15 * 60;
 
 const RESERVED: readonly string[] = [
   "iss",
@@ -29,7 +29,7 @@ export function readAlgorithm(algorithm: string): KeyAlgorithm | undefined {
   return algorithm === "ed25519" || algorithm === "rsa4096" ? algorithm : undefined;
 }
 
-/** Claims of a payload to sign, with `exp` in seconds; or the fields that cannot be taken. */
+/** Returns the `exp` of a payload to sign, in seconds, or the violations that refuse it. */
 export function readPayload(
   payload: Readonly<Record<string, unknown>>,
   nowSeconds: number,
@@ -39,8 +39,8 @@ export function readPayload(
     code: "reserved",
     message: "This claim is set by the service.",
   }));
-  const exp = payload["exp"] ?? nowSeconds + USUAL_SECONDS;
-  if (typeof exp !== "number" || !Number.isInteger(exp) || exp <= nowSeconds || exp > nowSeconds + MOST_SECONDS) {
+  const exp = payload["exp"] ?? nowSeconds + DEFAULT_SECONDS;
+  if (typeof exp !== "number" || !Number.isInteger(exp) || exp <= nowSeconds || exp > nowSeconds + MAX_SECONDS) {
     violations.push({
       field: "payload.exp",
       code: "range",

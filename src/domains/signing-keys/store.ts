@@ -1,11 +1,11 @@
 import type { PublicJwk, KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** The stored form of a private key, with what signing needs besides. */
+/** A key with its sealed private half. */
 export interface ActiveKeyRow {
   kid: string;
   algorithm: KeyAlgorithm;
-  private_key: Buffer;
+  privateKey: Buffer;
 }
 
 /** A key to store; `privateKey` is sealed. */
@@ -22,7 +22,8 @@ export interface KeyToStore {
 /** Stores an active key; false when the organization (or the instance) has one already. */
 export async function insertActiveKey(tx: Tx, key: KeyToStore, at: Date): Promise<boolean> {
   const rows = await tx.query(
-    `insert into signing_keys (kid, org_uuid, algorithm, public_jwk, public_pem, private_key, description, active, created_at)
+    `insert into signing_keys
+       (kid, org_uuid, algorithm, public_jwk, public_pem, private_key, description, active, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, true, $8) on conflict do nothing returning kid`,
     [
       key.kid,
@@ -39,15 +40,14 @@ export async function insertActiveKey(tx: Tx, key: KeyToStore, at: Date): Promis
 }
 
 /**
- * Condition of the keys that belong in the key set at `$2`: valid, or with something signed that has not expired
- * (decisions 6.2).
+ * SQL condition of the keys that belong in the key set at `$2`: valid, or with an unexpired signature (decisions 6.2).
  */
-export const published = `(valid_until is null or valid_until > $2
+export const isPublished = `(valid_until is null or valid_until > $2
   or exists (select 1 from signing_key_uses u where u.kid = signing_keys.kid and u.until > $2))`;
 
 /**
- * The id of an organization's key that signs now, noting that what it signs is good until `until`. One note covers
- * others until `covered`, so that most signatures of a busy organization add none.
+ * The id of an organization's active key; notes that a token it signs is valid until `until`. One note covers tokens up
+ * to `covered`, so that most signatures of a busy organization add none.
  */
 export async function activeKidUntil(tx: Tx, orgUuid: string, until: Date, covered: Date): Promise<string | undefined> {
   const rows = await tx.query<{ kid: string }>(
@@ -61,14 +61,14 @@ export async function activeKidUntil(tx: Tx, orgUuid: string, until: Date, cover
   return rows[0]?.kid;
 }
 
-/** Forgets uses that are over, a batch at a time; answers how many there were. */
-export async function forgetUses(tx: Tx, before: Date, limit: number): Promise<number> {
+/** Removes notes of signatures that have expired, at most `limit`; returns how many. */
+export async function deleteUses(tx: Tx, before: Date, limit: number): Promise<number> {
   const sql = `delete from signing_key_uses where ctid = any (array(
     select ctid from signing_key_uses where until < $1 limit $2 for update skip locked)) returning 1`;
   return (await tx.query(sql, [before, limit])).length;
 }
 
-/** The id of the key that signs now. */
+/** The id of the active key of an organization (null: of the instance). */
 export async function activeKid(tx: Tx, orgUuid: string | null): Promise<string | undefined> {
   const owner = orgUuid === null ? "org_uuid is null" : "org_uuid = $1";
   const rows = await tx.query<{ kid: string }>(
@@ -81,27 +81,37 @@ export async function activeKid(tx: Tx, orgUuid: string | null): Promise<string 
 /** The private half of a key. */
 export async function privateKeyOf(tx: Tx, kid: string): Promise<ActiveKeyRow | undefined> {
   return (
-    await tx.query<ActiveKeyRow>("select kid, algorithm, private_key from signing_keys where kid = $1", [kid])
+    await tx.query<ActiveKeyRow>(
+      `select kid, algorithm, private_key as "privateKey" from signing_keys where kid = $1`,
+      [kid],
+    )
   )[0];
 }
 
 /** The public half of a key of this organization (null: of the instance), whether or not it is still valid. */
 export async function publicKeyOf(
-  database: Database,
+  database: Pick<Database, "identifying">,
   orgUuid: string | null,
   kid: string,
-): Promise<{ algorithm: KeyAlgorithm; public_pem: string } | undefined> {
-  const sql =
-    "select algorithm, public_pem from signing_keys where kid = $2 and org_uuid is not distinct from $1::uuid";
+): Promise<{ algorithm: KeyAlgorithm; publicPem: string } | undefined> {
+  const sql = `select algorithm, public_pem as "publicPem" from signing_keys
+    where kid = $2 and org_uuid is not distinct from $1::uuid`;
   return (
-    await database.identifying<{ algorithm: KeyAlgorithm; public_pem: string }>("keys_public", sql, [orgUuid, kid])
+    await database.identifying<{ algorithm: KeyAlgorithm; publicPem: string }>("signing-keys-public", sql, [
+      orgUuid,
+      kid,
+    ])
   )[0];
 }
 
 /** Public keys of the key set, newest first. */
-export async function publishedKeys(database: Database, orgUuid: string | null, at: Date): Promise<PublicJwk[]> {
-  const sql = `select public_jwk from signing_keys
-    where org_uuid is not distinct from $1::uuid and ${published} order by created_at desc, kid`;
-  const rows = await database.prepared<{ public_jwk: PublicJwk }>("keys_published", sql, [orgUuid, at]);
-  return rows.map((row) => row.public_jwk);
+export async function publishedKeys(
+  database: Pick<Database, "prepared">,
+  orgUuid: string | null,
+  at: Date,
+): Promise<PublicJwk[]> {
+  const sql = `select public_jwk as "publicJwk" from signing_keys
+    where org_uuid is not distinct from $1::uuid and ${isPublished} order by created_at desc, kid`;
+  const rows = await database.prepared<{ publicJwk: PublicJwk }>("signing-keys-published", sql, [orgUuid, at]);
+  return rows.map((row) => row.publicJwk);
 }

@@ -6,12 +6,12 @@ const { keyOverlapLeft, retireSigningKey } = proxyActivities<KeyActivities>({
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s" },
 });
 
-/** The key was replaced or deleted: look at it again. */
+/** The key was replaced or deleted: read its row again. */
 export const keyChangedSignal = defineSignal("key-changed");
 
 /**
- * Waits out the overlap of a replaced key and retires it; ends early when the key is deleted. Id: `key-rotation/<key
- * id>`.
+ * Waits until the overlap of a replaced key ends and retires the key; returns early when the key is deleted. Id:
+ * `key-rotation/<key id>`.
  */
 export async function rotateKey(keyId: string): Promise<void> {
   let changed = false;
