@@ -13,13 +13,13 @@ import type { Target } from "./route.ts";
 import { compressed, send, vary } from "./send.ts";
 import type { Answer } from "./send.ts";
 import { streamAnswer } from "./stream.ts";
-import type { Limits, NodeRequest, NodeResponse, PrintedError, TranscoderOptions } from "./types.ts";
+import type { Limits, NodeRequest, NodeResponse, Outcome, PrintedError, Route, TranscoderOptions } from "./types.ts";
 
 const noText: readonly PathText[] = [];
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One request on its way through the library. */
-export class Call {
+export class Call implements Outcome {
   readonly request: NodeRequest;
   readonly response: NodeResponse;
   readonly values: ContextValues;
@@ -31,6 +31,8 @@ export class Call {
   over = false;
   /** The first bytes of a stream have gone. */
   started = false;
+  error: unknown = undefined;
+  status: number | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(request: NodeRequest, response: NodeResponse, options: TranscoderOptions, limits: Limits) {
@@ -39,6 +41,14 @@ export class Call {
     this.options = options;
     this.limits = limits;
     this.values = options.contextValues?.(request) ?? createContextValues();
+  }
+
+  get route(): Route | undefined {
+    return this.target?.route;
+  }
+
+  get responseHeader(): Headers | undefined {
+    return this.context?.answerHeader;
   }
 
   /** Serves a request whose binding is known: gate, message, implementation, answer. */
@@ -74,9 +84,10 @@ export class Call {
       }
       if (this.over) return;
       const mediaType = this.negotiated(target);
-      const made = this.message(target, path, query);
-      const message = made instanceof Promise ? await made : made;
+      const body = this.body(target);
+      const bytes = body === undefined ? undefined : await body;
       if (this.over) return;
+      const message = target.input.make(path, query, bytes, request.headers["content-type"] ?? "");
       if (target.stream !== undefined)
         return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
       const result = target.unary?.(message, context);
@@ -98,26 +109,20 @@ export class Call {
     return chosen;
   }
 
-  private message(target: Target, path: readonly PathText[], query: string | undefined): Message | Promise<Message> {
-    const { input } = target;
-    const { request, limits } = this;
-    if (input.body === "none") return input.make(path, query, undefined, "");
-    if (!hasBody(request)) return input.make(path, query, undefined, request.headers["content-type"] ?? "");
-    checkBodyHeaders(request, target.taken, limits.bodyBytes);
-    return readBody(request, target.taken, limits.bodyBytes).then((bytes) =>
-      input.make(path, query, bytes, request.headers["content-type"] ?? ""),
-    );
+  /** The body of the request; undefined where the binding takes none or none was sent. */
+  private body({ input, taken }: Target): Promise<Buffer> | undefined {
+    const { request } = this;
+    if (input.body === "none" || !hasBody(request)) return undefined;
+    const { bodyBytes } = this.limits;
+    checkBodyHeaders(request, taken, bodyBytes);
+    return readBody(request, taken, bodyBytes);
   }
 
   /** Prints and sends the answer of a unary call; a promise only where it takes time. */
   private succeed(target: Target, message: Message, mediaType: string): Promise<void> | undefined {
     const context = this.context as RestContext;
     const headers: string[] = [];
-    let contentType = mediaType;
-    context.answerHeader?.forEach((value, name) => {
-      if (name === "content-type") contentType = value;
-      else if (!hopByHop.has(name)) headers.push(name, value);
-    });
+    let contentType = context.answerHeader === undefined ? mediaType : copied(context.answerHeader, headers, mediaType);
     if (target.offers.length > 1) vary(this.response, headers, "accept");
     const { status } = target;
     if (status === 204 || status === 304 || (status >= 300 && status < 400)) {
@@ -187,14 +192,8 @@ export class Call {
 
   /** An error as text; one that cannot be printed is `internal`. */
   printed(error: unknown): PrintedError {
-    const about = {
-      request: this.request,
-      route: this.target?.route,
-      values: this.values,
-      responseHeader: this.context?.answerHeader,
-    };
     try {
-      return this.options.printError?.(error, about) ?? printConnectError(error);
+      return this.options.printError?.(error, this) ?? printConnectError(error);
     } catch {
       return printConnectError(undefined);
     }
@@ -203,17 +202,11 @@ export class Call {
   /** Marks the call as answered and tells whoever wants to know. */
   finish(error: unknown, status?: number): void {
     this.over = true;
-    clearTimeout(this.timer);
+    this.error = error;
+    this.status = status;
+    if (this.timer !== undefined) clearTimeout(this.timer);
     this.context?.end(error);
-    this.options.finished?.({
-      request: this.request,
-      response: this.response,
-      route: this.target?.route,
-      values: this.values,
-      responseHeader: this.context?.answerHeader,
-      error,
-      status,
-    });
+    this.options.finished?.(this);
   }
 
   private gone(): void {
@@ -228,6 +221,16 @@ export class Call {
     };
     this.timer = setTimeout(passed, Math.min(timeoutMs, 0x7fffffff));
   }
+}
+
+/** Copies what the handler set, and returns the content type. */
+function copied(from: Headers, headers: string[], mediaType: string): string {
+  let contentType = mediaType;
+  from.forEach((value, name) => {
+    if (name === "content-type") contentType = value;
+    else if (!hopByHop.has(name)) headers.push(name, value);
+  });
+  return contentType;
 }
 
 /** Headers that node sets, or that belong to one connection. */

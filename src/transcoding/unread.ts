@@ -14,7 +14,7 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 /** How long the rest of a stream's window may take to arrive before the stream is reset. */
 const SETTLE_MS = 100;
 
-const released = new WeakSet<NodeRequest>();
+const released = new WeakSet<ServerHttp2Stream>();
 const answeredEarly = new WeakSet<ServerHttp2Stream>();
 
 /** Whether the stream's answer was complete before its request was: its client may well reset it then. */
@@ -32,13 +32,14 @@ export function isAnsweredEarly(stream: ServerHttp2Stream): boolean {
  * is written.
  */
 export function releaseBody(request: NodeRequest, response: NodeResponse, drainBytes = DRAIN_BYTES): void {
-  if (!hasBody(request) || released.has(request)) return;
-  released.add(request);
+  if (!hasBody(request)) return;
   if ("stream" in request) releaseStream(request.stream);
   else releaseConnection(request, response as ServerResponse, drainBytes);
 }
 
 function releaseStream(stream: ServerHttp2Stream): void {
+  if (released.has(stream)) return;
+  released.add(stream);
   stream.once("finish", () => {
     if (stream.readableEnded || stream.destroyed) return;
     answeredEarly.add(stream);
@@ -94,14 +95,19 @@ function throwAway(stream: ServerHttp2Stream, done: () => void): void {
 }
 
 function releaseConnection(request: IncomingMessage, response: ServerResponse, drainBytes: number): void {
+  if (response.listenerCount("prefinish", discardRest) > 0) return;
   const small = Number(request.headers["content-length"] ?? Infinity) <= drainBytes;
   if (!small && response.shouldKeepAlive) {
     response.shouldKeepAlive = false;
     request.once("end", () => (response.shouldKeepAlive = true));
   }
-  response.once("prefinish", () => {
-    if (!request.readableEnded && !request.socket.destroyed) discard(request, request.socket);
-  });
+  response.on("prefinish", discardRest);
+}
+
+/** One function for all responses: a closure for each request, or a set of requests, shows in the profile. */
+function discardRest(this: ServerResponse): void {
+  const { req: request } = this;
+  if (!request.readableEnded && !request.socket.destroyed) discard(request, request.socket);
 }
 
 /**

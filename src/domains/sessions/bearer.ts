@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
@@ -9,18 +8,21 @@ import { errors } from "../../platform/errors.ts";
 import { createLru } from "../../platform/lru.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
-import type { Liveness } from "./liveness.ts";
+import { sessionKey } from "./liveness.ts";
+import type { Liveness, SessionKey } from "./liveness.ts";
 import { judgeSession } from "./liveness-store.ts";
 import type { LiveRow } from "./liveness-store.ts";
 import { accessTokenType } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
 
-/** Verified tokens that are kept, about a kilobyte each. */
-const kept = 20_000;
-/** Tokens of which is known that they were used before, at four bytes each. */
+/** Number of verified tokens in the cache, about two kilobytes each. */
+const MAX_CACHED_TOKENS = 20_000;
+/** Number of tokens of which the cache knows that they were used before, four bytes each. */
 const USED_SLOTS = 2 ** 18;
+/** Length of the signature's end that finds a token in the cache: 256 bits. */
+const TAIL_LENGTH = 43;
 
-/** What a token says of the apps its holder administers. */
+/** The claims of a token that determine which apps its holder administers. */
 export interface AppsOfToken {
   claimed: readonly string[];
   issuedAtMs: number;
@@ -29,7 +31,7 @@ export interface AppsOfToken {
   isOwner: boolean;
 }
 
-/** What checking access tokens is made of. */
+/** Dependencies of {@link createBearer}. */
 export interface BearerDeps {
   clock: Clock;
   issuer: string;
@@ -37,27 +39,31 @@ export interface BearerDeps {
   liveness: Liveness;
   lastSeen: LastSeen;
   /**
-   * The apps a token opens at this moment: its claims that are not void, an owner's apps, what its holder made since.
+   * Returns the apps that a token gives access to now: its claims without those that are void, the apps of an owner,
+   * and the apps that its holder created since.
    */
   administeredApps: (holder: AppsOfToken) => Promise<string[]>;
 }
 
-/** A token whose signature has been checked; what may change since is asked each time. */
-interface Verified {
+/** A token with a valid signature. What may change afterwards is read on every request. */
+interface VerifiedToken {
+  token: string;
   claims: AccessClaims;
-  kid: string;
-  /** The caller as last assembled, and from what. */
+  session: SessionKey;
+  /** The caller of the last request, and the row it was made from. */
   row?: LiveRow;
   caller?: Caller;
 }
 
-/** The check of access tokens: the signature once, whether it still holds on every request. */
+/** Creates the check of access tokens: the signature is verified once, the session on every request. */
 export function createBearer({ clock, issuer, keys, liveness, lastSeen, administeredApps }: BearerDeps) {
-  const verified = createLru<Verified>(kept);
-  // A token is kept from its second use on: those that come once neither push others out nor have to be collected.
+  // Found by the end of the signature and then compared as a whole: a hash over all of the token costs more than the
+  // rest of the check.
+  const cache = createLru<VerifiedToken>(MAX_CACHED_TOKENS);
+  // A token is cached from its second use on: tokens used once neither evict others nor have to be collected.
   const used = createDoorkeeper(USED_SLOTS);
 
-  async function verify(token: string): Promise<Verified> {
+  async function verify(token: string): Promise<VerifiedToken> {
     let kid = "";
     const expected = { typ: accessTokenType, issuer, now: clock.now() };
     const claims = await verifyJwt(
@@ -71,76 +77,78 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
       expected,
     );
     if (claims === undefined || typeof claims["sid"] !== "string") throw errors.unauthorized();
-    return { claims: claims as unknown as AccessClaims, kid };
-  }
-
-  async function verifyAndKeep(token: string, digest: Buffer, name: string): Promise<Verified> {
-    const entry = await verify(token);
-    if (used.admits(digest)) verified.set(name, entry);
+    const entry = { token, claims: claims as unknown as AccessClaims, session: sessionKey(claims["sid"], kid) };
+    if (used.admits(Buffer.from(token.slice(-24, -8), "base64url"))) cache.set(token.slice(-TAIL_LENGTH), entry);
     return entry;
   }
 
-  /** A token that holds at this moment, and what it stands on. */
-  async function live(token: string): Promise<{ entry: Verified; row: LiveRow }> {
-    const digest = hash("sha256", token, "buffer");
-    const name = digest.toString("latin1");
-    const entry = verified.get(name) ?? (await verifyAndKeep(token, digest, name));
-    const { claims } = entry;
-    if (claims.exp * 1000 <= clock.now()) {
-      verified.delete(name);
-      throw errors.unauthorized();
-    }
-    const row = await liveness(claims.sid, entry.kid);
-    if (row === undefined || !agrees(claims, row)) throw errors.unauthorized();
-    return { entry, row };
+  function cached(token: string): VerifiedToken | undefined {
+    const entry = cache.get(token.slice(-TAIL_LENGTH));
+    return entry?.token === token ? entry : undefined;
   }
 
-  /**
-   * The caller behind an access token. Throws `unauthorized` for every token that is not right, with no
-   * distinction, and `unavailable` when that cannot be found out.
-   */
-  async function authenticate(token: string, _info: RequestInfo): Promise<Caller> {
-    const { entry, row } = await live(token);
-    const { claims } = entry;
+  /** @throws {unauthorized} when the token has expired */
+  function askForRow({ token, claims, session }: VerifiedToken): Promise<LiveRow | undefined> {
+    if (claims.exp * 1000 > clock.now()) return liveness(session);
+    cache.delete(token.slice(-TAIL_LENGTH));
+    throw errors.unauthorized();
+  }
+
+  /** @throws {unauthorized} when the session has ended or differs from what the token says */
+  function accept({ claims, row: before }: VerifiedToken, row: LiveRow | undefined): LiveRow {
+    if (row === undefined || (row !== before && !agrees(claims, row))) throw errors.unauthorized();
     lastSeen.note(claims.sid);
+    return row;
+  }
+
+  function callerNow(entry: VerifiedToken, row: LiveRow): Caller | Promise<Caller> {
+    const { claims } = entry;
     const known = callerOf(entry, row, clock);
     const madeSince = row.newest_app !== null && row.newest_app >= claims.ims;
     if (claims.app_admin.length === 0 && !madeSince) return known;
     const { orgUuid, isOwner } = known;
     const holder = { claimed: claims.app_admin, issuedAtMs: claims.ims, orgUuid, userUuid: claims.sub, isOwner };
-    return { ...known, appAdmin: await administeredApps(holder) };
+    return administeredApps(holder).then((appAdmin) => ({ ...known, appAdmin }));
   }
 
   return {
-    authenticate,
-    /** Whether a token that was accepted before still holds. Throws as `authenticate` does. */
+    /**
+     * Returns the caller of an access token.
+     * @throws {unauthorized} when the token is not valid, whatever the reason
+     * @throws {unavailable} when that cannot be determined
+     */
+    async authenticate(token: string, _info: RequestInfo): Promise<Caller> {
+      const entry = cached(token) ?? (await verify(token));
+      return callerNow(entry, accept(entry, await askForRow(entry)));
+    },
+
+    /**
+     * Resolves when a token that was accepted before is still valid.
+     * @throws {unauthorized} @throws {unavailable} as `authenticate` does
+     */
     async holds(token: string): Promise<void> {
-      const { entry } = await live(token);
-      lastSeen.note(entry.claims.sid);
+      const entry = cached(token) ?? (await verify(token));
+      accept(entry, await askForRow(entry));
     },
   };
 }
 
 const uuidOrEmpty = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/u;
 
-/** The session is that person's in that organization, and the role has not changed since the token was made. */
+/** Whether the session belongs to the token's person and organization, and the role is the one in the token. */
 function agrees(claims: AccessClaims, row: LiveRow): boolean {
   return (
     row.user_uuid === claims.sub && (row.org_uuid ?? "") === claims.org && (row.membership_version ?? 0) === claims.mv
   );
 }
 
-/** Assembles the caller, or takes the one assembled before where nothing has changed. */
-function callerOf(entry: Verified, row: LiveRow, clock: Clock): Caller {
+/** Returns the caller of the last request where nothing has changed since, else a new one. */
+function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
   const { claims, row: before, caller } = entry;
-  const same =
-    before !== undefined &&
-    before.is_owner === row.is_owner &&
-    before.email === row.email &&
-    before.org_name === row.org_name &&
-    before.is_superuser === row.is_superuser &&
-    before.is_operator === row.is_operator;
-  if (same && caller !== undefined) return caller;
+  if (caller !== undefined && before !== undefined && isSame(before, row)) {
+    entry.row = row;
+    return caller;
+  }
   const isOwner = row.is_owner === true;
   const hasAdminRole = isOwner || claims.roles.includes("admin");
   const made: Caller = {
@@ -164,14 +172,25 @@ function callerOf(entry: Verified, row: LiveRow, clock: Clock): Caller {
     elevated: claims.acr === "elevated",
     claims: { ...claims },
     expiresAt: claims.exp,
-    judge: judgeOf(claims, entry.kid, row, clock),
+    judge: judgeOf(claims, entry.session.kid, row, clock),
   };
   entry.row = row;
   entry.caller = Object.freeze(made);
   return made;
 }
 
-/** Whether the session, the membership as it was, the key and the flags still hold. */
+function isSame(before: LiveRow, row: LiveRow): boolean {
+  return (
+    before === row ||
+    (before.is_owner === row.is_owner &&
+      before.email === row.email &&
+      before.org_name === row.org_name &&
+      before.is_superuser === row.is_superuser &&
+      before.is_operator === row.is_operator)
+  );
+}
+
+/** Checks, in a transaction, that the session, the membership, the key and the flags are as they were. */
 function judgeOf({ sid, mv, platform_admin }: AccessClaims, kid: string, row: LiveRow, clock: Clock): Judge {
   const { user_uuid, org_uuid, is_superuser, is_operator } = row;
   return (tx, how) =>

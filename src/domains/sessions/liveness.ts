@@ -6,65 +6,76 @@ import type { Known } from "./liveness-cache.ts";
 import { readChanges, readLiveness } from "./liveness-store.ts";
 import type { LiveRow, Moment } from "./liveness-store.ts";
 
-/** Batches under way at once. Two keep the connections busy; more would only make the batches smaller. */
-const atOnce = 2;
-/** Sessions whose rows are kept. */
-const kept = 50_000;
+/** Maximum number of batches in flight: two keep the connections busy, more would only make the batches smaller. */
+const MAX_BATCHES = 2;
+/** Number of sessions whose rows are cached. */
+const MAX_CACHED_ROWS = 50_000;
 
-interface Question {
-  name: string;
-  sid: string;
-  kid: string;
-  known: Known | undefined;
-  resolve: (row: LiveRow | undefined) => void;
-  reject: (cause: unknown) => void;
+/** A session, and the key that signed its token. */
+export interface SessionKey {
+  readonly sid: string;
+  readonly kid: string;
+  /** Both of them as one text: the key of the cache. */
+  readonly name: string;
 }
 
-/** What is known of a session and its key at the moment of asking; undefined when a token of it must be refused. */
-export type Liveness = (sid: string, kid: string) => Promise<LiveRow | undefined>;
+/** The session and the signing key of a token. */
+export function sessionKey(sid: string, kid: string): SessionKey {
+  return { sid, kid, name: `${sid}/${kid}` };
+}
+
+interface Question {
+  readonly session: SessionKey;
+  known: Known | undefined;
+  readonly resolve: (row: LiveRow | undefined) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** Returns what is true of a session and its key at this moment; undefined when its tokens must be refused. */
+export type Liveness = (session: SessionKey) => Promise<LiveRow | undefined>;
 
 /**
- * Asks the database about every token on every request, in batches: what is asked in one turn of the event loop
- * goes in one query. A question never joins a query that was sent before it was asked, so a revocation that has
- * been answered is seen by whoever asks next.
+ * Creates the check of sessions. It asks the database about every token on every request, in batches: the questions of
+ * one turn of the event loop share one query. A question never joins a query that was sent before it was asked, so the
+ * next request after an acknowledged revocation sees it.
  *
- * What was read of a session is kept, and the question about it is then whether anything has been committed since that
- * it stands on: one short query for all of them. What cannot be told apart from a change counts as one.
+ * Rows are cached. For a cached row the question is whether anything it depends on was committed since it was read:
+ * one short query for all of them. Whatever cannot be distinguished from a change counts as one.
  */
 export function createLiveness({ database, clock }: { database: Database; clock: Clock }): Liveness {
-  const cache = createLivenessCache(kept);
-  /** All that was committed up to here has been taken out of the cache. */
+  const cache = createLivenessCache(MAX_CACHED_ROWS);
+  /** Changes committed up to this moment have been removed from the cache. */
   let since: Moment | undefined;
-  /** Grows whenever something was taken out: what was being read at that time may be older than that. */
-  let taken = 0;
+  /** Incremented with every removal: rows that were being read at that time may be older than the change. */
+  let removals = 0;
   let waiting: Question[] = [];
-  let scheduled = false;
-  let underWay = 0;
+  let isScheduled = false;
+  let batches = 0;
 
   function schedule(): void {
-    if (scheduled || underWay >= atOnce || waiting.length === 0) return;
-    scheduled = true;
+    if (isScheduled || batches >= MAX_BATCHES || waiting.length === 0) return;
+    isScheduled = true;
     setImmediate(send);
   }
 
   function send(): void {
-    scheduled = false;
+    isScheduled = false;
     const known: Question[] = [];
     const unknown: Question[] = [];
     for (const question of waiting) {
-      question.known = cache.get(question.name);
+      question.known = cache.get(question.session.name);
       (question.known === undefined ? unknown : known).push(question);
     }
     waiting = [];
-    underWay++;
+    batches++;
     void Promise.all([confirm(known).then(load), load(unknown)]).finally(() => {
-      underWay--;
+      batches--;
       schedule();
     });
     schedule();
   }
 
-  /** Answers the questions about which nothing has changed, and returns the others. */
+  /** Resolves the questions whose rows have not changed, and returns the others. */
   async function confirm(questions: readonly Question[]): Promise<readonly Question[]> {
     if (questions.length === 0 && since !== undefined) return questions;
     try {
@@ -72,29 +83,31 @@ export function createLiveness({ database, clock }: { database: Database; clock:
       since = now;
       if (subjects === undefined) forget();
       else if (subjects.length > 0) {
-        taken++;
+        removals++;
         for (const subject of subjects) cache.drop(subject);
       }
     } catch (cause) {
       since = undefined;
       forget();
-      refuse(questions, cause);
+      rejectAll(questions, cause);
       return [];
     }
     const time = clock.now();
-    return questions.filter(({ known, resolve }) => {
-      if (known?.holds !== true || known.row.until <= time) return true;
-      resolve(known.row);
-      return false;
-    });
+    const rest: Question[] = [];
+    for (const question of questions) {
+      const { known } = question;
+      if (known?.holds === true && known.row.until > time) question.resolve(known.row);
+      else rest.push(question);
+    }
+    return rest;
   }
 
-  /** Answers questions by reading, and keeps what was read unless something changed meanwhile. */
+  /** Resolves questions by reading, and caches the rows unless something changed meanwhile. */
   async function load(questions: readonly Question[]): Promise<void> {
     if (questions.length === 0) return;
-    const first = new Map(questions.map((question) => [question.name, question]));
+    const first = new Map(questions.map(({ session }) => [session.name, session]));
     const asked = [...first.values()];
-    const [from, before] = [since, taken];
+    const [from, before] = [since, removals];
     try {
       const rows = await readLiveness(
         database,
@@ -103,29 +116,30 @@ export function createLiveness({ database, clock }: { database: Database; clock:
         dateOf(clock),
       );
       const found = new Map(asked.map(({ name }, at) => [name, rows[at]]));
-      if (from !== undefined && taken === before) for (const { name, sid } of asked) keep(name, sid, found.get(name));
-      for (const { name, resolve } of questions) resolve(found.get(name));
+      if (from !== undefined && removals === before) {
+        for (const { name, sid } of asked) {
+          const row = found.get(name);
+          if (row !== undefined) cache.set(name, sid, row);
+        }
+      }
+      for (const { session, resolve } of questions) resolve(found.get(session.name));
     } catch (cause) {
-      refuse(questions, cause);
+      rejectAll(questions, cause);
     }
   }
 
-  function keep(name: string, sid: string, row: LiveRow | undefined): void {
-    if (row !== undefined) cache.set(name, sid, row);
-  }
-
   function forget(): void {
-    taken++;
+    removals++;
     cache.clear();
   }
 
-  return (sid, kid) =>
+  return (session) =>
     new Promise((resolve, reject) => {
-      waiting.push({ name: `${sid}/${kid}`, sid, kid, known: undefined, resolve, reject });
+      waiting.push({ session, known: undefined, resolve, reject });
       schedule();
     });
 }
 
-function refuse(questions: readonly Question[], cause: unknown): void {
+function rejectAll(questions: readonly Question[], cause: unknown): void {
   for (const { reject } of questions) reject(cause);
 }

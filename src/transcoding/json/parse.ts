@@ -131,6 +131,7 @@ class Reader {
     const object = new JsonObject();
     const { keys, values } = object;
     let names: Set<string> | undefined;
+    let seen = 0;
     if (this.next() === 0x7d) return this.leave(object);
     for (;;) {
       if (this.next() !== 0x22) {
@@ -139,7 +140,11 @@ class Reader {
       }
       const key = this.string();
       path[step] = key;
-      if (names === undefined ? keys.includes(key) : names.has(key)) throw this.error("the member is there twice");
+      // Names that differ in length or first character need not be compared.
+      const bit = 1 << (key.length * 5 + key.charCodeAt(0));
+      if (names === undefined ? (seen & bit) !== 0 && keys.includes(key) : names.has(key))
+        throw this.error("the member is there twice");
+      seen |= bit;
       if (this.next() !== 0x3a) throw this.unexpected();
       this.at++;
       values.push(this.value(this.next()));
