@@ -1,12 +1,12 @@
-/** Tells what has come before from what comes for the first time, so that a cache need not keep what comes once. */
+/** Recognizes what came before, so that a cache need not keep what comes only once. */
 export interface Doorkeeper {
-  /** Whether `digest`, at least eight evenly distributed bytes, came before; notes that it came. */
+  /** Whether `digest`, at least eight evenly distributed bytes, came before; records that it came. */
   admits(digest: Buffer): boolean;
 }
 
 /**
- * A doorkeeper of `slots`, a power of two, at four bytes each. A slot remembers the digest that came to it last: a
- * digest may be forgotten, and one in four billion is taken for another. Either costs time alone.
+ * Creates a doorkeeper of `slots`, a power of two, at four bytes each. A slot holds the digest that came to it last: a
+ * digest may be forgotten, and one in four billion is mistaken for another. Both cost time only.
  */
 export function createDoorkeeper(slots: number): Doorkeeper {
   const last = new Uint32Array(slots);

@@ -226,7 +226,7 @@ function countRequests(): { add(request: ServerResponse | ServerHttp2Stream): vo
   return {
     add(request) {
       count++;
-      request.once("close", done);
+      request.on("close", done);
     },
     none: () => (count === 0 ? Promise.resolve() : new Promise((resolve) => (settle = resolve))),
   };

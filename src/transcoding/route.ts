@@ -29,6 +29,18 @@ export interface Target {
   readonly stream: InvokeStream | undefined;
 }
 
+/** Prints a frozen message once: it is taken to be immutable, with all that it holds. */
+function once(print: (message: Message) => string): (message: Message) => string {
+  const printed = new WeakMap<Message, string>();
+  return (message) => {
+    const known = printed.get(message);
+    if (known !== undefined) return known;
+    const text = print(message);
+    if (Object.isFrozen(message)) printed.set(message, text);
+    return text;
+  };
+}
+
 /**
  * Compiles a binding.
  * @throws Error for a media type nothing can read or print
@@ -72,7 +84,7 @@ export function targetOf(
   }
   const whole = writers.message(method.output);
   const part = responseField === undefined ? undefined : writers.field(responseField);
-  const printJson = part === undefined ? whole : (message: Message) => part(message) ?? "null";
+  const printJson = once(part === undefined ? whole : (message) => part(message as never) ?? "null");
   return {
     route,
     template: binding.template,

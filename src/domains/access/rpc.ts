@@ -73,7 +73,8 @@ const described = new WeakMap<Caller, GetMeResponse>();
 
 function describeCaller(who: Caller): GetMeResponse {
   let message = described.get(who);
-  if (message === undefined) described.set(who, (message = create(GetMeResponseSchema, printCaller(who))));
+  if (message === undefined)
+    described.set(who, (message = Object.freeze(create(GetMeResponseSchema, printCaller(who)))));
   return message;
 }
 

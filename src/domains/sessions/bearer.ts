@@ -50,6 +50,8 @@ interface VerifiedToken {
   token: string;
   claims: AccessClaims;
   session: SessionKey;
+  /** When its next use needs to be recorded, epoch milliseconds. */
+  noteAtMs: number;
   /** The caller of the last request, and the row it was made from. */
   row?: LiveRow;
   caller?: Caller;
@@ -77,7 +79,12 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
       expected,
     );
     if (claims === undefined || typeof claims["sid"] !== "string") throw errors.unauthorized();
-    const entry = { token, claims: claims as unknown as AccessClaims, session: sessionKey(claims["sid"], kid) };
+    const entry = {
+      token,
+      claims: claims as unknown as AccessClaims,
+      session: sessionKey(claims["sid"], kid),
+      noteAtMs: 0,
+    };
     if (used.admits(Buffer.from(token.slice(-24, -8), "base64url"))) cache.set(token.slice(-TAIL_LENGTH), entry);
     return entry;
   }
@@ -95,9 +102,9 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
   }
 
   /** @throws {unauthorized} when the session has ended or differs from what the token says */
-  function accept({ claims, row: before }: VerifiedToken, row: LiveRow | undefined): LiveRow {
-    if (row === undefined || (row !== before && !agrees(claims, row))) throw errors.unauthorized();
-    lastSeen.note(claims.sid);
+  function accept(entry: VerifiedToken, row: LiveRow | undefined): LiveRow {
+    if (row === undefined || (row !== entry.row && !agrees(entry.claims, row))) throw errors.unauthorized();
+    if (clock.now() >= entry.noteAtMs) entry.noteAtMs = lastSeen.note(entry.claims.sid);
     return row;
   }
 

@@ -5,21 +5,25 @@ import type { Log } from "../../platform/log.ts";
 import { createLru } from "../../platform/lru.ts";
 import { touchSessions } from "./store.ts";
 
-/** How often a session's time is written at most, milliseconds. */
-const everyMs = 60_000;
-/** How long notes are gathered before they are written. */
-const gatherMs = 1_000;
+/** Minimum time between two writes of one session. */
+const INTERVAL_MS = 60_000;
+/** How long sessions are collected into a batch. */
+const COLLECT_MS = 1_000;
 
-/** Notes when sessions were last used, off the path of the request that used them. */
+/** Records when sessions were last used, after the requests that used them. */
 export interface LastSeen {
-  note(sid: string): void;
-  /** Writes what has been noted. */
+  /** Records a use; returns the time from which the next use needs to be recorded, epoch milliseconds. */
+  note(sid: string): number;
+  /** Writes what has been recorded. */
   flush(): Promise<void>;
-  /** Writes what has been noted and stops. */
+  /** Writes what has been recorded and stops. */
   close(): Promise<void>;
 }
 
-/** A note of each session at most once a minute, written in batches. A batch that cannot be written is dropped. */
+/**
+ * Creates the record of last uses: at most one write per session and minute, in batches. A batch that cannot be written
+ * is dropped.
+ */
 export function createLastSeen({
   database,
   clock,
@@ -40,7 +44,7 @@ export function createLastSeen({
     const sids = [...waiting];
     waiting = new Set();
     await touchSessions(database.background, sids, dateOf(clock)).catch((err: unknown) =>
-      log.debug({ err }, "last use of sessions not written"),
+      log.debug({ err }, "Cannot write when sessions were last used"),
     );
   }
 
@@ -48,10 +52,11 @@ export function createLastSeen({
     note(sid) {
       const now = clock.now();
       const before = noted.get(sid);
-      if (before !== undefined && now - before < everyMs) return;
+      if (before !== undefined && now - before < INTERVAL_MS) return before + INTERVAL_MS;
       noted.set(sid, now);
       waiting.add(sid);
-      timer ??= setTimeout(() => void flush(), gatherMs).unref();
+      timer ??= setTimeout(() => void flush(), COLLECT_MS).unref();
+      return now + INTERVAL_MS;
     },
     flush,
     close: flush,

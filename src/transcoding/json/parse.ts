@@ -183,7 +183,25 @@ class Reader {
     return value;
   }
 
+  /** An integer of few digits, the usual number, needs no pattern. */
   private number(): number | bigint {
+    const { text } = this;
+    let value = 0;
+    let i = this.at;
+    let c = text.charCodeAt(i);
+    while (c >= 0x30 && c <= 0x39) {
+      value = value * 10 + (c - 0x30);
+      c = text.charCodeAt(++i);
+    }
+    const digits = i - this.at;
+    const isWhole = c !== 0x2e && (c | 0x20) !== 0x65;
+    if (!isWhole || digits === 0 || digits > 15 || (digits > 1 && text.charCodeAt(this.at) === 0x30))
+      return this.anyNumber();
+    this.at = i;
+    return value;
+  }
+
+  private anyNumber(): number | bigint {
     numberPattern.lastIndex = this.at;
     const found = numberPattern.exec(this.text);
     if (found === null) throw this.unexpected();
