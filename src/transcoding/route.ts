@@ -84,7 +84,7 @@ export function targetOf(
   }
   const whole = writers.message(method.output);
   const part = responseField === undefined ? undefined : writers.field(responseField);
-  const printJson = once(part === undefined ? whole : (message) => part(message as never) ?? "null");
+  const printJson = once(part === undefined ? whole : (message) => part(message) ?? "null");
   return {
     route,
     template: binding.template,
