@@ -56,7 +56,8 @@ export function composeObservation(observed: Observed): Observation {
       await port?.listen().catch((error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
         throw new StartError(
-          `Metrics cannot be served on ${config.host}:${config.metricsPort} (${code === "EADDRINUSE" ? "the port is in use" : (code ?? "error")}); set SERVICE_METRICS_PORT.`,
+          `Metrics cannot be served on ${config.host}:${config.metricsPort} ` +
+            `(${code === "EADDRINUSE" ? "the port is in use" : (code ?? "error")}); set SERVICE_METRICS_PORT.`,
           error,
         );
       });

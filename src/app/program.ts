@@ -45,7 +45,8 @@ import { createTemporalWorker } from "../worker/worker.ts";
 const START_MS = 30_000;
 
 const EMPTY =
-  "the database is empty: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and SERVICE_BOOTSTRAP_PASSWORD and start once to make the first organization";
+  "The database has no organization: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and " +
+  "SERVICE_BOOTSTRAP_PASSWORD, and start once to create the first one";
 
 /** Entities of every domain. */
 export const entities = [Organization, Person, ...marketplaceEntities, ...webhookEntities];

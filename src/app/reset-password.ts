@@ -15,7 +15,7 @@ import type { Log } from "../platform/log.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { systemRandom } from "../platform/random.ts";
 
-/** Where {@link resetPassword} makes the link. */
+/** The installation in which {@link resetPassword} creates the link. */
 export interface Installation {
   databaseUrl: string;
   instanceKey: Buffer;
@@ -24,8 +24,8 @@ export interface Installation {
 }
 
 /**
- * Makes a link with which somebody sets a new password, in the database of a running installation.
- * @throws StartError when nobody has the address, or the database is away.
+ * Creates a link with which a person sets a new password, in the database of a running installation.
+ * @throws StartError when no account has the address, or the database is unavailable.
  */
 export async function resetPassword(
   installation: Installation,
@@ -48,7 +48,7 @@ export async function resetPassword(
   });
   try {
     const made = await login.rescue(email);
-    if (made === undefined) throw new StartError(`Nobody has the address ${email}.`);
+    if (made === undefined) throw new StartError(`No account has the address ${email}; check its spelling.`);
     return made;
   } catch (error) {
     if (error instanceof ServiceError && error.status === 503) {

@@ -8,12 +8,12 @@ import type { Log } from "../platform/log.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
 
-/** An outbox message that has been waiting longer than this, or an install under way longer, is worth a look. */
+/** An outbox message that waits longer than this, or an install that takes longer, counts as stuck. */
 const LATE_MS = 60_000;
 const SLOW_INSTALL_MS = 10 * 60_000;
 const SHOWN = 20;
 
-/** What an operator sees. */
+/** Report for an operator. */
 export interface Status {
   lines: string[];
   /** Nothing is stuck and everything is reachable. */
@@ -52,7 +52,8 @@ async function work(database: OpenDatabase): Promise<Status> {
     lines.push(
       line(
         "",
-        `${url} (webhook ${id}): ${open} open${failing}, next attempt ${next.getTime() > now ? `in ${age(next.getTime() - now)}` : "due"}`,
+        `${url} (webhook ${id}): ${open} open${failing}, ` +
+          `next attempt ${next.getTime() > now ? `in ${age(next.getTime() - now)}` : "due"}`,
       ),
     );
   }
@@ -73,7 +74,7 @@ async function work(database: OpenDatabase): Promise<Status> {
   };
 }
 
-/** Asks database and Temporal what is stuck and why. Starts nothing, changes nothing. */
+/** Reads from the database and Temporal what is stuck and why. Starts and changes nothing. */
 export async function readStatus(
   servers: { databaseUrl: string; temporal: TemporalTarget },
   log: Log,

@@ -4,13 +4,13 @@ import { resolve } from "node:path";
 import { verifyExport } from "../domains/auth-events/index.ts";
 import type { ProofResult } from "../domains/auth-events/index.ts";
 
-/** What is to be proven with which keys. */
+/** What to verify, and with which keys. */
 export interface VerifyAuditOptions {
   /** An export, NDJSON or JSON. */
   file: string;
   /** A JWK Set: a file, or an http(s) URL. */
   jwks: string;
-  /** Folders that relative paths may be meant from; the first that has the file wins. */
+  /** Folders in which relative paths are looked up, in this order. */
   folders: readonly string[];
   /** Standard output, and standard error. */
   say(line: string): void;
@@ -20,8 +20,8 @@ export interface VerifyAuditOptions {
 const FETCH_MS = 10_000;
 
 /**
- * Proves an exported audit log without the service. @returns the exit code: 0 valid, 1 not, 2 when that cannot be
- * judged
+ * Verifies an exported audit log without the service.
+ * @returns the exit code: 0 when it is valid, 1 when it is not, 2 when it cannot be verified
  */
 export async function verifyAudit({ file, jwks, folders, say, complain }: VerifyAuditOptions): Promise<number> {
   const find = (path: string): string =>
@@ -41,9 +41,9 @@ export async function verifyAudit({ file, jwks, folders, say, complain }: Verify
 
 async function fetched(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS) }).catch((cause: unknown) => {
-    throw new Error(`the key set ${url} cannot be had`, { cause });
+    throw new Error(`The key set ${url} cannot be fetched`, { cause });
   });
-  if (!response.ok) throw new Error(`the key set ${url} answers ${response.status}`);
+  if (!response.ok) throw new Error(`The key set ${url} returned ${response.status}`);
   return response.text();
 }
 
@@ -59,5 +59,7 @@ function describe({ events, purged, outside, problem, head }: ProofResult): stri
   const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter(
     (text) => text !== "",
   );
-  return `Valid: ${events} events${left.length === 0 ? "" : `, links of ${left.join(" and ")}`}, up to number ${head.sequence}, signed by key ${head.kid} at ${head.at}.`;
+  const links = left.length === 0 ? "" : `, links of ${left.join(" and ")}`;
+  const signature = `signed by key ${head.kid} at ${head.at}`;
+  return `Valid: ${events} events${links}, up to number ${head.sequence}, ${signature}.`;
 }

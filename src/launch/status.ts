@@ -60,6 +60,7 @@ export async function printResetLink(
   const { instanceKey } = loadSecrets(config);
   const { link, expiresAt } = await resetPassword({ databaseUrl, instanceKey, config, log }, email);
   print(
-    `${link}\nThe link works once, until ${expiresAt.toISOString()}. It opens a page where ${email} sets a new password.\n`,
+    `${link}\nThe link works once, until ${expiresAt.toISOString()}. ` +
+      `It opens a page where ${email} sets a new password.\n`,
   );
 }

@@ -109,7 +109,8 @@ const access = `
     'template:read', 'template:create', 'template:update', 'variable:read', 'gateway:read');
   insert into role_permissions (role_id, permission_id)
   select 4, id from permissions where name in (
-    'user:read', 'role:read', 'organization:read', 'app:read', 'install:read', 'template:read', 'variable:read', 'gateway:read');
+    'user:read', 'role:read', 'organization:read', 'app:read', 'install:read', 'template:read', 'variable:read',
+    'gateway:read');
   insert into role_permissions (role_id, permission_id)
   select 5, id from permissions where name in ('organization:read', 'app:read');
 
@@ -220,7 +221,8 @@ const audit = `
   create index audit_events_auth on audit_events (org_uuid, created_at desc, sequence desc) where is_auth;
   create index audit_events_user on audit_events (org_uuid, user_uuid, created_at desc, sequence desc);
   create index audit_events_type on audit_events (org_uuid, type, created_at desc, sequence desc);
-  create index audit_events_failures on audit_events (org_uuid, created_at desc, sequence desc) where outcome = 'failure';
+  create index audit_events_failures on audit_events (org_uuid, created_at desc, sequence desc)
+    where outcome = 'failure';
 
   -- The documented types and nothing else; the table is the wider log.
   create view auth_events with (security_invoker = true) as

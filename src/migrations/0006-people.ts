@@ -2,7 +2,7 @@ import { grantApp } from "../platform/db/grants.ts";
 import { defineMigration } from "../platform/db/migrator.ts";
 
 const invitations = `
-  -- Only the hash of the mailed token is kept. ended_as: why an invitation that nobody accepted is over, apart from time.
+  -- Only the hash of the mailed token is stored. ended_as: why an invitation ended, unless it was accepted or expired.
   create table invitations (
     uuid uuid primary key,
     token_hash bytea not null unique,
@@ -19,7 +19,8 @@ const invitations = `
     check ((ended_at is null) = (ended_as is null)),
     check (accepted_at is null or ended_at is null)
   );
-  create unique index invitations_open on invitations (org_uuid, email_key) where accepted_at is null and ended_at is null;
+  create unique index invitations_open on invitations (org_uuid, email_key)
+    where accepted_at is null and ended_at is null;
   create index invitations_org on invitations (org_uuid, created_at desc, uuid);
 `;
 
@@ -63,7 +64,8 @@ const lists = `
     inactive integer not null
   );
   insert into membership_counts (org_uuid, active, inactive)
-  select org_uuid, count(*) filter (where status = 'active'), count(*) filter (where status = 'inactive') from memberships group by org_uuid;
+  select org_uuid, count(*) filter (where status = 'active'), count(*) filter (where status = 'inactive')
+  from memberships group by org_uuid;
 
   create function memberships_added() returns trigger language plpgsql as $$
   begin

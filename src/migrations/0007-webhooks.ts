@@ -43,7 +43,8 @@ const webhooks = `
     created_at timestamptz(3) not null,
     unique (event_id, webhook_id)
   );
-  create index webhook_deliveries_due on webhook_deliveries (queue, webhook_id, next_attempt_at) where status = 'pending';
+  create index webhook_deliveries_due on webhook_deliveries (queue, webhook_id, next_attempt_at)
+    where status = 'pending';
   create index webhook_deliveries_newest on webhook_deliveries (webhook_id, created_at desc, delivery_id);
 `;
 

@@ -2,8 +2,8 @@ import { grantApp } from "../platform/db/grants.ts";
 import { defineMigration } from "../platform/db/migrator.ts";
 
 const devices = `
-  -- Accounts somebody (holder) added on a device. session_uuid: the session whose token was the proof; the account can be
-  -- switched to while that one is live. active: the account in use there; where none is, it is the login's own.
+  -- Accounts that a person (holder) added on a device. session_uuid: the session whose token was the proof; the account
+  -- can be switched to while that session is live. active: the account in use there; when none is, the login's own is.
   create table device_accounts (
     uuid uuid primary key,
     device_uuid uuid not null,

@@ -55,7 +55,8 @@ const counts = `
 
   create function audit_count(sequences bigint[], direction integer) returns void language sql as $function$
     insert into audit_counts as c (org_key, user_key, level, bucket, type, outcome, events)
-    select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type, e.outcome, direction * count(*)
+    select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type,
+      e.outcome, direction * count(*)
     from audit_events e
     cross join lateral (values
       ('00000000-0000-0000-0000-000000000000'::uuid, 0, to_timestamp(0)),
@@ -82,7 +83,9 @@ const retention = `
 
   create function audit_retention_days(org uuid) returns integer language sql stable as $function$
     select coalesce((
-      select case when o.plan = 'enterprise' or s.enterprise_ended_at is null or s.enterprise_ended_at > now() - interval '30 days'
+      select case
+        when o.plan = 'enterprise' or s.enterprise_ended_at is null
+          or s.enterprise_ended_at > now() - interval '30 days'
         then s.audit_retention_days else 90 end
       from organization_settings s join organizations o on o.uuid = s.org_uuid
       where s.org_uuid = org

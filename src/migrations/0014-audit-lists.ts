@@ -4,11 +4,14 @@ import { defineMigration } from "../platform/db/migrator.ts";
 // lists read successes and failures apart and merge them, so that neither hides among many of the other.
 const indexes = `
   create index audit_events_outcome on audit_events (org_uuid, outcome, created_at desc, sequence desc);
-  create index audit_events_auth_outcome on audit_events (org_uuid, outcome, created_at desc, sequence desc) where is_auth;
+  create index audit_events_auth_outcome on audit_events (org_uuid, outcome, created_at desc, sequence desc)
+    where is_auth;
   create index audit_events_type_outcome on audit_events (org_uuid, type, outcome, created_at desc, sequence desc);
   create index audit_events_user_outcome on audit_events (org_uuid, user_uuid, outcome, created_at desc, sequence desc);
-  create index audit_events_user_auth on audit_events (org_uuid, user_uuid, outcome, created_at desc, sequence desc) where is_auth;
-  create index audit_events_user_type on audit_events (org_uuid, user_uuid, type, outcome, created_at desc, sequence desc);
+  create index audit_events_user_auth on audit_events (org_uuid, user_uuid, outcome, created_at desc, sequence desc)
+    where is_auth;
+  create index audit_events_user_type
+    on audit_events (org_uuid, user_uuid, type, outcome, created_at desc, sequence desc);
   drop index audit_events_auth, audit_events_type, audit_events_user, audit_events_failures;
 `;
 
@@ -17,7 +20,8 @@ const indexes = `
 const counts = `
   create or replace function audit_count(sequences bigint[], direction integer) returns void language sql as $function$
     insert into audit_counts as c (org_key, user_key, level, bucket, type, outcome, events)
-    select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type, e.outcome, direction * count(*)
+    select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type,
+      e.outcome, direction * count(*)
     from audit_events e
     cross join lateral (values
       ('00000000-0000-0000-0000-000000000000'::uuid, 0, to_timestamp(0)),
@@ -35,7 +39,8 @@ const counts = `
   $function$;
 
   insert into audit_counts (org_key, user_key, level, bucket, type, outcome, events)
-  select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type, e.outcome, count(*)
+  select coalesce(e.org_uuid, '00000000-0000-0000-0000-000000000000'), cell.user_key, cell.level, cell.bucket, e.type,
+    e.outcome, count(*)
   from audit_links l
   join audit_events e on e.sequence = l.event_sequence
   cross join lateral (values

@@ -3,7 +3,10 @@ import { defineMigration } from "../platform/db/migrator.ts";
 /**
  * What is between words: all of ASCII but letters and digits, and the blanks and punctuation of Latin-1 and Unicode.
  */
-const between = String.raw`[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u1680\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+`;
+const ascii = String.raw`\u0001-\u002f\u003a-\u0040\u005b-\u0060`;
+const latin = String.raw`\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf`;
+const unicode = String.raw`\u1680\u2000-\u206f\u3000-\u303f\uff00-\uff0f`;
+const between = `[${ascii}${latin}${unicode}]+`;
 
 /**
  * The words of a text in lower case, apart by spaces; applied to what is searched and to what is searched for alike.
@@ -33,7 +36,9 @@ const query = `
     language sql immutable strict parallel safe
     return (
       select to_tsquery('simple', string_agg('''' || word || ''':*', ' & '))
-      from (select word from regexp_split_to_table(catalogue_words(text), ' ') as word where word <> '' limit 16) as searched
+      from (
+        select word from regexp_split_to_table(catalogue_words(text), ' ') as word where word <> '' limit 16
+      ) as searched
     );
 `;
 

@@ -21,9 +21,12 @@ const size = `
     return null;
   end $count$;
 
-  create trigger apps_inserted after insert on apps referencing new table as after_rows for each statement execute function count_published_apps();
-  create trigger apps_updated after update on apps referencing old table as before_rows new table as after_rows for each statement execute function count_published_apps();
-  create trigger apps_deleted after delete on apps referencing old table as before_rows for each statement execute function count_published_apps();
+  create trigger apps_inserted after insert on apps referencing new table as after_rows
+    for each statement execute function count_published_apps();
+  create trigger apps_updated after update on apps referencing old table as before_rows new table as after_rows
+    for each statement execute function count_published_apps();
+  create trigger apps_deleted after delete on apps referencing old table as before_rows
+    for each statement execute function count_published_apps();
 `;
 
 const grants = "grant select, update on catalogue_size to atrium_app";

@@ -30,7 +30,8 @@ const judges = `
   end $$;
 
   create function judge_api_key(
-    id_of_key uuid, person uuid, in_org uuid, member_version integer, as_platform_admin boolean, now_at timestamptz, alone boolean
+    id_of_key uuid, person uuid, in_org uuid, member_version integer, as_platform_admin boolean, now_at timestamptz,
+    alone boolean
   ) returns void language plpgsql as $$
   begin
     ${member}
@@ -38,7 +39,8 @@ const judges = `
     perform 1 from people p where p.uuid = person and (p.is_platform_admin or not as_platform_admin); ${refuse}
   end $$;
 
-  create function judge_scim_token(id_of_token uuid, now_at timestamptz, alone boolean) returns void language plpgsql as $$
+  create function judge_scim_token(id_of_token uuid, now_at timestamptz, alone boolean)
+  returns void language plpgsql as $$
   begin
     ${held("scim_tokens t where t.token_id = id_of_token and t.revoked_at is null and t.expires_at > now_at")}
   end $$;

@@ -4,7 +4,7 @@ const webhooks = `
   alter table webhooks
     -- Deliveries of an earlier generation are over: disabling or ending a webhook raises it, whatever is open.
     add column if not exists generation integer not null default 0,
-    -- What is left to do in batches: fail what earlier generations left open, or delete the webhook with its deliveries.
+    -- What is left to do in batches: fail the open deliveries of earlier generations, or delete webhook and deliveries.
     add column if not exists clearing text check (clearing in ('fail', 'delete'))`;
 
 /**

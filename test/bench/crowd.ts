@@ -39,15 +39,19 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
     const made = await runSql<{ users: string[] }>(
       service.databaseUrl,
       `with made as (
-         insert into people (uuid, email, email_key, first_name, password_hash, email_confirmed_at, created_at, updated_at)
+         insert into people
+           (uuid, email, email_key, first_name, password_hash, email_confirmed_at, created_at, updated_at)
          select gen_random_uuid(), a.email, a.email, 'Bench', $4, now(), now(), now()
-         from generate_series($2::integer, $3::integer - 1) n, lateral (select $1 || lpad(n::text, 7, '0') || '@crowd.test' as email) a returning uuid
+         from generate_series($2::integer, $3::integer - 1) n,
+           lateral (select $1 || lpad(n::text, 7, '0') || '@crowd.test' as email) a
+         returning uuid
        ) select array_agg(uuid) as users from made`,
       [name, from, to, passwordHash ?? null],
     );
     await runSql(
       service.databaseUrl,
-      "insert into memberships (org_uuid, user_uuid, role_id, created_at, updated_at) select $1, uuid, 1, now(), now() from unnest($2::uuid[]) uuid",
+      `insert into memberships (org_uuid, user_uuid, role_id, created_at, updated_at)
+       select $1, uuid, 1, now(), now() from unnest($2::uuid[]) uuid`,
       [org, made[0]?.users],
     );
     if (count > batch) log?.(`  ${to.toLocaleString("en")} of ${count.toLocaleString("en")} people`);
@@ -59,7 +63,8 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
 
 /** The first of a crowd. */
 export function crowd({ databaseUrl }: Service, name: string, count: number): Promise<Member[]> {
-  const sql = `select uuid as "userUuid", email from people where email_key >= $1 and email_key < $1 || 'a' order by email_key limit $2`;
+  const sql = `select uuid as "userUuid", email from people
+    where email_key >= $1 and email_key < $1 || 'a' order by email_key limit $2`;
   return runSql<Member>(databaseUrl, sql, [name, count]);
 }
 
@@ -74,12 +79,16 @@ export function seedSessions(
   return runSql<SeededSession>(
     service.databaseUrl,
     `with opened as (
-       insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at, refresh_until)
-       select m.sid, m.sub, $1, gen_random_uuid(), '{pwd}', now(), now(), now(), '127.0.0.1', 'bench', now() + interval '7 days', now() + interval '30 days'
+       insert into sessions
+         (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
+          expires_at, refresh_until)
+       select m.sid, m.sub, $1, gen_random_uuid(), '{pwd}', now(), now(), now(), '127.0.0.1', 'bench',
+         now() + interval '7 days', now() + interval '30 days'
        from unnest($2::uuid[], $3::uuid[]) as m (sid, sub) returning uuid as sid, user_uuid as sub
      ), kept as (
        insert into refresh_tokens (hash, session_uuid, created_at, expires_at)
-       select sha256(convert_to(token, 'UTF8')), sid, now(), now() + interval '7 days' from unnest($2::uuid[], $4::text[]) as r (sid, token) where token is not null
+       select sha256(convert_to(token, 'UTF8')), sid, now(), now() + interval '7 days'
+       from unnest($2::uuid[], $4::text[]) as r (sid, token) where token is not null
      ) select sid, sub from opened`,
     [
       organizationOf(service, host),

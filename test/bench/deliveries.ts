@@ -17,13 +17,18 @@ export async function seedDeliveries(service: Service, count: number, log: (line
       service.databaseUrl,
       `with events as (
          insert into webhook_events (event_id, type, body, created_at)
-         select 'evt_' || n, 'user.created', '{}', now() - n * interval '500 milliseconds' from generate_series($2::int, $3::int - 1) n
+         select 'evt_' || n, 'user.created', '{}', now() - n * interval '500 milliseconds'
+         from generate_series($2::int, $3::int - 1) n
          returning event_id, created_at
        )
-       insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at, tries, attempts)
-       select gen_random_uuid(), event_id, $1, s.status, 'retry', case when s.status = 'pending' then now() + interval '10 hours' end,
-         created_at, 1, '[{"at":"2026-01-01T00:00:00.000Z","status_code":503,"error":null,"duration_ms":5,"response":"no"}]'
-       from events, lateral (select (array['delivered', 'failed', 'pending'])[1 + abs(hashtext(event_id)) % 3] as status) s`,
+       insert into webhook_deliveries
+         (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at, tries, attempts)
+       select gen_random_uuid(), event_id, $1, s.status, 'retry',
+         case when s.status = 'pending' then now() + interval '10 hours' end,
+         created_at, 1,
+         '[{"at":"2026-01-01T00:00:00.000Z","status_code":503,"error":null,"duration_ms":5,"response":"no"}]'
+       from events,
+         lateral (select (array['delivered', 'failed', 'pending'])[1 + abs(hashtext(event_id)) % 3] as status) s`,
       [webhookId, from, Math.min(count, from + BATCH)],
     );
     if (count > BATCH)

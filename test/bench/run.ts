@@ -20,9 +20,8 @@ async function main(): Promise<void> {
   const chosen = rows.filter((row) => options.rows?.includes(row.name) ?? true);
   const log = (line: string): void => console.log(line);
   const facts = machine();
-  log(
-    `${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${canPin ? "" : "; processes are NOT tied to cores, so ratios are rough"}`,
-  );
+  const pinning = canPin ? "" : "; processes are NOT pinned to cores, so ratios are approximate";
+  log(`${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${pinning}`);
 
   const stage = await setStage({ tools: options.tools, log });
   const outcomes: Outcome[] = [];
@@ -49,13 +48,14 @@ async function main(): Promise<void> {
   const idle = outcomes.filter((outcome) => outcome.unsaturated).map((outcome) => outcome.name);
   if (idle.length > 0)
     log(
-      `\nServers were not busy all the time in ${idle.join(", ")}: others use this machine, or load and database were the limit. "per CPU s" compares what the servers did with the time they had.`,
+      `\nServers were not busy all the time in ${idle.join(", ")}: other programs use this machine, or the load ` +
+        'generator or the database was the limit. "per CPU s" divides the work by the CPU time that a server used.',
     );
   for (const failure of failures) log(`not measured: ${failure.split("\n", 1)[0] ?? ""}`);
   if (failures.length > 0) process.exitCode = 1;
 }
 
-// Leaving by a signal still ends what was started.
+// A signal also stops what was started.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
   await main();

@@ -1,6 +1,9 @@
 import type { Outcome } from "./play.ts";
 import type { Spread } from "./stats.ts";
 
+/** How an outcome is compared with its target. */
+const SIGNS = { least: "≥ ", most: "≤ ", near: "1 ×÷ " } as const;
+
 /** The outcomes as a table for people. */
 export function table(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map((outcome) => {
@@ -11,7 +14,7 @@ export function table(outcomes: readonly Outcome[]): string {
       other === undefined ? "" : `${figure(other.median)} ${outcome.unit}`,
       ratio === undefined ? range(outcome.ours) : `${ratio.median.toFixed(2)} ${range(ratio)}`,
       perCpuRatio === undefined ? "" : perCpuRatio.median.toFixed(2),
-      `${{ least: "≥ ", most: "≤ ", near: "1 ×÷ " }[outcome.at]}${outcome.target}${ratio === undefined ? ` ${outcome.unit}` : ""}`,
+      `${SIGNS[outcome.at]}${outcome.target}${ratio === undefined ? ` ${outcome.unit}` : ""}`,
       outcome.ok ? "ok" : "short",
     ];
   });

@@ -30,8 +30,9 @@ if (values.help) {
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     const { port } = new URL(values.url);
+    const start = `${port === "8080" ? "" : `PORT=${port} `}npm start`;
     process.stderr.write(
-      `The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: ${port === "8080" ? "" : `PORT=${port} `}npm start\n`,
+      `The demo stopped: ${cause}\nIs the service running at ${values.url}? Start it with: ${start}\n`,
     );
     process.exitCode = 1;
   }

@@ -57,9 +57,8 @@ export async function tourIdentity({
 
   const mfa = createClient(MfaService, connect(data?.accessToken));
   const factor = (await mfa.createFactor({ factorType: "totp", label: "phone" })).data;
-  say(
-    `13. Bo scans a TOTP secret with an authenticator app:\n${renderUnicodeCompact(factor?.otpauthUri ?? "").replace(/^/gm, "    ")}`,
-  );
+  const code = renderUnicodeCompact(factor?.otpauthUri ?? "").replace(/^/gm, "    ");
+  say(`13. Bo scans a TOTP secret with an authenticator app:\n${code}`);
   const secret = factor?.secret ?? "";
   const now = Math.floor(Date.now() / 1000);
   await mfa.verifyFactor({ id: factor?.id ?? 0, code: await generate({ secret, epoch: now }) });
@@ -73,7 +72,7 @@ export async function tourIdentity({
     mfaToken: first.mfaToken ?? "",
     code: await generate({ secret, epoch: now + 30 }),
   });
-  say(`14. Bo's next login asks for the second factor; with the code it gives a token for ${pair.expiresIn} s`);
+  say(`14. Bo's next login requires the second factor; with the code it returns a token for ${pair.expiresIn} s`);
 
   const stepUp = createClient(StepUpService, connect(ownerToken));
   const asked = Date.now();
@@ -92,7 +91,7 @@ export async function tourIdentity({
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its session was ended`);
 
   const verified = await createClient(AuthEventsService, connect(ownerToken)).verifyAuditEvents({ orgUuid });
-  say(
-    `17. The audit log of ${orgName}: ${verified.events} events, chained and signed by ${verified.head?.kid.slice(0, 8)}…, ${verified.valid ? "valid" : "BROKEN"}`,
-  );
+  const signedBy = `chained and signed by ${verified.head?.kid.slice(0, 8)}…`;
+  const verdict = verified.valid ? "valid" : "NOT VALID";
+  say(`17. The audit log of ${orgName}: ${verified.events} events, ${signedBy}, ${verdict}`);
 }

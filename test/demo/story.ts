@@ -147,7 +147,8 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
     say(`7. Acme installs it and watches: ${install.status}`);
     await watchInstall(baseUrl, ownerToken, install.installId, say);
     say(
-      `   the publisher got ${publisher.calls.length} signed call, ${publisher.calls[0]?.type}, and reported with a signature of its own`,
+      `   the publisher received ${publisher.calls.length} signed request, ${publisher.calls[0]?.type}, ` +
+        "and reported with a signature of its own",
     );
 
     await buyer.installApp({ slug }).then(
@@ -165,12 +166,13 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
 
   const events = await createClient(AuthEventsService, connect(baseUrl, ownerToken)).listAuthEvents({ limit: 5 });
   say(
-    `10. The audit log remembers ${events.total} authentication event${events.total === 1 ? "" : "s"} of Acme, newest ${events.data[0]?.type}`,
+    `10. The audit log has ${events.total} authentication event${events.total === 1 ? "" : "s"} of Acme; ` +
+      `the newest is ${events.data[0]?.type}`,
   );
   await createClient(LoginService, connect(baseUrl, publisherToken)).logout({});
   const after = await fetch(`${baseUrl}/api/auth/me`, { headers: { authorization: `Bearer ${publisherToken}` } });
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
-  say("11. After logout the very next request is refused: 401");
+  say("11. After the logout, the next request is refused: 401");
 
   // In the publisher's organization, which this run has made: ending all its sessions ends nobody else's.
   const again = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });

@@ -74,7 +74,7 @@ const outbox = async (): Promise<number> =>
     (await runSql<{ n: string }>(database.url, "select count(*) as n from outbox where topic like 'install.%'"))[0]?.n,
   );
 
-it("an install that was committed when the service was killed is provisioned after the next start, once and under its id", async () => {
+it("an install committed before the service was killed is provisioned once, after the next start", async () => {
   const offer = await market.offer(() => ({ status: 200, body: { endpoint_url: "https://orbit.example/" } }));
   const { status, body } = await offer.install();
   await kill(present());

@@ -78,17 +78,16 @@ export const connections: Scenario = async (say) => {
       times.push(performance.now() - from);
     }
     say(
-      `${CONNECTIONS} connections of ${BAD}, ${refused} refused; ${Math.round(unread / 2 ** 20)} MiB of answers unread, ${reset} reset; beside it: ${spreadOf(times)}`,
+      `${CONNECTIONS} connections of ${BAD}, ${refused} refused; ` +
+        `${Math.round(unread / 2 ** 20)} MiB of responses unread, ${reset} reset; another address: ${spreadOf(times)}`,
     );
     const bad = answers.filter((status) => status !== 200);
     return [
       ...(bad.length === 0
         ? []
-        : [
-            `${bad.length} of ${answers.length} requests of another address were answered ${[...new Set(bad)].join(", ")}`,
-          ]),
+        : [`${bad.length} of ${answers.length} requests of another address returned ${[...new Set(bad)].join(", ")}`]),
       ...(refused >= CONNECTIONS - 1_000 ? [] : [`only ${refused} connections were refused`]),
-      ...(reset > 0 ? [] : ["none of the unread answers was reset"]),
+      ...(reset > 0 ? [] : ["no connection with unread responses was reset"]),
     ];
   } finally {
     for (const socket of sockets) socket.destroy();

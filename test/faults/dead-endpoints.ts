@@ -96,7 +96,8 @@ export const deadEndpoints: Scenario = async (say) => {
     };
 
     say(
-      `each gets ${BACKLOG} events at once; then the good one gets ${Math.round(1_000 / BETWEEN_MS)} a second, and so do the others together`,
+      `each gets ${BACKLOG} events at once; then the good one gets ${Math.round(1_000 / BETWEEN_MS)} a second, ` +
+        "and so do the others together",
     );
     const alive = await measure();
     say(`commit to delivery of the good one beside ${DEAD} that answer: ${spreadOf(alive)}`);

@@ -43,7 +43,8 @@ export const fullOutbox: Scenario = async (say) => {
       "select count(*) as n from outbox",
     );
     say(
-      `with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, p90 ${percentile(after, 0.9).toFixed(1)} ms`,
+      `with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, ` +
+        `p90 ${percentile(after, 0.9).toFixed(1)} ms`,
     );
     const ratio = percentile(after, 0.9) / percentile(before, 0.9);
     return ratio <= MOST ? [] : [`the messages made p90 ${ratio.toFixed(2)} times as long`];

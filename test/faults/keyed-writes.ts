@@ -87,7 +87,8 @@ export function startKeyedWrites(
       await running;
       const rows = await runSql<{ name: string; id: string }>(
         databaseUrl,
-        "select external_product_id as name, listing_id::text as id from app_listings union all select name, id::text from roles where org_uuid is not null",
+        `select external_product_id as name, listing_id::text as id from app_listings
+         union all select name, id::text from roles where org_uuid is not null`,
       );
       const made = new Map<string, string[]>();
       for (const { name, id } of rows) if (name.startsWith("n-")) made.set(name, [...(made.get(name) ?? []), id]);

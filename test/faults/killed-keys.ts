@@ -22,7 +22,8 @@ export function killedKeys(kills: number): Scenario {
       for (let nth = 0; nth < kills; nth++) await servers.kill("serve");
       const { wrong, ...met } = await writes.verdict();
       say(
-        `${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ${met.replayed} answered from what was stored`,
+        `${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ` +
+          `${met.replayed} with a stored response`,
       );
       if (met.repeated === 0) wrong.push("no write was in flight when an instance was killed");
       return wrong.slice(0, 10);

@@ -92,7 +92,8 @@ export async function play(options: PlayOptions): Promise<Played> {
     const acknowledged = await loaded;
     const loadMs = Date.now() - since;
     say(
-      `${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events acknowledged in ${(loadMs / 1000).toFixed(1)} s`,
+      `${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events ` +
+        `acknowledged in ${(loadMs / 1000).toFixed(1)} s`,
     );
     const { ms: drainMs, left } = await drained(servers, options.patienceMs, say);
     say(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);

@@ -69,11 +69,13 @@ export const postgresAway: Scenario = async (say) => {
       // What was asked and answered while it was certainly away; a stop takes a moment.
       const meanwhile = met.filter(({ from, to }) => from > gone + 1_000 && to < gone + AWAY_MS);
       const longest = Math.max(...met.map(({ from, to }) => to - from));
+      const p99 = percentile(
+        refused.map(({ from, to }) => to - from),
+        0.99,
+      );
       say(
-        `PostgreSQL ${how} for ${AWAY_MS} ms: ${refused.length} answers of 503, longest answer ${longest} ms, p99 of 503 ${percentile(
-          refused.map(({ from, to }) => to - from),
-          0.99,
-        )} ms, ready ${readyMs} ms after it was back`,
+        `PostgreSQL ${how} for ${AWAY_MS} ms: ${refused.length} responses of 503 with p99 ${p99} ms, ` +
+          `longest response ${longest} ms, ready ${readyMs} ms after its return`,
       );
       if (longest > REFUSED_MS) wrong.push(`an answer took ${longest} ms while PostgreSQL was ${how}`);
       if (readyMs > READY_MS) wrong.push(`ready ${readyMs} ms after PostgreSQL had been ${how}`);

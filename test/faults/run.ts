@@ -11,36 +11,38 @@ import { slowTenant } from "./slow-tenant.ts";
 import { fullBacklog, temporalAway } from "./temporal-away.ts";
 import { watchHerd } from "./watch-herd.ts";
 
-const HELP = `Breaks what the service stands on and looks whether it survives. Ends with 1 when a figure is missed, 0 otherwise;
-takes a quarter of an hour at most.
+const HELP = `Provokes faults and checks that the service survives them. Exits 1 when a target is missed, else 0. Takes
+a quarter of an hour at most.
 
 Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--load S] [--seconds S] [--kills N]
 
-  postgres-away    PostgreSQL stopped, then held still, for 10 s each: every request is answered 503 with Retry-After within
-                   10 s, ready within 5 s of its return, by the same process
-  dead-endpoints   50 endpoints beside a good one that answer, and then hang or break connections: p50 and p99 from commit to
-                   delivery of the good one's events in both cases; the dead ones may add 750 ms
-  slow-tenant      1,000 endpoints of one organization that answer after 14 s beside a good one of another: they may add 500 ms
-                   to the p99 from commit to delivery of the good one's events
+  postgres-away    PostgreSQL is stopped, then frozen, for 10 s each: every request returns 503 with Retry-After within
+                   10 s, and the same process is ready within 5 s of its return
+  dead-endpoints   50 endpoints beside a good one respond, then hang or break connections: compares p50 and p99 from
+                   commit to delivery of the good one's events; the dead ones may add 750 ms
+  slow-tenant      1,000 endpoints of one organization that respond after 14 s, beside a good one of another: they may
+                   add 500 ms to the p99 from commit to delivery of the good one's events
   full-outbox      1,000,000 due messages of one topic: p90 of GET /api/auth/me at most 1.5 times as long
-  temporal-away    Temporal killed: installs are answered 202, first attempts go on, /readyz stays 200 and says so. 10,000
-                   deliveries whose first attempt failed wait for the retry workflows of 50 endpoints, and 200 installs for
-                   theirs; all have come to their end within 60 s of its return
-  campaign         two instances and two workers on one database, killed in turn with Temporal, PostgreSQL stopped for 10 s,
-                   publishers and receivers that err, hang, reset and send garbage, while installs and events are
-                   acknowledged: each install in its one right state, each event delivered at least once under one id
-  killed-keys      two instances killed in turn under writes with Idempotency-Keys that are sent again at once: none is lost,
-                   made twice or refused
-  watch-herd       4,000 streams watch one install that changes: the p99 of somebody else's requests stays under 100 ms
-  connections      1,100 connections and 100 MiB of unread answers from one address: another one's requests are all answered
-  plans            1,000,000 rows of every table that a list reads: no list, however filtered, reads or sorts a whole table,
-                   by the plan for its values and by that of a prepared statement for any values; only when named
+  temporal-away    Temporal is killed: installs return 202, first attempts continue, /readyz stays 200 and reports it.
+                   10,000 deliveries whose first attempt failed wait for the retry workflows of 50 endpoints, and 200
+                   installs for theirs; all are done within 60 s of its return
+  campaign         two instances and two workers on one database are killed in turn with Temporal, and PostgreSQL is
+                   stopped for 10 s; publishers and receivers fail, hang, reset and send garbage, while installs and
+                   events are acknowledged: each install reaches its one correct state, each event is delivered at
+                   least once under one id
+  killed-keys      two instances are killed in turn under writes with Idempotency-Keys that are sent again at once: none
+                   is lost, doubled or refused
+  watch-herd       4,000 streams watch one install that changes: the p99 of another client's requests is under 100 ms
+  connections      1,100 connections and 100 MiB of unread responses from one address: all requests of another address
+                   succeed
+  plans            1,000,000 rows of every table that a list reads: no list, with any filter, reads or sorts a whole
+                   table, by a plan for its values and by a generic plan; runs only when named
 
-  --only NAMES     these alone                                       (default: all but plans, in this order)
+  --only NAMES     only these                                        (default: all but plans, in this order)
   --installs N     installs of the campaign                          (default 2000)
-  --events N       its test events, beside the events of installs    (default 20000)
-  --load S         seconds its load lasts at least                   (default 120)
-  --seconds S      patience with it once the load is over            (default 200)
+  --events N       its test events, besides the events of installs   (default 20000)
+  --load S         minimum duration of its load, seconds             (default 120)
+  --seconds S      time limit after the load, seconds                (default 200)
   --kills N        kills of killed-keys                              (default 20)
   --help           this text
 `;
@@ -80,7 +82,9 @@ const campaign: Scenario = async (say) => {
   say(`installs: ${played.installs} ${JSON.stringify(states)}`);
   say(`events: ${events}, delivered ${delivered}, brought again ${repeated}`);
   say(
-    `clients met: ${trouble.unavailable} answers of 503 (${trouble.withoutRetryAfter} without Retry-After), ${trouble.lost} lost connections, ${trouble.faults.length} other faults, longest answer ${trouble.longestMs} ms`,
+    `clients got ${trouble.unavailable} responses of 503 (${trouble.withoutRetryAfter} without Retry-After), ` +
+      `${trouble.lost} lost connections, ${trouble.faults.length} other faults, ` +
+      `longest response ${trouble.longestMs} ms`,
   );
   say(`ready after the database was back: at most ${played.readyMs} ms`);
   if (played.readyMs > 5_000) wrong.push(`ready ${played.readyMs} ms after the database was back`);

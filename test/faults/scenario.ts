@@ -9,9 +9,10 @@ export function percentile(times: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The usual two figures of some times. */
+/** Median and 99th percentile of some times, as text. */
 export function spreadOf(times: readonly number[]): string {
-  return `p50 ${Math.round(percentile(times, 0.5))} ms, p99 ${Math.round(percentile(times, 0.99))} ms of ${times.length}`;
+  const [p50, p99] = [Math.round(percentile(times, 0.5)), Math.round(percentile(times, 0.99))];
+  return `p50 ${p50} ms, p99 ${p99} ms of ${times.length}`;
 }
 
 /** Does all jobs, at most `lanes` at a time, one every `betweenMs` at the soonest. */

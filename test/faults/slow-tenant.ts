@@ -98,7 +98,8 @@ export const slowTenant: Scenario = async (say) => {
     const [before, after] = [percentile(alone, 0.99), percentile(beside, 0.99)];
     if (!(after <= before + SLACK_MS))
       wrong.push(
-        `an organization's slow endpoints delayed another's good one: p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`,
+        "an organization's slow endpoints delayed another's good one: " +
+          `p99 from ${Math.round(before)} ms to ${Math.round(after)} ms`,
       );
     return wrong;
   } finally {

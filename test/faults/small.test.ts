@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { play } from "./play.ts";
 import { temporalAway } from "./temporal-away.ts";
 
-it("while the service and Temporal are killed and PostgreSQL is stopped, nothing acknowledged is lost or doubled", async () => {
+it("nothing acknowledged is lost or doubled while service, Temporal and PostgreSQL go down", async () => {
   const lines: string[] = [];
   // So many requests and so many faults, however long they take.
   const played = await play({
@@ -28,7 +28,7 @@ it("while the service and Temporal are killed and PostgreSQL is stopped, nothing
   expect(played.delivered).toBeGreaterThan(200 + 2 * 30);
 }, 1_800_000);
 
-it("while Temporal is away installs are accepted and first attempts go on; when it returns, all that waited comes to its end", async () => {
+it("without Temporal installs are accepted and first attempts continue, and all finish after its return", async () => {
   const lines: string[] = [];
   const wrong = await temporalAway({ installs: 10, events: 100, endpoints: 5, drainedMs: 600_000 })((line) =>
     lines.push(line),

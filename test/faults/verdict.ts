@@ -35,7 +35,9 @@ export async function drained(
     const [row] = await runSql<Record<string, string>>(
       databaseUrl,
       `select (select count(*) from outbox where topic <> 'mail.send') as outbox,
-      (select count(*) from installs where step is not null or status in ('provisioning', 'deprovisioning')) as installs, (select count(*) from webhook_deliveries where status = 'pending') as deliveries`,
+      (select count(*) from installs
+       where step is not null or status in ('provisioning', 'deprovisioning')) as installs,
+      (select count(*) from webhook_deliveries where status = 'pending') as deliveries`,
     );
     const left = Object.entries(row ?? {}).filter(([, count]) => count !== "0");
     const ms = Date.now() - since;
@@ -46,7 +48,7 @@ export async function drained(
   }
 }
 
-/** Holds what the database and the peers say against what was acknowledged. */
+/** Compares the database and the peers' records with what was acknowledged. */
 export async function judge(
   { databaseUrl }: Servers,
   { publisher, receiver }: Campaign,
@@ -57,7 +59,9 @@ export async function judge(
 
   const rows = await runSql<{ install_id: string; status: string; failure_reason: string | null; events: string[] }>(
     databaseUrl,
-    "select i.install_id, i.status, i.failure_reason, array(select event from install_timeline t where t.install_id = i.install_id order by t.id) as events from installs i",
+    `select i.install_id, i.status, i.failure_reason,
+       array(select event from install_timeline t where t.install_id = i.install_id order by t.id) as events
+     from installs i`,
   );
   const installs = new Map(rows.map((row) => [row.install_id, row]));
   const states: Record<string, number> = {};
@@ -93,7 +97,8 @@ export async function judge(
     install_id: string | null;
   }>(
     databaseUrl,
-    "select d.delivery_id, d.event_id, e.type, d.status, e.body::json->'data'->>'install_id' as install_id from webhook_deliveries d join webhook_events e using (event_id)",
+    `select d.delivery_id, d.event_id, e.type, d.status, e.body::json->'data'->>'install_id' as install_id
+     from webhook_deliveries d join webhook_events e using (event_id)`,
   );
   const arrived = new Set([...receiver.got.values()].map(({ message }) => message.id));
   const stored = new Map(deliveries.map((row) => [row.delivery_id, row]));

@@ -68,7 +68,8 @@ export function watchHerd(watchers: number): Scenario {
       const times = await during;
       const heard = await within(30_000, () => Promise.resolve(count.records >= 2 * all));
       say(
-        `${all} watchers of one install; a bystander before: ${spreadOf(before)}; from the change on: ${spreadOf(times)}`,
+        `${all} watchers of one install; another client before: ${spreadOf(before)}; ` +
+          `from the change on: ${spreadOf(times)}`,
       );
       const p99 = percentile(times, 0.99);
       return [

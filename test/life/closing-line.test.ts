@@ -13,9 +13,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs these test files as the suite runs its own: with a database server that the run starts and stops. */
 async function run(files: Record<string, string>): Promise<{ status: unknown; lines: string[] }> {
-  const setup = `import { startPostgres } from "${repository}test/support/postgres.ts"; export default async () => { const server = await startPostgres(); return () => server.stop(); };`;
+  const setup = `import { startPostgres } from "${repository}test/support/postgres.ts";
+    export default async () => { const server = await startPostgres(); return () => server.stop(); };`;
   const config = `import { ClosingLine } from "${repository}test/support/closing-line.ts";
-    export default { root: "${folder}", test: { globals: true, include: ["*.test.ts"], globalSetup: ["setup.ts"], pool: "forks", reporters: ["default", new ClosingLine()] } };`;
+    export default { root: "${folder}", test: { globals: true, include: ["*.test.ts"], globalSetup: ["setup.ts"],
+      pool: "forks", reporters: ["default", new ClosingLine()] } };`;
   for (const [name, text] of Object.entries({ ...files, "setup.ts": setup, "vitest.config.ts": config }))
     await writeFile(join(folder, name), text);
   const { TEST_DATABASE_URL: _given, ...env } = process.env;
@@ -31,13 +33,15 @@ async function run(files: Record<string, string>): Promise<{ status: unknown; li
   });
 }
 
-test("a run ends with one plain line that counts, and with the status that goes with it", async () => {
+test("a run ends with one plain line of counts and with the matching exit status", async () => {
   const good = 'test("is well", () => undefined); test.skip("is left out", () => undefined);';
   const passed = await run({ "a.test.ts": good });
   expect([passed.status, passed.lines.at(-1)]).toEqual([0, "1 passed, 0 failed, 1 skipped"]);
   const failed = await run({
     "b.test.ts":
-      'test("fails", () => { throw new Error("no"); }); describe("a hook", () => { beforeAll(() => { throw new Error("no"); }); test("never runs", () => undefined); });',
+      'test("fails", () => { throw new Error("no"); });' +
+      'describe("a hook", () => {' +
+      '  beforeAll(() => { throw new Error("no"); }); test("never runs", () => undefined); });',
     "c.test.ts": 'throw new Error("is no test file");',
   });
   expect([failed.status, failed.lines.at(-1)]).toEqual([1, "1 passed, 3 failed, 2 skipped"]);

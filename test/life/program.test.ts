@@ -103,7 +103,7 @@ test("a killed PostgreSQL is brought back and the service with it", async () => 
   await stop(run);
 });
 
-test("a PostgreSQL that cannot be brought back ends the program, whose last line says why, and no stack is told", async () => {
+test("a PostgreSQL that cannot be restarted ends the program, and the last line says why without a stack", async () => {
   const run = start();
   await ready(run);
   renameSync(join(folder.path, "postgres/global"), join(folder.path, "postgres/gone"));
@@ -182,7 +182,7 @@ test("an echo of the signal changes nothing, a second signal later ends at once"
   expect(Date.now() - began).toBeLessThan(10_000);
 });
 
-test("reset-password prints a link that sets a new password, once, while the service runs; nobody else's address has one", async () => {
+test("reset-password prints a link that sets a new password once, and refuses an unknown address", async () => {
   const run = start();
   const url = await ready(run);
   const rescue = start({ SERVICE_BASE_URL: url }, "src/main.ts", ["reset-password", "owner@acme.test"]);
@@ -205,7 +205,7 @@ test("reset-password prints a link that sets a new password, once, while the ser
   expect(await reset()).toBe(400);
   const nobody = start({}, "src/main.ts", ["reset-password", "nobody@acme.test"]);
   expect(await nobody.exit).toBe(1);
-  expect(nobody.output()).toBe("atrium: Nobody has the address nobody@acme.test.\n");
+  expect(nobody.output()).toBe("atrium: No account has the address nobody@acme.test; check its spelling.\n");
   await stop(run);
   const away = start({}, "src/main.ts", ["reset-password", "owner@acme.test"]);
   expect(await away.exit).toBe(1);

@@ -100,7 +100,8 @@ afterAll(() => database.close());
 it("every table has a bound, so that none grows for ever", async () => {
   const rows = await runSql<{ name: string }>(
     database.url,
-    "select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname",
+    `select relname as name from pg_class
+     where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname`,
   );
   expect(rows.map(({ name }) => name)).toEqual(Object.keys(bounds).sort());
 });

@@ -36,8 +36,9 @@ export interface Import {
   typeOnly: boolean;
 }
 
-const statement =
-  /^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s+from\s+)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gmu;
+const declaration = String.raw`^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s+from\s+)?["']([^"']+)["']`;
+const dynamic = String.raw`\bimport\(\s*["']([^"']+)["']\s*\)`;
+const statement = new RegExp(`${declaration}|${dynamic}`, "gmu");
 
 /** Everything a file imports or exports again. */
 export function importsOf(file: string): Import[] {

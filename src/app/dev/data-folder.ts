@@ -79,7 +79,8 @@ function loadOrCreate(folder: string, name: string, create: () => string): { val
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
       throw new StartError(
-        `The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}); change its permissions.`,
+        `The secret ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? "error"}); ` +
+          "change its permissions.",
         error,
       );
   }

@@ -13,13 +13,17 @@ const pool = new pg.Pool({ connectionString: process.env["DATABASE"], max: 10 })
 const agent = new Agent({ connections: 32, pipelining: 1 });
 await pool.query(`
   drop table if exists plain_deliveries;
-  create table plain_deliveries (id uuid primary key, event_id text not null, body text not null, status text not null, attempts jsonb not null default '[]');
+  create table plain_deliveries (
+    id uuid primary key, event_id text not null, body text not null, status text not null,
+    attempts jsonb not null default '[]');
   create index plain_deliveries_open on plain_deliveries (id) where status = 'pending'`);
 
 async function seed(count: number): Promise<void> {
   await pool.query(
     `insert into plain_deliveries (id, event_id, body, status)
-     select gen_random_uuid(), id, json_build_object('type', 'user.created', 'timestamp', now(), 'id', id, 'org_uuid', gen_random_uuid(), 'data', json_build_object('user_uuid', gen_random_uuid())), 'pending'
+     select gen_random_uuid(), id, json_build_object(
+         'type', 'user.created', 'timestamp', now(), 'id', id, 'org_uuid', gen_random_uuid(),
+         'data', json_build_object('user_uuid', gen_random_uuid())), 'pending'
      from (select 'evt_' || replace(gen_random_uuid()::text, '-', '') as id from generate_series(1, $1)) as ids`,
     [count],
   );

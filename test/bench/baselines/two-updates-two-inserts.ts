@@ -10,10 +10,15 @@ const rows = 4_000;
 const pool = new pg.Pool({ connectionString: process.env["DATABASE"], min: connections, max: connections });
 await pool.query(`
   drop table if exists bare_tokens, bare_events, bare_sessions;
-  create table bare_sessions (uuid uuid primary key, last_seen_at timestamptz not null, expires_at timestamptz not null);
-  create table bare_tokens (hash bytea primary key, session_uuid uuid not null references bare_sessions (uuid), created_at timestamptz not null, used_at timestamptz);
+  create table bare_sessions (
+    uuid uuid primary key, last_seen_at timestamptz not null, expires_at timestamptz not null);
+  create table bare_tokens (
+    hash bytea primary key, session_uuid uuid not null references bare_sessions (uuid),
+    created_at timestamptz not null, used_at timestamptz);
   create index on bare_tokens (session_uuid);
-  create table bare_events (sequence bigint generated always as identity primary key, session_uuid uuid not null, type text not null, created_at timestamptz not null)`);
+  create table bare_events (
+    sequence bigint generated always as identity primary key, session_uuid uuid not null, type text not null,
+    created_at timestamptz not null)`);
 await pool.query("insert into bare_sessions select gen_random_uuid(), now(), now() from generate_series(1, $1)", [
   rows,
 ]);

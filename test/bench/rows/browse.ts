@@ -18,13 +18,21 @@ const seed = (count: number): string => `
          unnest(array['a','o','um','is','ex','ar','in','ot','us','el','ya','on','ic']) c;
   create unique index on words (n);
   create temporary table texts as
-    select i, (select string_agg(w.word, ' ') from generate_series(1, 12) k join words w on w.n = 1 + floor(2000 * power(abs(sin(i * 12.9898 + k * 78.233)) , 3))::int)
+    select i, (
+          select string_agg(w.word, ' ') from generate_series(1, 12) k
+          join words w on w.n = 1 + floor(2000 * power(abs(sin(i * 12.9898 + k * 78.233)) , 3))::int
+        )
         || case when i % ${count / special} = 0 then ' lighthouse' else '' end as description
     from generate_series(1, ${count}) i;
   insert into app_slugs (slug) select 'app-' || i from texts;
-  insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans, provision_webhook, webhook_secret, status, created_by, key_id, published_at, created_at, updated_at)
-    select gen_random_uuid(), o.uuid, 'app-' || i, initcap(split_part(description, ' ', 1 + i % 12)) || ' ' || to_char(i, 'FM000000'), description, '{multi_tenant}', 'free', 0, 'usd', '[]',
-      'https://publisher.example/', '', 'published', p.uuid, gen_random_uuid(), now() - i * interval '1 minute', now(), now()
+  insert into apps (
+      app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents, currency, plans,
+      provision_webhook, webhook_secret, status, created_by, key_id, published_at, created_at, updated_at)
+    select gen_random_uuid(), o.uuid, 'app-' || i,
+      initcap(split_part(description, ' ', 1 + i % 12)) || ' ' || to_char(i, 'FM000000'), description,
+      '{multi_tenant}', 'free', 0, 'usd', '[]',
+      'https://publisher.example/', '', 'published', p.uuid, gen_random_uuid(),
+      now() - i * interval '1 minute', now(), now()
     from texts, (select uuid from organizations limit 1) o, (select uuid from people limit 1) p;
   analyze apps`;
 

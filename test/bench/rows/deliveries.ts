@@ -33,8 +33,11 @@ async function drain(
     service.databaseUrl,
     `with events as (
        insert into webhook_events (event_id, type, body, created_at)
-       select id, 'user.created', json_build_object('type', 'user.created', 'timestamp', now(), 'id', id, 'org_uuid', ${organization}, 'data', json_build_object('user_uuid', gen_random_uuid())), now()
-       from (select 'evt_' || replace(gen_random_uuid()::text, '-', '') as id from generate_series(1, ${count})) as ids returning event_id
+       select id, 'user.created', json_build_object(
+           'type', 'user.created', 'timestamp', now(), 'id', id, 'org_uuid', ${organization},
+           'data', json_build_object('user_uuid', gen_random_uuid())), now()
+       from (select 'evt_' || replace(gen_random_uuid()::text, '-', '') as id from generate_series(1, ${count})) as ids
+       returning event_id
      )
      insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
      select gen_random_uuid(), event_id, '${webhookId}', 'pending', 'first', now(), now() from events`,

@@ -66,7 +66,8 @@ async function seedFactors({ databaseUrl, instanceKey }: Service, members: reado
   await runSql(
     databaseUrl,
     `insert into mfa_factors (user_uuid, factor_type, status, secret, created_at, activated_at)
-     select f.user_uuid, 'totp', 'active', f.secret, now(), now() from unnest($1::uuid[], $2::bytea[]) as f (user_uuid, secret)`,
+     select f.user_uuid, 'totp', 'active', f.secret, now(), now()
+     from unnest($1::uuid[], $2::bytea[]) as f (user_uuid, secret)`,
     [
       members.map(({ userUuid }) => userUuid),
       members.map(({ userUuid }, i) => sealer.seal(secrets[i] ?? "", secretContext(userUuid))),

@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { DOCUMENTS } from "./documents.ts";
+import { filesBelow, textOf } from "./sources.ts";
+
+const MAX_COLUMNS = 120;
+
+/** Areas where no line is longer. Add an area as soon as it has none; the list ends when it says `src` and `test`. */
+const AREAS: readonly string[] = [
+  "src/app",
+  "src/launch",
+  "src/migrations",
+  "src/platform/config",
+  "src/worker",
+  "test/bench",
+  "test/demo",
+  "test/faults",
+  "test/faults-foundation",
+  "test/life",
+  "test/shape",
+  "test/support",
+  "test/two-instances",
+];
+
+/** A long URL and a table row of Markdown cannot be wrapped. */
+function mayBeLong(file: string, line: string): boolean {
+  return /https?:\/\/\S{60,}/u.test(line) || (file.endsWith(".md") && line.startsWith("|"));
+}
+
+function longLinesOf(file: string): string[] {
+  return textOf(file)
+    .split("\n")
+    .flatMap((line, at) => (line.length > MAX_COLUMNS && !mayBeLong(file, line) ? [`${file}:${at + 1}`] : []));
+}
+
+it.each(AREAS)(`no hand-written line in %s has more than ${MAX_COLUMNS} columns, except URLs`, (area) => {
+  expect(filesBelow(area).flatMap(longLinesOf)).toEqual([]);
+});
+
+it(`no line of a document has more than ${MAX_COLUMNS} columns, except URLs and table rows`, () => {
+  expect(DOCUMENTS.flatMap(longLinesOf)).toEqual([]);
+});
