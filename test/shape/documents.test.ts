@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { DOMAIN_ORDER } from "../../src/domains/order.ts";
-import { DOCUMENTS, firstCellsOf, linkFault, linksOf, pathsNamedBy, scriptsNamedBy } from "./documents.ts";
+import { DOCUMENTS, firstCellsOf, linkFault, linksOf, pathsNamedBy, questions, scriptsNamedBy } from "./documents.ts";
 import { root, textOf } from "./sources.ts";
 
 const scripts = (JSON.parse(textOf("package.json")) as { scripts: Record<string, string> }).scripts;
@@ -38,6 +38,12 @@ it("the README's map names every folder of src/, and no other", () => {
   const lines = /^(?: {2}.*\n)*/u.exec(map)?.[0].split("\n") ?? [];
   const named = lines.flatMap((line) => /^ {2}([\w.]+)\/? /u.exec(line)?.[1] ?? []);
   expect(named.toSorted()).toEqual(readdirSync(path.join(root, "src")).toSorted());
+});
+
+it("CONTRIBUTING.md answers ten questions, each by at most two files that have the names in the answer", () => {
+  expect(questions()).toHaveLength(10);
+  expect(questions().filter(({ files }) => files.length === 0 || files.length > 2)).toEqual([]);
+  expect(questions().filter(({ unknown }) => unknown.length > 0)).toEqual([]);
 });
 
 it("the checks find a missing file, a missing heading and a link out of the repository", () => {

@@ -61,3 +61,24 @@ export function firstCellsOf(file: string, header: string): string[] {
   const rows = /^(?:\|.*\n)*/u.exec(table)?.[0].trim().split("\n") ?? [];
   return rows.map((row) => (row.split("|")[1] ?? "").trim().replaceAll("`", ""));
 }
+
+/** One row of CONTRIBUTING's table of questions. */
+export interface Question {
+  question: string;
+  /** Files that the answer links to. */
+  files: string[];
+  /** Names in the answer that none of its files has. */
+  unknown: string[];
+}
+
+/** The rows of CONTRIBUTING's table of questions. */
+export function questions(): Question[] {
+  const [, section = ""] = textOf("CONTRIBUTING.md").split("\n## Ten questions\n");
+  const rows = [...section.matchAll(/^\| (?!question|---)(.+?) \| (.+) \|$/gmu)];
+  return rows.map(([, question = "", answer = ""]) => {
+    const files = [...answer.matchAll(/\]\(([^)#]+)\)/gu)].map(([, target = ""]) => target);
+    const texts = files.map(textOf);
+    const names = [...answer.matchAll(/`([\w.]+)`/gu)].map(([, name = ""]) => name);
+    return { question, files, unknown: names.filter((name) => !texts.some((text) => text.includes(name))) };
+  });
+}
