@@ -77,16 +77,7 @@ export function composeDomains(ground: Ground) {
     if (late.login === undefined) throw new Error("the doors are not composed yet");
     return late.login;
   };
-  const access = createAccess({
-    database,
-    organizations,
-    apps: {
-      activeAppSlugs: (tx, orgUuid) => market().activeAppSlugs(tx, orgUuid),
-      appClaims: (tx, orgUuid, userUuid) => market().appClaims(tx, orgUuid, userUuid),
-      slugsOf: (appIds) => market().slugsOf(appIds),
-      factsOf: (slugs, userUuid, orgUuid) => market().factsOf(slugs, userUuid, orgUuid),
-    },
-  });
+  const access = createAccess({ database, organizations });
   const keys = createSigningKeys({
     database,
     clock,
@@ -108,7 +99,7 @@ export function composeDomains(ground: Ground) {
     announce,
     access,
     keys,
-    administeredApps: (token) => market().appsOfToken(token),
+    administeredApps: access.apps.ofToken,
     config: {
       baseUrl,
       ttls: {
@@ -229,8 +220,8 @@ export function composeDomains(ground: Ground) {
         resource: { type: "webhook", id: webhookId },
       });
     },
-    administeredApp: (caller, appId) => market().apps.administered(caller, appId),
-    keepAdministering: (tx, caller, app) => market().apps.keepAdministering(tx, caller, app),
+    administeredApp: access.apps.administered,
+    keepAdministering: access.apps.demandAdministrator,
     administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
     administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
     events,
@@ -275,7 +266,7 @@ export function composeDomains(ground: Ground) {
     audit: tellMarketplace,
     keepOrg: organizations.keep,
     orgLives: async (tx, orgUuid) => (await organizations.findIn(tx, orgUuid)) !== undefined,
-    makerOf: credentials.manage.makerOf,
+    access,
     orgName: async (tx, orgUuid) => (await organizations.nameOf(tx, orgUuid)) ?? "",
     orgNames: organizations.namesOf,
     people: {

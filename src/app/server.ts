@@ -125,8 +125,7 @@ export function composeServer(parts: ServerParts): Server {
           ? domains.credentials.authenticate.keyHolds(token)
           : domains.sessions.holds(token),
       scim: (token) => domains.credentials.authenticate.scimToken(token),
-      appAdmin: (caller, appId) =>
-        parts.database.sharing(caller, () => domains.marketplace.apps.standing(caller, appId)),
+      appAdmin: (caller, appId) => parts.database.sharing(caller, () => domains.access.apps.roleIn(caller, appId)),
     },
     idempotency: parts.idempotency,
     during: parts.database.guard?.call,

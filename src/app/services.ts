@@ -11,7 +11,7 @@ import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/ac
 import { authEventsRpc } from "../domains/auth-events/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
 import { signingKeysLoginRpc, signingKeysRpc } from "../domains/signing-keys/index.ts";
-import { appAccessRpc, buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
+import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
 import { operatorConfigRpc, organizationsLoginRpc } from "../domains/organizations/index.ts";
 import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
@@ -58,7 +58,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
       ...organizationsLoginRpc(organizations),
       ...signingKeysLoginRpc(keys),
     }),
-    registration(AccessService, { ...accessRpc(access), ...appAccessRpc(marketplace) }),
+    registration(AccessService, accessRpc(access)),
     registration(
       UsersService,
       {

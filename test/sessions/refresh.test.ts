@@ -24,12 +24,13 @@ describe("refresh", () => {
   });
 
   it("takes roles and apps as they are now", async () => {
-    const first = await identity.loginOwner();
-    identity.apps.published = ["4b1d2a3e-0000-4000-8000-000000000001"];
-    expect((await identity.me(first.accessToken)).appAdmin).toEqual([]);
-    const second = await refresh(first.refreshToken);
-    expect((await identity.me(second.accessToken)).appAdmin).toEqual(identity.apps.published);
-    identity.apps.published = [];
+    await identity.setOwnership(false);
+    const demoted = await identity.loginOwner();
+    const apps = await identity.publishApps(1);
+    expect((await identity.me(demoted.accessToken)).appAdmin).toEqual([]);
+    const second = await refresh(demoted.refreshToken);
+    expect((await identity.me(second.accessToken)).appAdmin).toEqual(apps);
+    await identity.setOwnership(true);
   });
 
   it("gives the same successor again within ten seconds", async () => {

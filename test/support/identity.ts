@@ -37,7 +37,7 @@ export const info: RequestInfo = {
 const baseUrl = "http://localhost:8080";
 const owner = { orgName: "Acme", email: "owner@acme.test", password: "correct horse battery" };
 
-/** Opens a database and builds the identity domains on it; the marketplace is what `apps` says. */
+/** Opens a database and builds the identity domains on it. */
 export async function openIdentity(options: { openSignup?: boolean } = {}) {
   const clock = testClock();
   const database = await openTestDatabase({ entities: [Organization, Person], clock });
@@ -63,6 +63,14 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
       for (const row of rows) await open(row.payload);
       return mails;
     },
+    /** Publishes apps of the first organization, a minute ago; its owner has grants. Returns their ids. */
+    publishApps: (count: number): Promise<string[]> => publishApps(database, clock.now() - 60_000, count),
+    /** Gives or takes the ownership of the first organization from its owner, who stays administrator. */
+    setOwnership: async (isOwner: boolean): Promise<void> => {
+      const sql = `update memberships set is_owner = $1, version = version + 1
+        where user_uuid = (select uuid from people where email = $2)`;
+      await database.transaction((tx) => tx.query(sql, [isOwner, owner.email]));
+    },
     /** Plain SQL, as the restricted role. */
     sql: <R extends object>(text: string, params: readonly unknown[] = []): Promise<R[]> =>
       database.transaction((tx) => tx.query<R>(text, params)),
@@ -86,12 +94,6 @@ function build(
   const record = createAuditRecord({ database, clock, random: systemRandom });
   const events = createEvents(record, announce);
   const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce, events };
-  const apps = {
-    installed: [] as string[],
-    granted: [] as string[],
-    published: [] as string[],
-    voided: new Set<string>(),
-  };
   const organizations = createOrganizations(shared);
   const people = createPeople({
     ...shared,
@@ -104,16 +106,7 @@ function build(
     organizationExists: organizations.existsEver,
     personKnown: people.isKnown,
   });
-  const access = createAccess({
-    database,
-    organizations,
-    apps: {
-      activeAppSlugs: async () => apps.installed,
-      appClaims: async () => ({ ...apps }),
-      slugsOf: async (ids) => ids.map((id) => `slug-${id}`),
-      factsOf: async () => [],
-    },
-  });
+  const access = createAccess({ database, organizations });
   const keys = createSigningKeys({ ...shared, organizations, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
@@ -121,7 +114,7 @@ function build(
     audit,
     access,
     keys,
-    administeredApps: async ({ claimed }) => claimed.filter((id) => !apps.voided.has(id)),
+    administeredApps: access.apps.ofToken,
     config: { baseUrl, ttls },
   });
   const config = {
@@ -185,7 +178,6 @@ function build(
   });
   continuations[JOIN_BY_MAIL] = login.completeJoining;
   return {
-    apps,
     organizations,
     people,
     audit,
@@ -212,4 +204,23 @@ function build(
 export function opened<T extends object>(answer: T): Exclude<T, SecondFactorNeeded> {
   if ("mfaRequired" in answer) throw new Error("the second factor is asked for");
   return answer as Exclude<T, SecondFactorNeeded>;
+}
+
+async function publishApps(database: Database, at: number, count: number): Promise<string[]> {
+  const sql = `
+    with owner as (
+      select m.user_uuid, m.org_uuid from memberships m join people p on p.uuid = m.user_uuid where p.email = $1),
+    slug as (
+      insert into app_slugs (slug) select gen_random_uuid()::text from generate_series(1, $2::int) returning slug),
+    app as (
+      insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents,
+        currency, plans, provision_webhook, webhook_secret, status, created_by, key_id, created_at, updated_at)
+      select gen_random_uuid(), org_uuid, slug, slug, '', '{}', 'seat', 0, 'usd', '[]', '', '', 'published', user_uuid,
+        gen_random_uuid(), $3::timestamptz, $3::timestamptz from slug, owner returning app_id)
+    insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at)
+    select gen_random_uuid(), app_id, user_uuid, user_uuid, $3::timestamptz from app, owner returning app_id`;
+  const rows = await database.transaction((tx) =>
+    tx.query<{ app_id: string }>(sql, [owner.email, count, new Date(at)]),
+  );
+  return rows.map(({ app_id }) => app_id).sort();
 }

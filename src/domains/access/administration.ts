@@ -5,7 +5,7 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Audit } from "../auth-events/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
-import type { Access } from "./index.ts";
+import type { Access } from "./access.ts";
 import { createMembers } from "./members.ts";
 import { createOrganizations } from "./organizations.ts";
 import { createRoles } from "./roles.ts";

@@ -1,14 +1,8 @@
 import type { Caller } from "../../platform/caller.ts";
+import type { Database } from "../../platform/db/types.ts";
+import { factsOf, slugsOf } from "./app-store.ts";
 import { decide, explain } from "./rules.ts";
-import type { AppFacts, Decision, Explanation } from "./rules.ts";
-
-/** What entitlement checks need of the marketplace. */
-export interface EntitlementLookups {
-  /** Slugs of apps, in any order. */
-  slugsOf(appIds: readonly string[]): Promise<string[]>;
-  /** The apps of these slugs, with the grant a person has of each and the active install of an organization. */
-  factsOf(slugs: readonly string[], userUuid: string | null, orgUuid: string | null): Promise<AppFacts[]>;
-}
+import type { Decision, Explanation } from "./rules.ts";
 
 /** A feature that is asked for in an organization. */
 export interface EntitlementQuestion {
@@ -17,14 +11,14 @@ export interface EntitlementQuestion {
 }
 
 /** Entitlement checks (decisions 3.12): the verified token decides; only the names of apps are looked up. */
-export function createEntitlements(apps: EntitlementLookups) {
+export function createEntitlements(database: Pick<Database, "prepared">) {
   /** Slugs of the apps the caller administers, where that matters for any of these features. */
   async function administered(
     { appAdmin }: Caller,
     questions: readonly EntitlementQuestion[],
   ): Promise<readonly string[]> {
     const matters = appAdmin.length > 0 && questions.some(({ feature }) => feature.startsWith("app:"));
-    return matters ? apps.slugsOf(appAdmin) : [];
+    return matters ? slugsOf(database, appAdmin) : [];
   }
 
   return {
@@ -46,7 +40,8 @@ export function createEntitlements(apps: EntitlementLookups) {
       const slugs = decided
         .filter(({ granted, feature }) => granted && feature.startsWith("app:"))
         .map(({ feature }) => feature.slice(4));
-      const facts = slugs.length === 0 ? [] : await apps.factsOf([...new Set(slugs)], caller.userUuid, caller.orgUuid);
+      const facts =
+        slugs.length === 0 ? [] : await factsOf(database, [...new Set(slugs)], caller.userUuid, caller.orgUuid);
       const bySlug = new Map(facts.map((fact) => [fact.slug, fact]));
       return decided.map((one) => ({ ...one, explain: explain(one, bySlug.get(one.feature.slice(4))) }));
     },

@@ -1,7 +1,8 @@
 import { defineErrors } from "../../platform/errors.ts";
 
-/** Errors of roles, permissions and memberships. */
+/** Errors of apps, roles, permissions and memberships. */
 export const accessErrors = defineErrors({
+  appNotFound: [404, "app_not_found", "No such app."],
   roleNotFound: [404, "role_not_found", "The organization has no such role."],
   userNotFound: [404, "user_not_found", "The organization has no such member."],
   permissionNotFound: [

@@ -1,126 +1,14 @@
-import { callerOrg } from "../../platform/caller.ts";
-import type { Caller } from "../../platform/caller.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
-import { organizationErrors } from "../organizations/index.ts";
-import type { OrganizationRow, Organizations } from "../organizations/index.ts";
-import { createEntitlements } from "./entitlements.ts";
-import type { EntitlementLookups } from "./entitlements.ts";
-import { accessErrors } from "./errors.ts";
-import { covers } from "./powers.ts";
-import { roleOf } from "./role-store.ts";
-import type { RoleRow } from "./role-store.ts";
-import * as store from "./store.ts";
-import type { MembershipRow, NamedRow, Standing } from "./store.ts";
-
+export { createAccess } from "./access.ts";
+export type { Access, AccessDeps } from "./access.ts";
 export { createAdministration } from "./administration.ts";
 export type { Administration, AdministrationDeps } from "./administration.ts";
 export { membersRpc } from "./administration-rpc.ts";
+export type { AppsOfToken } from "./app-store.ts";
+export { personBehind } from "./apps.ts";
 export { accessErrors } from "./errors.ts";
 export { covers, scopeOf } from "./powers.ts";
 export type { RoleRow } from "./role-store.ts";
+export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
+export { administers } from "./rules.ts";
 export type { Decision } from "./rules.ts";
 export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts";
-export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
-
-/** What access needs of the marketplace, which stands below it; given by compose.ts. */
-export interface AppLookups extends EntitlementLookups {
-  /** Slugs of an organization's active installs. */
-  activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]>;
-  /**
-   * Slugs of an organization's active installs, ids of its apps that somebody administers by a grant, ids of those it
-   * publishes.
-   */
-  appClaims(
-    tx: Pick<Tx, "query">,
-    orgUuid: string,
-    userUuid: string,
-  ): Promise<{ installed: string[]; granted: string[]; published: string[] }>;
-}
-
-/** What access is made of. */
-export interface AccessDeps {
-  database: Database;
-  organizations: Pick<Organizations, "find" | "featuresOf">;
-  apps: AppLookups;
-}
-
-/** The claims of an access token that say what its holder may do. */
-export interface Grants {
-  roles: string[];
-  entitlements: string[];
-  app_admin: string[];
-  platform_admin: boolean;
-  sandbox: boolean;
-}
-
-const noApps = { installed: [], granted: [], published: [] };
-
-/** Roles, permissions and entitlements. */
-export function createAccess({ database, organizations, apps }: AccessDeps) {
-  async function entitled(org: OrganizationRow): Promise<OrganizationRow & { entitlements: string[] }> {
-    const features = await organizations.featuresOf(org.plan);
-    const installed = await database.transaction((tx) => apps.activeAppSlugs(tx, org.uuid));
-    return { ...org, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
-  }
-
-  return {
-    /** An organization with what its plan and its installs entitle to. */
-    entitled,
-
-    /** What somebody is now, row locked against a change of password. Undefined where they are no active member. */
-    standing: store.readStanding,
-
-    /** What a token made now grants: role, features of the plan, installed and administered apps. */
-    async grants(tx: Tx, standing: Standing): Promise<Grants> {
-      const { org } = standing;
-      // Of this organization only: whoever leaves it, or is signed in to another, administers none of its apps.
-      const { installed, granted, published } =
-        org === null ? noApps : await apps.appClaims(tx, org.uuid, standing.userUuid);
-      return {
-        roles: org === null ? [] : [org.role],
-        entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],
-        app_admin: [...new Set([...granted, ...(org?.isOwner === true ? published : [])])],
-        platform_admin: standing.isPlatformAdmin,
-        sandbox: org?.sandbox ?? false,
-      };
-    },
-
-    ...createEntitlements(apps),
-
-    /** A role an organization has, by id or name. Throws 404 `role_not_found`. */
-    async role(tx: Tx, orgUuid: string, wanted: number | string): Promise<RoleRow> {
-      const role = await roleOf(tx, orgUuid, wanted);
-      if (role === undefined) throw accessErrors.roleNotFound();
-      return role;
-    },
-    /** Refuses with 403 `forbidden` to grant what is beyond the caller's own power. */
-    demandGrantable(caller: Caller, permissions: readonly string[]): void {
-      if (!covers(caller, permissions)) throw accessErrors.abovePower();
-    },
-    /** Roles of the caller's organization. */
-    roles: (caller: Caller): Promise<NamedRow[]> => store.listRoles(database, callerOrg(caller)),
-    /** The catalogue of permissions. */
-    permissions: (): Promise<NamedRow[]> => store.listPermissions(database),
-    /** Permissions of a role of the caller's organization. Throws 404 `role_not_found`. */
-    async rolePermissions(caller: Caller, roleId: number): Promise<NamedRow[]> {
-      const found = await store.permissionsOf(database, callerOrg(caller), roleId);
-      if (found === undefined) throw accessErrors.roleNotFound();
-      return found;
-    },
-    /** The caller's organization with what its plan and its installs entitle to. */
-    async organization(caller: Caller): Promise<OrganizationRow & { entitlements: string[] }> {
-      const found = await organizations.find(callerOrg(caller));
-      if (found === undefined) throw organizationErrors.notFound();
-      return entitled(found);
-    },
-    /** The organizations the caller is a member of, active or not; for a credential that is no person's, its own. */
-    organizations(caller: Caller): Promise<MembershipRow[]> {
-      if (caller.userUuid === null)
-        return store.organizationOfCredential(database, callerOrg(caller), caller.roles[0] ?? "");
-      return store.organizationsOf(database, caller.userUuid);
-    },
-  };
-}
-
-/** Access as other domains see it. */
-export type Access = ReturnType<typeof createAccess>;

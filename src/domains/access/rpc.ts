@@ -13,11 +13,12 @@ import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
 import type { Administration } from "./administration.ts";
 import { roleChangesRpc } from "./administration-rpc.ts";
-import type { Access, MembershipRow } from "./index.ts";
+import type { Access } from "./access.ts";
+import type { MembershipRow } from "./store.ts";
 import { printOrganization } from "./print.ts";
 
 /** Introspection and entitlement checks; `/me` is a mapping of the verified caller and asks nobody. */
-export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessService>> {
+export function accessRpc(access: Access): ServiceImpl<typeof AccessService> {
   return {
     getMe: (_request, context) => describeCaller(caller(context)),
     checkEntitlement: async ({ feature, orgUuid }, context) => {
@@ -25,6 +26,7 @@ export function accessRpc(access: Access): Partial<ServiceImpl<typeof AccessServ
       return { granted, reason };
     },
     checkEntitlements: async ({ checks }, context) => ({ data: await access.explain(caller(context), checks) }),
+    getAppAccess: async ({ appId }, context) => access.apps.access(caller(context), appId),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Caller } from "../../platform/caller.ts";
+import type { AppFacts, AppWithInstall } from "./app-store.ts";
 
 /** Reasons of an entitlement check, as the interface names them. */
 export type Reason = "role:app_admin" | "role:platform_admin" | `entitlement:${string}` | "denied";
@@ -32,16 +33,6 @@ export function decide(
   return { granted: false, reason: "denied", claim: undefined };
 }
 
-/** An app as entitlement checks see it. */
-export interface AppFacts {
-  slug: string;
-  appId: string;
-  /** The caller's grant of app administration; null for owners of the publishing organization, who need none. */
-  grantId: string | null;
-  /** Active install of the caller's organization; null where it has none (any more). */
-  installId: string | null;
-}
-
 /** What decided a check. */
 export interface Explanation {
   decidedBy: "claim" | "grant" | "install" | "none";
@@ -64,4 +55,26 @@ export function explain({ claim }: Decision, app: AppFacts | undefined): Explana
   if (claim === "app_admin" && grantId !== null) return { decidedBy: "grant", claim, appId, grantId, ...base };
   if (claim === "entitlements" && installId !== null) return { decidedBy: "install", claim, appId, installId, ...base };
   return { decidedBy: "claim", claim, appId, ...base };
+}
+
+/** Whether a caller administers an app, by what was authenticated: as owner of its organization, too (decisions 9.1). */
+export function administers(
+  caller: Pick<Caller, "isPlatformAdmin" | "appAdmin" | "isOwner" | "orgUuid">,
+  { appId, orgUuid }: { appId: string; orgUuid: string },
+): boolean {
+  return (
+    caller.isPlatformAdmin ||
+    caller.appAdmin.includes(appId.toLowerCase()) ||
+    (caller.isOwner && caller.orgUuid === orgUuid)
+  );
+}
+
+/** Whether a caller may see an app: everybody a published one; others who administer, publish or have installed it. */
+export function canSeeApp(caller: Parameters<typeof administers>[0], appId: string, app: AppWithInstall): boolean {
+  return (
+    app.status === "published" ||
+    app.install_id !== null ||
+    caller.orgUuid === app.org_uuid ||
+    administers(caller, { appId, orgUuid: app.org_uuid })
+  );
 }

@@ -5,6 +5,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
+import { personBehind } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause, Events } from "../event-catalogue/index.ts";
 import { credentialErrors } from "./errors.ts";
@@ -59,18 +60,6 @@ export function createManage(deps: ManageDeps) {
   }
 
   /**
-   * The person behind a caller: keys made by keys belong to whoever made the first. Error: 403 forbidden where there is
-   * none.
-   */
-  async function makerOf(tx: Tx, caller: Caller): Promise<string> {
-    const maker =
-      caller.userUuid ??
-      (caller.principal.type === "api_key" ? await store.makerOf(tx, caller.principal.id) : undefined);
-    if (maker === undefined) throw errors.forbidden({ message: "Only people, and keys that people made, do this." });
-    return maker;
-  }
-
-  /**
    * Whom a new key belongs to, the key that makes it, and when it ends: a key made by a key ends no later than that.
    */
   async function lineOf(
@@ -79,7 +68,7 @@ export function createManage(deps: ManageDeps) {
     wanted: Date,
   ): Promise<{ made_by: string; made_with: string | null; expires_at: Date }> {
     if (caller.principal.type !== "api_key")
-      return { made_by: await makerOf(tx, caller), made_with: null, expires_at: wanted };
+      return { made_by: await personBehind(tx, caller), made_with: null, expires_at: wanted };
     const parent = await store.keepKey(tx, caller.principal.id, dateOf(clock));
     if (parent === undefined) throw errors.unauthorized();
     return {
@@ -90,8 +79,6 @@ export function createManage(deps: ManageDeps) {
   }
 
   return {
-    makerOf,
-
     /**
      * A new API key; it is in this answer and never again. Errors: 400 validation_error, 403 forbidden, 409 conflict
      * beyond 1,000 live ones.

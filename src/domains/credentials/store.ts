@@ -92,11 +92,6 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Who made the first key of a line of keys. */
-export async function makerOf(tx: Tx, keyId: string): Promise<string | undefined> {
-  return (await tx.query<{ made_by: string }>("select made_by from api_keys where key_id = $1", [keyId]))[0]?.made_by;
-}
-
 /** API keys of an organization, newest first; those revoked before `since` are left out. */
 export async function apiKeysOf(
   database: Pick<Database, "prepared">,

@@ -45,34 +45,6 @@ export async function insertGrant(tx: Tx, grant: GrantRow): Promise<GrantRow | u
   return rows[0];
 }
 
-/**
- * Whether somebody administers an app: as an owner of its organization, or by a grant, where its key has not been
- * rotated since `issued` (null: whatever was rotated). Whoever ends a grant or
- * rotates the key locks the app first, so it stays so until the transaction ends; the end of a membership is the
- * caller's own.
- */
-export async function keepAdministrator(
-  tx: Pick<Tx, "query">,
-  appId: string,
-  userUuid: string,
-  issued: Date | null,
-): Promise<boolean> {
-  const [apps, grants, owners] = await Promise.all([
-    tx.query(
-      `select 1 from apps where app_id = $1 and ($2::timestamptz is null or key_rotated_at is null or key_rotated_at < $2)
-       for share`,
-      [appId, issued],
-    ),
-    tx.query("select 1 from app_admins where app_id = $1 and user_uuid = $2", [appId, userUuid]),
-    tx.query(
-      `select 1 from apps a join memberships m using (org_uuid)
-       where a.app_id = $1 and m.user_uuid = $2 and m.is_owner and m.status = 'active'`,
-      [appId, userUuid],
-    ),
-  ]);
-  return owners.length > 0 || (apps.length > 0 && grants.length > 0);
-}
-
 /** Ends a grant; false when there was none. */
 export async function deleteGrant(tx: Tx, appId: string, userUuid: string): Promise<boolean> {
   const rows = await tx.query("delete from app_admins where app_id = $1 and user_uuid = $2 returning 1 as one", [

@@ -4,13 +4,13 @@ import type { Tx } from "../../platform/db/types.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
 import * as admin from "./admin-store.ts";
 import type { CloudTargetRow, GrantRow, ListingRow } from "./admin-store.ts";
+import { personBehind } from "../access/index.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import type { App } from "./entities.ts";
 import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
 import type { Installs } from "./installs.ts";
-import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { Page } from "./store.ts";
 
@@ -24,14 +24,14 @@ export interface AppAdmin {
 }
 
 /** What administrators of an app do besides describing it: secrets, keys, listings, further administrators. */
-export function createAdministration(deps: MarketplaceDeps, installs: Installs, standing: Standing) {
+export function createAdministration(deps: MarketplaceDeps, installs: Installs) {
   const { database, clock, random, sealer } = deps;
 
   /** An app to write about, for somebody who administers it until the transaction ends. */
   async function lockedApp(tx: Tx, caller: Caller, appId: string): Promise<App> {
     const app = await store.lockApp(tx, appId);
     if (app === null) throw marketplaceErrors.appNotFound();
-    await standing.keepAdministering(tx, caller, app);
+    await deps.access.apps.demandAdministrator(tx, caller, app);
     return app;
   }
 
@@ -144,7 +144,7 @@ export function createAdministration(deps: MarketplaceDeps, installs: Installs, 
           grant_id: random.uuid(),
           app_id: appId,
           user_uuid: userUuid,
-          granted_by: await deps.makerOf(tx, caller),
+          granted_by: await personBehind(tx, caller),
           created_at: dateOf(clock),
         });
         if (made === undefined) throw marketplaceErrors.grantExists();

@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
 import { insertGrant } from "./admin-store.ts";
+import { personBehind } from "../access/index.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { App } from "./entities.ts";
@@ -13,7 +14,6 @@ import { marketplaceErrors } from "./errors.ts";
 import type { MarketplaceAuditType } from "./events.ts";
 import { defaultPlan, plansAfter, plansViolation, slugViolation } from "./rules.ts";
 import type { AppPlan } from "./rules.ts";
-import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { AppFilter, Page } from "./store.ts";
 
@@ -39,7 +39,7 @@ export interface NamedApp {
 }
 
 /** Publishing and deciding on apps (decisions 9.1). */
-export function createApps(deps: MarketplaceDeps, standing: Standing) {
+export function createApps(deps: MarketplaceDeps) {
   const { database, clock, random, sealer } = deps;
 
   function audited(tx: Tx, type: MarketplaceAuditType, app: App, caller: Caller, info: RequestInfo): Promise<void> {
@@ -81,7 +81,7 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
     return database.transaction(async (tx) => {
       const app = await store.lockApp(tx, appId);
       if (app === null) throw marketplaceErrors.appNotFound();
-      await standing.keepAdministering(tx, caller, app);
+      await deps.access.apps.demandAdministrator(tx, caller, app);
       const before = app.status;
       apply(app, dateOf(clock));
       if (app.status === "draft" && before !== "draft") await demandRoom(tx, app.orgUuid);
@@ -110,7 +110,7 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
         const appId = random.uuid();
-        const maker = await deps.makerOf(tx, caller);
+        const maker = await personBehind(tx, caller);
         const secret = newWebhookSecret(random);
         const app = tx.em.create(App, {
           ...draft,
@@ -171,7 +171,5 @@ export function createApps(deps: MarketplaceDeps, standing: Standing) {
 
     /** Name of the organization that publishes an app. */
     publisherName: async (app: App): Promise<string> => (await deps.orgNames([app.orgUuid])).get(app.orgUuid) ?? "",
-
-    ...standing,
   };
 }

@@ -5,6 +5,7 @@ import type { GuardedClient } from "../../platform/outgoing/client.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Access } from "../access/index.ts";
 import type { MarketplaceAuditType } from "./events.ts";
 
 /** An administrative action for the organization's audit log. */
@@ -40,8 +41,7 @@ export interface MarketplaceDeps {
   orgNames(orgUuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Name of an organization. */
   orgName(tx: Pick<Tx, "query">, orgUuid: string): Promise<string>;
-  /** The person a caller acts for: for an API key whoever made it. Error: 403 forbidden where there is none. */
-  makerOf(tx: Tx, caller: Caller): Promise<string>;
+  access: Pick<Access, "apps">;
   /** People of the publishing organization. */
   people: {
     ownersOf(orgUuid: string): Promise<{ userUuid: string; email: string }[]>;

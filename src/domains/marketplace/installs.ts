@@ -12,7 +12,6 @@ import { marketplaceErrors } from "./errors.ts";
 import { INSTALL_CHANGED } from "./events.ts";
 import type { Ender, MarketplaceAuditType } from "./events.ts";
 import type { AppPlan } from "./rules.ts";
-import type { Standing } from "./standing.ts";
 import * as store from "./store.ts";
 import type { InstallFilter, Page, TimelineLine } from "./store.ts";
 
@@ -62,7 +61,7 @@ function chosenPlan(app: App, planId: string | undefined): AppPlan {
 }
 
 /** Installing, reading and giving back apps (decisions 9.3–9.5). */
-export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "keepAdministering">) {
+export function createInstalls(deps: MarketplaceDeps) {
   const { database, clock, random, config } = deps;
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
@@ -130,7 +129,7 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
   ): Promise<InstallView> {
     await database.transaction(async (tx) => {
       // Before the install: whoever locks both, locks the app first.
-      await standing.keepAdministering(tx, caller, { appId });
+      await deps.access.apps.demandAdministrator(tx, caller, { appId });
       const install = await store.lockInstall(tx, installId);
       if (install === null || install.appId !== appId) throw marketplaceErrors.installNotFound();
       if (!(await deps.orgLives(tx, install.orgUuid))) throw marketplaceErrors.invalidTransition({ message: ENDED });
@@ -237,25 +236,6 @@ export function createInstalls(deps: MarketplaceDeps, standing: Pick<Standing, "
       const install = await store.lockInstall(tx, installId);
       if (install !== null && install.status !== "deprovisioning" && install.status !== "deprovisioned")
         await giveBack(tx, install, by, reason);
-    },
-
-    /** What the caller is to an app and where its install stands. Error: 404 app_not_found. */
-    async access(
-      caller: Caller,
-      appId: string,
-      isAppAdmin: boolean,
-    ): Promise<{ isOrgOwner: boolean; install: Install | null }> {
-      return database.read(async (em) => {
-        const app = await store.appById(em, appId);
-        const install =
-          app === null || caller.orgUuid === null ? null : await store.latestInstall(em, caller.orgUuid, appId);
-        if (
-          app === null ||
-          (app.status !== "published" && install === null && !isAppAdmin && caller.orgUuid !== app.orgUuid)
-        )
-          throw marketplaceErrors.appNotFound();
-        return { isOrgOwner: caller.isOwner && caller.orgUuid === app.orgUuid, install };
-      });
     },
 
     /** Stops an active install and tells its publisher. Errors: 404 install_not_found, 409 invalid_transition. */

@@ -1,6 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { BuyerService } from "../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import type { PublishAppRequest, UpdateAppRequest } from "../../../gen/atrium/marketplace/v1/publishing_pb.ts";
@@ -202,19 +200,4 @@ export function buyerRpc(market: Marketplace): ServiceRegistration {
     uninstallApp: async (request, context) =>
       printInstall(await installs.remove(caller(context), requestInfo(context), request.installId)),
   });
-}
-
-/** What a caller is to an app: the access area's question to the marketplace. */
-export function appAccessRpc({ apps, installs }: Marketplace): Pick<ServiceImpl<typeof AccessService>, "getAppAccess"> {
-  return {
-    async getAppAccess({ appId }, context) {
-      const isAppAdmin = await apps.isAppAdmin(caller(context), appId);
-      const { isOrgOwner, install } = await installs.access(caller(context), appId, isAppAdmin);
-      return {
-        isAppAdmin,
-        isOrgOwner,
-        ...(install === null ? {} : { installStatus: install.status, installId: install.installId }),
-      };
-    },
-  };
 }

@@ -7,9 +7,6 @@ import { App, Install } from "./entities.ts";
 import type { TimelineEvent } from "./rules.ts";
 import { LIVE_INSTALL } from "./rules.ts";
 
-/** Most apps told of one person, the newest. An owner's power over older ones is judged by the app all the same. */
-const MOST_OWN_APPS = 1_000;
-
 /** Lines of a timeline that are kept. */
 const MOST_LINES = 200;
 
@@ -52,16 +49,6 @@ export async function claimSlug(tx: Tx, slug: string): Promise<boolean> {
 /** The app of this id, its row locked until the transaction ends. */
 export function lockApp(tx: Tx, appId: string): Promise<App | null> {
   return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-}
-
-/** The organization that publishes an app; undefined for an unknown one. */
-export async function ownerOf(database: Pick<Database, "prepared">, appId: string): Promise<string | undefined> {
-  const rows = await database.prepared<{ org_uuid: string }>(
-    "app-owner",
-    "select org_uuid from apps where app_id = $1",
-    [appId],
-  );
-  return rows[0]?.org_uuid;
 }
 
 /** The app of this id. */
@@ -117,92 +104,11 @@ async function counted(
   );
 }
 
-/** What of an organization's apps a token of somebody's says, in one look: every token that is made asks. */
-export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<AppClaims> {
-  const sql = `select
-      array(select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug) as installed,
-      array(select app_id::text from (select g.app_id, g.created_at from app_admins g join apps a using (app_id)
-        where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as granted,
-      array(select app_id::text from (select app_id, created_at from apps
-        where org_uuid = $1 order by created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as published`;
-  const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid]);
-  return row ?? { installed: [], granted: [], published: [] };
-}
-
-/** Apps of an organization, from the side of one of its members. */
-export interface AppClaims {
-  /** Slugs of those it has installed and active. */
-  installed: string[];
-  /** Ids of those the member administers by a grant. */
-  granted: string[];
-  /** Ids of those it publishes. */
-  published: string[];
-}
-
 /** Ids of an organization's apps that are not archived. */
 export async function unarchivedOf(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const sql =
     "select app_id from apps where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at";
   const rows = await tx.query<{ app_id: string }>(sql, [orgUuid]);
-  return rows.map((row) => row.app_id);
-}
-
-/** Slugs of apps, in any order. */
-export async function slugsOf(database: Pick<Database, "prepared">, appIds: readonly string[]): Promise<string[]> {
-  const rows = await database.prepared<{ slug: string }>(
-    "app-slugs",
-    "select slug from apps where app_id = any($1::uuid[])",
-    [appIds],
-  );
-  return rows.map((row) => row.slug);
-}
-
-/** The apps of these slugs, with the grant a person has of each and the active install of an organization. */
-export function factsOf(
-  database: Pick<Database, "prepared">,
-  slugs: readonly string[],
-  userUuid: string | null,
-  orgUuid: string | null,
-): Promise<{ slug: string; appId: string; grantId: string | null; installId: string | null }[]> {
-  const sql = `select a.slug, a.app_id as "appId", g.grant_id as "grantId", i.install_id as "installId"
-    from apps a
-    left join app_admins g on g.app_id = a.app_id and g.user_uuid = $2
-    left join installs i on i.app_id = a.app_id and i.org_uuid = $3 and i.status = 'active'
-    where a.slug = any($1)`;
-  return database.prepared("app-facts", sql, [slugs, userUuid, orgUuid]);
-}
-
-/** What a token says of the apps its holder administers, and who that is. */
-export interface AppsOfToken {
-  claimed: readonly string[];
-  /** Milliseconds since the epoch. */
-  issuedAtMs: number;
-  orgUuid: string | null;
-  userUuid: string;
-  isOwner: boolean;
-}
-
-/**
- * Apps a token opens now, oldest first: its claims, but for apps whose signing key was rotated since (decisions 6.5),
- * all that an owner's organization publishes, and what its holder made since the token was issued (decisions 9.1).
- */
-export async function appsOfToken(database: Pick<Database, "identifying">, token: AppsOfToken): Promise<string[]> {
-  const sql = `select app_id from (
-      select app_id, created_at from apps
-        where app_id = any($1::uuid[]) and (key_rotated_at is null or key_rotated_at < $2)
-      union
-      (select app_id, created_at from apps
-        where org_uuid = $3 and ($5 or (created_by = $4 and created_at >= $2 and key_rotated_at is null))
-        order by created_at desc limit ${MOST_OWN_APPS})
-    ) found order by created_at, app_id`;
-  const { claimed, issuedAtMs, orgUuid, userUuid, isOwner } = token;
-  const rows = await database.identifying<{ app_id: string }>("apps-of-token", sql, [
-    claimed,
-    new Date(issuedAtMs),
-    orgUuid,
-    userUuid,
-    isOwner,
-  ]);
   return rows.map((row) => row.app_id);
 }
 
@@ -215,15 +121,6 @@ export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, lim
   return rows.map((row) => row.install_id);
 }
 
-/** Slugs of the apps an organization has installed and active. */
-export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
-  const rows = await tx.query<{ slug: string }>(
-    "select a.slug from installs i join apps a using (app_id) where i.org_uuid = $1 and i.status = 'active' order by a.slug",
-    [orgUuid],
-  );
-  return rows.map((row) => row.slug);
-}
-
 /** The install of this id, its row locked until the transaction ends. */
 export function lockInstall(tx: Tx, installId: string): Promise<Install | null> {
   return tx.em.findOne(Install, { installId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -232,11 +129,6 @@ export function lockInstall(tx: Tx, installId: string): Promise<Install | null> 
 /** The install of this id. */
 export function installById(em: EntityManager, installId: string): Promise<Install | null> {
   return em.findOne(Install, { installId });
-}
-
-/** The newest install of an app by an organization. */
-export function latestInstall(em: EntityManager, orgUuid: string, appId: string): Promise<Install | null> {
-  return em.findOne(Install, { orgUuid, appId }, { orderBy: { createdAt: "desc" } });
 }
 
 /** Installs by buyer, app and status, newest first. */
