@@ -5,23 +5,23 @@ import { hasBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
 
-/** Bytes that the server holds for one address, always on: bodies being collected and answers not yet taken. */
+/** Maximum bytes held for one address, always on: bodies being collected and responses not yet taken. */
 export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 
-/** Of a larger body nothing is kept: the size limit of every route refuses it. */
+/** Larger bodies are not collected: the size limit of every route refuses them. */
 const MAX_COLLECTED_BYTES = 1024 * 1024;
 
-/** Request bodies of addresses. */
+/** Counts the request bodies held for each address. */
 export interface BodyBuffers {
-  /** Counts the body of a request as it arrives; one that does not fit loses its stream or connection. */
+  /** Counts the body of a request as it arrives; the stream or connection of one that does not fit is reset. */
   count(request: NodeRequest, response: NodeResponse, account: Account): void;
-  /** Whether the body that a request announces does not fit. */
+  /** Returns whether the body that a request announces exceeds the limit. */
   refuses(request: NodeRequest): boolean;
-  /** What has arrived of the body is no longer needed. */
+  /** Stops counting the body of a request, which is no longer needed. */
   release(request: object): void;
 }
 
-/** Creates the count. */
+/** Creates the counter. */
 export function createBodyBuffers(maxBytes: number): BodyBuffers {
   const bodies = new WeakMap<object, Body>();
 
@@ -62,11 +62,11 @@ export function createBodyBuffers(maxBytes: number): BodyBuffers {
 interface Body {
   readonly account: Account;
   bytes: number;
-  /** What still arrives is thrown away. */
+  /** Bytes that still arrive are discarded. */
   released: boolean;
 }
 
-/** Bytes held for an address. */
+/** Returns the bytes held for an address. */
 export function heldBytes({ bodyBytes, unreadBytes }: Account): number {
   return bodyBytes + unreadBytes;
 }

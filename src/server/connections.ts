@@ -1,27 +1,27 @@
 import type { Socket } from "node:net";
 import { limitKey } from "../platform/outgoing/address.ts";
 
-/** Open connections of one address at a time, always on (decisions 13). */
+/** Maximum open connections of one address, always on (decisions 13). */
 export const MAX_CONNECTIONS = 1_000;
 
-/** What the server holds for one address, as long as it has connections. */
+/** What the server holds for one address, while it has connections. */
 export interface Account {
   connections: number;
-  /** Bytes of request bodies that have arrived, of requests without a complete answer. */
+  /** Bytes of request bodies that have arrived, of requests without a complete response. */
   bodyBytes: number;
-  /** Bytes of answers that the clients have not taken, when last summed. */
+  /** Bytes of responses that the clients have not taken, as of the last check. */
   unreadBytes: number;
 }
 
 /** Accounts by address; IPv6 addresses count by /64. */
 export interface Addresses {
-  /** False when its address has as many connections as it may; else the socket counts until it closes. */
+  /** Returns false when the address has the maximum of connections; otherwise counts the socket until it closes. */
   admit(socket: Socket): boolean;
-  /** The account of an admitted connection; undefined for those of trusted proxies. */
+  /** Returns the account of an admitted connection; undefined for those of trusted proxies. */
   accountOf(socket: Socket): Account | undefined;
 }
 
-/** Creates the accounts. Connections of trusted proxies are those of many clients and have none. */
+/** Creates the accounts. Connections of trusted proxies carry many clients and have no account. */
 export function createAddresses(isTrusted: (address: string) => boolean, maxConnections: number): Addresses {
   const accounts = new Map<string, Account>();
   return {

@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -6,16 +7,17 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { endInPieces, RestContext } from "../transcoding/index.ts";
-import type { RequestHead } from "../transcoding/index.ts";
 import { Call } from "./call.ts";
 import type { AddressOf } from "./call.ts";
 import { connectError } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
+import type { OpenStream } from "./http2.ts";
 import type { UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
+import { NOSNIFF } from "./print.ts";
 import type { Fail } from "./reporter.ts";
 
-/** What a call needs of the server. */
+/** What a call needs from the server. */
 export interface GrpcCallOptions {
   gate: Gate;
   fail: Fail;
@@ -24,24 +26,29 @@ export interface GrpcCallOptions {
   done: (call: Call, status: number) => void;
 }
 
-/** An rpc by its path. */
+/** A unary rpc. */
 export interface Target {
   policy: Policy;
   method: DescMethod;
   run: UnaryCall;
 }
 
-/** Length of the prefix of a message: a flag and the length (gRPC over HTTP/2, Length-Prefixed-Message). */
+/** Size of a message's prefix: the compressed flag and the length (gRPC over HTTP/2, Length-Prefixed-Message). */
 export const PREFIX_BYTES = 5;
-/** The content type of every answer. */
+/** The content type of every response. */
 export const CONTENT_TYPE = "application/grpc+proto";
 
-/** Answers smaller than this are not compressed, as with connect. */
+/** Responses smaller than this are not compressed, as with connect. */
 const COMPRESS_BYTES = 1024;
+
+/** Headers of every response, in pairs: node takes lists of headers faster than objects. */
+const HEADERS = [":status", "200", "content-type", CONTENT_TYPE, ...Object.entries(NOSNIFF).flat()];
+const WAIT_FOR_TRAILERS = { waitForTrailers: true };
+const STATUS_OK = { "grpc-status": "0" };
 
 const compress = promisify(gzip);
 
-/** One unary gRPC call on its HTTP/2 stream. */
+/** A unary gRPC call on its HTTP/2 stream. */
 export class GrpcCall {
   readonly #options: GrpcCallOptions;
   readonly #target: Target;
@@ -49,28 +56,22 @@ export class GrpcCall {
   readonly #call: Call;
   readonly #context: RestContext;
   #timer: NodeJS.Timeout | undefined;
-  /** The answer is on its way, or nobody waits for it. */
+  /** The response is being sent, or the client has gone. */
   #over = false;
 
-  constructor(
-    options: GrpcCallOptions,
-    target: Target,
-    stream: ServerHttp2Stream,
-    request: RequestHead,
-    timeoutMs: number | undefined,
-  ) {
+  constructor(options: GrpcCallOptions, target: Target, open: OpenStream, timeoutMs: number | undefined) {
     this.#options = options;
     this.#target = target;
-    this.#stream = stream;
-    this.#call = new Call(request, options.addressOf);
+    this.#stream = open.stream;
+    this.#call = new Call(open, options.addressOf);
     this.#call.protocol = "grpc";
     this.#call.policy = target.policy;
-    this.#context = new RestContext(target.method, request, this.#call, options.shutdownSignal, timeoutMs, "grpc");
-    stream.on("close", () => this.#gone());
+    this.#context = new RestContext(target.method, open, this.#call, options.shutdownSignal, timeoutMs, "grpc");
+    open.call = this;
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#late(), timeoutMs);
   }
 
-  /** Judges the caller, runs the rpc and answers. */
+  /** Authenticates the caller, runs the rpc and responds. */
   async serve(message: Message | undefined): Promise<void> {
     const { policy, method, run } = this.#target;
     const { gate } = this.#options;
@@ -78,7 +79,7 @@ export class GrpcCall {
       const pending = gate.beforeMessage(policy, this.#call);
       if (pending !== undefined) await pending;
       if (message === undefined) {
-        const missing = "protocol error: missing input message for unary method"; // as connect says it
+        const missing = "protocol error: missing input message for unary method"; // connect's words
         throw gate.refusal(policy, this.#call) ?? new ConnectError(missing, Code.Unimplemented);
       }
       const result = run(message, this.#context);
@@ -86,12 +87,20 @@ export class GrpcCall {
       // Timers are late by up to a millisecond; a deadline is not.
       if ((this.#context.timeoutMs() ?? 1) <= 0) this.#late();
       if (this.#over) return;
-      const frame = frameOf(toBinary(method.output, create(method.output, answer)));
-      if (frame.length >= PREFIX_BYTES + COMPRESS_BYTES && this.#takesGzip()) return await this.#succeedSmaller(frame);
-      this.#succeed(frame, undefined);
+      const frame = frameOf(method, answer);
+      if (frame.length >= PREFIX_BYTES + COMPRESS_BYTES && this.#takesGzip()) await this.#succeedCompressed(frame);
+      else this.#succeed(frame, undefined);
     } catch (reason) {
       this.#refuse(reason);
     }
+  }
+
+  /** Ends the call when its stream closes. */
+  closed(): void {
+    if (this.#over) return;
+    const canceled = new ConnectError(`the stream was reset (${this.#stream.rstCode})`, Code.Canceled);
+    const error = this.#options.fail(canceled, this.#call);
+    this.#finish(error, this.#call.status);
   }
 
   #takesGzip(): boolean {
@@ -99,51 +108,52 @@ export class GrpcCall {
     return accepted !== null && accepted.split(",").some((name) => name.trim() === "gzip");
   }
 
-  async #succeedSmaller(frame: Buffer): Promise<void> {
-    const smaller = frameOf(await compress(frame.subarray(PREFIX_BYTES)));
+  async #succeedCompressed(frame: Buffer): Promise<void> {
+    const bytes = await compress(frame.subarray(PREFIX_BYTES));
+    const smaller = prefixed(bytes, Buffer.allocUnsafe(PREFIX_BYTES + bytes.length));
     smaller[0] = 1;
     if (!this.#over) this.#succeed(smaller, "gzip");
   }
 
   #succeed(frame: Buffer, encoding: string | undefined): void {
     this.#finish(undefined, 200);
-    const headers = this.#headers();
-    if (encoding !== undefined) headers["grpc-encoding"] = encoding;
-    this.#send(() => {
-      this.#stream.respond(headers, { waitForTrailers: true });
-      this.#stream.on("wantTrailers", () => this.#stream.sendTrailers({ "grpc-status": "0" }));
-      endInPieces(this.#stream, frame);
-    });
+    const stream = this.#stream;
+    if (stream.destroyed) return;
+    try {
+      stream.respond(this.#headers(encoding), WAIT_FOR_TRAILERS);
+      stream.on("wantTrailers", sendOk);
+      endInPieces(stream, frame);
+    } catch {
+      this.#abort();
+    }
   }
 
-  /** Answers with an error: trailers only, as the protocol says of calls without a message. */
+  /** Responds with an error: trailers only, as the protocol has it for calls without a message. */
   #refuse(reason: unknown): void {
     if (this.#over) return;
     const error = this.#options.fail(reason, this.#call);
     this.#finish(error, this.#call.status);
-    const headers = this.#headers();
-    setTrailerStatus(new Headers(), connectError(error)).forEach((value, name) => (headers[name] = value));
-    this.#send(() => this.#stream.respond(headers, { endStream: true }));
-  }
-
-  /** What node refuses to send (a header with a line break, say) ends the stream, not the program. */
-  #send(answer: () => void): void {
     if (this.#stream.destroyed) return;
     try {
-      answer();
+      const headers: OutgoingHttpHeaders = {};
+      const list = this.#headers(undefined);
+      for (let at = 0; at < list.length; at += 2) headers[list[at] as string] = list[at + 1];
+      setTrailerStatus(new Headers(), connectError(error)).forEach((value, name) => (headers[name] = value));
+      this.#stream.respond(headers, { endStream: true });
     } catch {
-      this.#stream.close(2 /* INTERNAL_ERROR */);
+      this.#abort();
     }
   }
 
-  #headers(): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = {
-      ":status": 200,
-      "content-type": CONTENT_TYPE,
-      "x-request-id": this.#call.info.requestId,
-      "x-content-type-options": "nosniff",
-    };
-    this.#context.answerHeader?.forEach((value, name) => (headers[name] = value));
+  /** Resets the stream, when node refuses to send a header (one with a line break, say). */
+  #abort(): void {
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  #headers(encoding: string | undefined): string[] {
+    const headers = [...HEADERS, "x-request-id", this.#call.info.requestId];
+    if (encoding !== undefined) headers.push("grpc-encoding", encoding);
+    this.#context.answerHeader?.forEach((value, name) => setHeader(headers, name, value));
     return headers;
   }
 
@@ -157,17 +167,40 @@ export class GrpcCall {
   #late(): void {
     this.#refuse(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   }
-
-  #gone(): void {
-    if (this.#over) return;
-    const canceled = new ConnectError(`the stream was reset (${this.#stream.rstCode})`, Code.Canceled);
-    const error = this.#options.fail(canceled, this.#call);
-    this.#finish(error, this.#call.status);
-  }
 }
 
-function frameOf(message: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
+/** Sets a header in a list of names and values. */
+function setHeader(headers: string[], name: string, value: string): void {
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at] !== name) continue;
+    headers[at + 1] = value;
+    return;
+  }
+  headers.push(name, value);
+}
+
+function sendOk(this: ServerHttp2Stream): void {
+  this.sendTrailers(STATUS_OK);
+}
+
+/**
+ * Frames of frozen messages. A handler that returns one message for many calls freezes it; encoding it each time costs
+ * a quarter of a small call.
+ */
+const frames = new WeakMap<Message, Buffer>();
+
+function frameOf(method: DescMethod, answer: Message): Buffer {
+  const known = frames.get(answer);
+  if (known !== undefined) return known;
+  const bytes = toBinary(method.output, create(method.output, answer));
+  if (!Object.isFrozen(answer)) return prefixed(bytes, Buffer.allocUnsafe(PREFIX_BYTES + bytes.length));
+  // In memory of its own: a slice of node's pool would keep the whole pool alive.
+  const frame = prefixed(bytes, Buffer.allocUnsafeSlow(PREFIX_BYTES + bytes.length));
+  frames.set(answer, frame);
+  return frame;
+}
+
+function prefixed(message: Uint8Array, frame: Buffer): Buffer {
   frame[0] = 0;
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, PREFIX_BYTES);

@@ -1,40 +1,32 @@
-import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { tracing } from "../platform/tracing.ts";
-import type { RequestHead } from "../transcoding/index.ts";
 import type { CompiledRpc } from "./connect.ts";
 import { CONTENT_TYPE, GrpcCall, PREFIX_BYTES } from "./grpc-call.ts";
 import type { GrpcCallOptions, Target } from "./grpc-call.ts";
+import type { OpenStream } from "./http2.ts";
 import type { UnaryCall } from "./pipeline.ts";
 
-/** A stream of HTTP/2 with its head, as node's `stream` event brings it. */
-export interface StreamHead {
-  stream: ServerHttp2Stream;
-  headers: IncomingHttpHeaders;
-  rawHeaders: readonly string[];
-}
-
 /**
- * Takes a stream that is a plain unary gRPC call, and calls `otherwise`, with the stream as it was, for every other
- * one: whatever is compressed, cut, too large, slow in coming or cannot be decoded is served by connect's handlers.
+ * Serves a stream that is a plain unary gRPC call, and calls `otherwise`, with the stream unchanged, for every other
+ * one: connect's handlers serve what is compressed, split, too large, slow to arrive or cannot be decoded.
  */
-export type UnaryGrpc = (head: StreamHead, otherwise: () => void) => void;
+export type UnaryGrpc = (open: OpenStream, otherwise: (open: OpenStream) => void) => void;
 
-/** What the calls need of the server. */
+/** What the calls need from the server. */
 export interface UnaryGrpcOptions extends GrpcCallOptions {
   rpcs: readonly CompiledRpc[];
-  /** Bytes of a header block. */
+  /** Maximum size of a header block. */
   headerBytes: number;
 }
 
-/** Messages up to this size are taken; larger ones take several frames anyway. */
+/** Maximum size of a message served here; larger ones take several frames anyway. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
 /**
- * Serves unary gRPC calls straight on HTTP/2 streams, by the gate and the pipeline of every protocol. Costs a fifth of
- * the way through node's compatibility classes and connect's universal handlers, which make some forty promises for a
- * call.
+ * Serves unary gRPC calls directly on HTTP/2 streams, with the gate and the pipeline of every protocol. This costs a
+ * fifth of the way through node's compatibility classes and connect's universal handlers, which create some forty
+ * promises per call.
  */
 export function createUnaryGrpc(options: UnaryGrpcOptions): UnaryGrpc {
   const targets = new Map<string, Target>();
@@ -42,95 +34,83 @@ export function createUnaryGrpc(options: UnaryGrpcOptions): UnaryGrpc {
     const { method } = policy;
     if (method.methodKind === "unary") targets.set(policy.path, { policy, method, run: run as UnaryCall });
   }
-  const sockets = new WeakMap<Http2Session, RequestHead["socket"]>();
-
-  /** The address of a connection. `session.socket` is a proxy, which costs more than the rest of the head. */
-  function socketOf(session: Http2Session): RequestHead["socket"] {
-    const known = sockets.get(session);
-    if (known !== undefined) return known;
-    const { remoteAddress } = session.socket;
-    const socket = { remoteAddress };
-    sockets.set(session, socket);
-    return socket;
-  }
-
   let waiting: Waiting[] = [];
 
-  /** By now the frames that came with the heads have been read; a message that is not among them goes the other way. */
+  /**
+   * Runs when the frames that arrived with the heads have been read. Without a message by now, a call is not served
+   * here.
+   */
   function look(): void {
-    const decoded: Decoded[] = [];
+    const decoded: Waiting[] = [];
     const calls = waiting;
     waiting = [];
     for (const call of calls) {
-      const { stream, target, otherwise } = call;
+      const { stream } = call.open;
       if (stream.destroyed) continue;
       if (stream.readableEnded) {
-        serve(call, undefined);
+        serve(call);
         continue;
       }
-      // Nothing is read of a stream without bytes: that would make it end before connect listens.
+      // A stream without bytes is not read: it would end before connect listens.
       const bytes = stream.readableLength === 0 ? null : (stream.read() as Buffer | null);
-      const message = bytes === null ? undefined : decode(target.method, bytes);
-      if (bytes !== null && message !== undefined) {
-        decoded.push({ ...call, bytes, message });
-        continue;
+      if (bytes !== null) {
+        call.bytes = bytes;
+        call.message = decode(call.target.method, bytes);
+        if (call.message !== undefined) {
+          decoded.push(call);
+          continue;
+        }
+        stream.unshift(bytes);
       }
-      if (bytes !== null) stream.unshift(bytes);
-      otherwise();
+      call.otherwise(call.open);
     }
-    // Reading the last bytes tells of the end of the stream, in the next tick.
+    // Reading the last bytes emits the end of the stream in the next tick.
     if (decoded.length > 0) process.nextTick(settle, decoded);
   }
 
-  function settle(calls: readonly Decoded[]): void {
+  function settle(calls: readonly Waiting[]): void {
     for (const call of calls) {
-      if (call.stream.destroyed) continue;
-      if (call.stream.readableEnded) {
-        serve(call, call.message);
+      const { stream } = call.open;
+      if (stream.destroyed) continue;
+      if (stream.readableEnded) {
+        serve(call);
       } else {
-        call.stream.unshift(call.bytes);
-        call.otherwise();
+        stream.unshift(call.bytes);
+        call.otherwise(call.open);
       }
     }
   }
 
-  function serve({ target, stream, headers, timeoutMs }: Waiting, message: Message | undefined): void {
-    const { session } = stream;
-    if (session === undefined) return;
-    const request = { headers, method: "POST", url: target.policy.path, socket: socketOf(session) };
-    void new GrpcCall(options, target, stream, request, timeoutMs).serve(message);
+  function serve({ target, open, timeoutMs, message }: Waiting): void {
+    if (open.stream.session !== undefined) void new GrpcCall(options, target, open, timeoutMs).serve(message);
   }
 
-  return (head, otherwise) => {
-    const { stream, headers } = head;
-    const target = tracing() ? undefined : targets.get(headers[":path"] as string);
+  return (open, otherwise) => {
+    const { headers } = open;
+    const target = tracing() ? undefined : targets.get(open.url);
     const timeoutMs = timeoutOf(headers["grpc-timeout"]);
-    if (target === undefined || timeoutMs === "malformed" || !isPlain(head, options.headerBytes)) return otherwise();
-    stream.on("error", ignore); // `close` follows
+    if (target === undefined || timeoutMs === "malformed" || !isPlain(open, options.headerBytes))
+      return otherwise(open);
+    open.stream.on("error", ignore); // `close` follows
     if (waiting.length === 0) setImmediate(look);
-    waiting.push({ target, stream, headers, timeoutMs, otherwise });
+    waiting.push({ target, open, timeoutMs, otherwise, bytes: undefined, message: undefined });
   };
 }
 
 function ignore(): void {}
 
-/** A call whose message has not been looked for. */
+/** A call whose message has not been read, or may not be the only one. */
 interface Waiting {
-  target: Target;
-  stream: ServerHttp2Stream;
-  headers: IncomingHttpHeaders;
-  timeoutMs: number | undefined;
-  otherwise: () => void;
+  readonly target: Target;
+  readonly open: OpenStream;
+  readonly timeoutMs: number | undefined;
+  readonly otherwise: (open: OpenStream) => void;
+  bytes: Buffer | undefined;
+  message: Message | undefined;
 }
 
-/** A call with its message, of which it is not known yet whether it is the only one. */
-interface Decoded extends Waiting {
-  bytes: Buffer;
-  message: Message;
-}
-
-/** A POST with a binary message that is not compressed, from no browser, and a head like any other. */
-function isPlain({ stream, headers, rawHeaders }: StreamHead, headerBytes: number): boolean {
+/** Whether it is a POST of an uncompressed binary message, not from a browser, with a header block within the limit. */
+function isPlain({ stream, headers, rawHeaders }: OpenStream, headerBytes: number): boolean {
   const type = headers["content-type"];
   if (type !== "application/grpc" && type !== CONTENT_TYPE) return false;
   if (headers[":method"] !== "POST" || stream.endAfterHeaders) return false;
@@ -141,7 +121,7 @@ function isPlain({ stream, headers, rawHeaders }: StreamHead, headerBytes: numbe
   return bytes <= headerBytes;
 }
 
-/** Milliseconds of a `grpc-timeout`; undefined without one. */
+/** Returns the milliseconds of a `grpc-timeout`; undefined without one. */
 function timeoutOf(header: string | string[] | undefined): number | "malformed" | undefined {
   if (header === undefined) return undefined;
   const found = typeof header === "string" ? /^(\d{1,8})([HMSmun])$/.exec(header) : null;
@@ -152,7 +132,7 @@ function timeoutOf(header: string | string[] | undefined): number | "malformed" 
 
 const UNIT_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** The one message in these bytes; undefined unless they are just that, uncompressed and decodable. */
+/** Returns the message in these bytes; undefined unless they are exactly one, uncompressed and decodable. */
 function decode({ input }: DescMethod, bytes: Buffer): Message | undefined {
   if (bytes.length < PREFIX_BYTES || bytes[0] !== 0 || bytes.length > PREFIX_BYTES + MAX_MESSAGE_BYTES)
     return undefined;
@@ -160,6 +140,6 @@ function decode({ input }: DescMethod, bytes: Buffer): Message | undefined {
   try {
     return fromBinary(input, bytes.subarray(PREFIX_BYTES));
   } catch {
-    return undefined; // refused in the order and the words of every protocol
+    return undefined; // refused by connect's handlers, with the order and the messages of every protocol
   }
 }

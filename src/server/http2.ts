@@ -1,19 +1,91 @@
 import { constants, createServer } from "node:http2";
-import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 import { isAnsweredEarly } from "../transcoding/index.ts";
+import type { RequestHead } from "../transcoding/index.ts";
+import type { Account } from "./connections.ts";
 import type { TransportLimits } from "./listener.ts";
+import type { Reader } from "./readers.ts";
 import type { HeaderWatch } from "./slow-headers.ts";
 
-/** Streams a client may give up before it has their answers: at once, and for each second (CVE-2023-44487). */
+/** Streams a client may abandon before it has their responses: at once, and per second (CVE-2023-44487). */
 const ABANDONED_BURST = 400;
 const ABANDONED_PER_SECOND = 50;
 
-/** Makes the server of HTTP/2 connections, and keeps the open ones in `sessions`. */
-export function http2Server(
-  limits: TransportLimits,
-  sessions: Set<ServerHttp2Session>,
-  headers: HeaderWatch,
-): Http2Server {
+/** A connection of HTTP/2. */
+export interface OpenSession {
+  readonly session: ServerHttp2Session;
+  readonly socket: Socket;
+  readonly account: Account | undefined;
+  /** The address for request heads. `session.socket` is a proxy, and reading a property of it is expensive. */
+  readonly peer: RequestHead["socket"];
+}
+
+/**
+ * A stream with everything the server keeps for it, in one object and with one `close` listener: each listener on a
+ * stream costs two further events (`newListener`, `removeListener`).
+ */
+export class OpenStream implements RequestHead, Reader {
+  readonly session: OpenSession;
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  readonly flags: number;
+  readonly rawHeaders: readonly string[];
+  readonly account: Account | undefined;
+  nth = 0;
+  /** Its place in the list of open streams. */
+  at = 0;
+  taken = 0;
+  left = 0;
+  since: number | undefined = undefined;
+  queued = undefined;
+  /** Whether it is one of the requests in flight. */
+  counted = false;
+  /** The unary gRPC call on this stream. */
+  call: { closed(): void } | undefined = undefined;
+
+  constructor(
+    session: OpenSession,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    flags: number,
+    rawHeaders: readonly string[],
+  ) {
+    this.session = session;
+    this.account = session.account;
+    this.stream = stream;
+    this.headers = headers;
+    this.flags = flags;
+    this.rawHeaders = rawHeaders;
+  }
+
+  get method(): string {
+    return this.headers[":method"] as string;
+  }
+
+  get url(): string {
+    return this.headers[":path"] as string;
+  }
+
+  get socket(): RequestHead["socket"] {
+    return this.session.peer;
+  }
+}
+
+/** What the HTTP/2 server reports. */
+export interface Http2Options {
+  limits: TransportLimits;
+  headers: HeaderWatch;
+  /** Returns the socket and the account of the connection that is being handed over. */
+  handedOver: () => { socket: Socket; account: Account | undefined };
+  onSession: (open: OpenSession) => void;
+  onStream: (open: OpenStream) => void;
+  onStreamClose: (open: OpenStream) => void;
+}
+
+/** Creates the server of HTTP/2 connections, which keeps the open ones in `sessions`. */
+export function createHttp2Server(options: Http2Options, sessions: Set<ServerHttp2Session>): Http2Server {
+  const { limits, headers } = options;
   const server = createServer({
     // Twice the limit, so that a block between the two can be answered with 431; beyond it the stream is reset.
     settings: {
@@ -25,30 +97,39 @@ export function http2Server(
     maxHeaderListPairs: 200,
     maxSessionInvalidFrames: 50,
     maxSessionRejectedStreams: 100,
-    // Node counts every reset, those of a client whose request was refused before it had sent it too. Ours are below.
+    // Node counts every reset, including those of requests refused before they were sent in full. Ours are below.
     streamResetBurst: 50 * ABANDONED_BURST,
     streamResetRate: 100 * ABANDONED_PER_SECOND,
     maxSettings: 32,
-    // Node refuses streams beyond this sum, in which it never takes off what a stream had still to write when it was
-    // reset.
+    // Node refuses streams beyond this sum and never subtracts what a stream had left to write when it was reset.
     maxSessionMemory: 1_000_000,
   });
   server.on("session", (session) => {
+    const { socket, account } = options.handedOver();
+    const open: OpenSession = { session, socket, account, peer: { remoteAddress: socket.remoteAddress } };
     sessions.add(session);
-    headers.add(session);
-    let open = 0;
-    const abandoned = abandonedStreams(session);
-    session.on("stream", (stream) => {
-      open++;
+    options.onSession(open);
+    const noteHeaders = headers.add(session);
+    const noteClose = abandonedStreams(session);
+    let streams = 0;
+    // Not the server's event: there the connection would have to be looked up for each stream.
+    session.on("stream", (stream, requestHeaders, flags, rawHeaders) => {
+      streams++;
+      noteHeaders(stream.id ?? 0);
+      const entry = new OpenStream(open, stream, requestHeaders, flags, rawHeaders);
       stream.on("close", () => {
-        open--;
-        abandoned(stream);
+        streams--;
+        noteClose(stream);
+        options.onStreamClose(entry);
+        entry.call?.closed();
+        entry.call = undefined;
       });
+      options.onStream(entry);
     });
     session.on("close", () => sessions.delete(session));
     session.on("error", () => session.destroy());
     session.setTimeout(limits.idleMs, () => {
-      if (open === 0) session.close();
+      if (streams === 0) session.close();
     });
   });
   server.on("sessionError", () => undefined);
@@ -56,8 +137,8 @@ export function http2Server(
 }
 
 /**
- * Ends a connection whose client keeps starting work that it does not want. A stream that is reset after its answer,
- * while the request was still being sent, is none of that: so do clients that are refused early.
+ * Destroys a connection whose client keeps abandoning the work it starts. A stream that is reset after its response,
+ * while the request was still being sent, does not count: clients that are refused early do that.
  */
 function abandonedStreams(session: ServerHttp2Session): (stream: ServerHttp2Stream) => void {
   let left = ABANDONED_BURST;

@@ -1,30 +1,23 @@
-import { createServer as createHttp1 } from "node:http";
-import type { IncomingMessage, Server as Http1Server, ServerResponse } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
-import type {
-  Http2ServerRequest,
-  Http2ServerResponse,
-  Http2Session,
-  ServerHttp2Session,
-  ServerHttp2Stream,
-} from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse, Http2Session, ServerHttp2Session } from "node:http2";
 import { createServer as createNet } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
-import { answerClientError } from "./client-error.ts";
 import { MAX_BUFFERED_BYTES } from "./buffers.ts";
 import type { BodyBuffers } from "./buffers.ts";
 import { createAddresses, MAX_CONNECTIONS } from "./connections.ts";
 import type { Account } from "./connections.ts";
 import { continueWhenRead } from "./expectation.ts";
 import type { UnaryGrpc } from "./grpc-unary.ts";
-import { http2Server } from "./http2.ts";
+import { createHttp1Server, limitBodyTime } from "./http1.ts";
+import { createHttp2Server } from "./http2.ts";
+import type { OpenStream } from "./http2.ts";
 import { watchReaders } from "./readers.ts";
 import { watchHeaders } from "./slow-headers.ts";
 
-/** Patience with slow clients, in milliseconds, and sizes in bytes (decisions 15.9). */
+/** Time limits for slow clients, milliseconds, and size limits, bytes (decisions 15.9). */
 export interface TransportLimits {
   headersMs: number;
   bodyMs: number;
@@ -34,11 +27,11 @@ export interface TransportLimits {
   streams: number;
   /** Connections of one address at a time. */
   connections: number;
-  /** Bytes held for one address: bodies being collected, and answers not yet taken. */
+  /** Bytes held for one address: bodies being collected, and responses not yet taken. */
   bufferedBytes: number;
 }
 
-/** What decisions 13 and 15.9 say. */
+/** The limits of decisions 13 and 15.9. */
 export const defaultLimits: TransportLimits = {
   headersMs: 10_000,
   bodyMs: 30_000,
@@ -52,7 +45,7 @@ export const defaultLimits: TransportLimits = {
 /** Where to listen and how. */
 export interface ListenerOptions {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   /** PEM; TLS with ALPN instead of plain text. */
   tls: { cert: string | Buffer; key: string | Buffer } | undefined;
@@ -61,25 +54,25 @@ export interface ListenerOptions {
   isTrusted: (address: string) => boolean;
   handler: (request: NodeRequest, response: NodeResponse) => void;
   bodies: BodyBuffers;
-  /** Is shown every HTTP/2 stream first. */
+  /** Gets every HTTP/2 stream first. */
   unaryGrpc: UnaryGrpc;
 }
 
-/** One port with HTTP/1.1 and HTTP/2 on it. */
+/** One port that serves HTTP/1.1 and HTTP/2. */
 export interface Listener {
-  /** Resolves when connections are taken; rejects with node's error, `EADDRINUSE` for a port in use. */
+  /** Resolves when connections are accepted; rejects with node's error, `EADDRINUSE` for a port in use. */
   listen(): Promise<void>;
   address(): AddressInfo;
   /**
-   * Tells clients to go elsewhere: connections are closed after their next answer. New ones are still taken. Resolves
-   * when nothing is in flight that was so before; health watches, which never end, are not waited for.
+   * Closes connections after their next response; new ones are still accepted. Resolves when no request is in flight
+   * that was so before; health watches, which never end, are not waited for.
    */
   drain(): Promise<void>;
-  /** Stops taking connections, lets what runs finish for `graceMs`, then destroys what is left. */
+  /** Stops accepting connections, lets requests finish for `graceMs`, then destroys the remaining connections. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Makes a listener. Which HTTP a plain connection speaks is told by its first bytes, of a TLS connection by ALPN. */
+/** Creates a listener. The first bytes of a plain connection decide between HTTP/1.1 and HTTP/2, with TLS ALPN does. */
 export function createListener(options: ListenerOptions): Listener {
   const { limits } = options;
   const sockets = new Set<Socket>();
@@ -90,19 +83,23 @@ export function createListener(options: ListenerOptions): Listener {
 
   const addresses = createAddresses(options.isTrusted, limits.connections);
   const accounts = new WeakMap<Socket | Http2Session, Account>();
-  const http1 = http1Server(limits, (request, response) => {
+  const readers = watchReaders(limits);
+  const http1 = createHttp1Server(limits, (request, response) => {
     if (response.socket === null) readers.addQueued(request.socket, response);
     const account = accounts.get(request.socket);
     if (account !== undefined) options.bodies.count(request, response, account);
-    if (draining) response.shouldKeepAlive = false;
-    else requests.add(response);
-    limitBody(request, response, limits.bodyMs);
+    if (draining) {
+      response.shouldKeepAlive = false;
+    } else {
+      requests.add();
+      response.on("close", requests.remove);
+    }
+    limitBodyTime(request, response, limits.bodyMs);
     options.handler(request, response);
   });
-  const headers = watchHeaders(limits.headersMs);
-  const readers = watchReaders(limits);
-  const http2 = http2Server(limits, sessions, headers);
-  // Node makes request and response for the listeners of a server's `request`; streams that need none go past them.
+
+  // Node creates request and response objects for the `request` listeners of a server. A server of its own for them
+  // lets unary gRPC calls do without.
   const compatible = createHttp2();
   const handle2 = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     const { session } = request.stream;
@@ -112,26 +109,45 @@ export function createListener(options: ListenerOptions): Listener {
   };
   compatible.on("request", handle2);
   compatible.on("checkContinue", (request, response) => handle2(continueWhenRead(request, response), response));
-  // Emitted while the connection is handed over.
-  let handedOver: Socket | undefined;
-  http2.on("session", (session) => {
-    if (handedOver === undefined) return;
-    const account = addresses.accountOf(handedOver);
-    if (account !== undefined) accounts.set(session, account);
-    readers.addSession(session, handedOver, account);
-  });
-  http2.on("stream", (stream, requestHeaders, flags, rawHeaders) => {
-    readers.addStream(stream);
-    if (draining) stream.session?.close();
-    else if (requestHeaders[":path"] !== HEALTH_WATCH) requests.add(stream);
-    const otherwise = (): void => void compatible.emit("stream", stream, requestHeaders, flags, rawHeaders);
-    if (draining) otherwise();
-    else options.unaryGrpc({ stream, headers: requestHeaders, rawHeaders }, otherwise);
-  });
+  const serveCompatibly = (open: OpenStream): void => {
+    readers.followDrain(open);
+    compatible.emit("stream", open.stream, open.headers, open.flags, open.rawHeaders);
+  };
+
+  const headers = watchHeaders(limits.headersMs);
+  // Set while a connection is handed over, which emits `session`.
+  let handedOver: Socket;
+  const http2 = createHttp2Server(
+    {
+      limits,
+      headers,
+      handedOver: () => ({ socket: handedOver, account: addresses.accountOf(handedOver) }),
+      onSession(open) {
+        if (open.account !== undefined) accounts.set(open.session, open.account);
+        readers.addSession(open);
+      },
+      onStream(open) {
+        readers.addStream(open);
+        if (draining) {
+          open.stream.session?.close();
+          serveCompatibly(open);
+          return;
+        }
+        open.counted = open.headers[":path"] !== HEALTH_WATCH;
+        if (open.counted) requests.add();
+        options.unaryGrpc(open, serveCompatibly);
+      },
+      onStreamClose(open) {
+        readers.removeStream(open);
+        if (open.counted) requests.remove();
+      },
+    },
+    sessions,
+  );
 
   const hand = (socket: Socket, h2: boolean): boolean => {
     silent.delete(socket);
-    // Half an HTTP/2 connection is none: a client that says nothing more cannot even acknowledge.
+    // A half-closed HTTP/2 connection is useless: its client cannot even acknowledge.
     if (h2) {
       socket.once("end", () => socket.destroySoon());
       handedOver = socket;
@@ -158,7 +174,7 @@ export function createListener(options: ListenerOptions): Listener {
           },
           (socket: TLSSocket) => hand(track(socket), socket.alpnProtocol === "h2"),
         );
-  // Before anything else is done for the connection, a TLS handshake included.
+  // Before any other work for the connection, a TLS handshake included.
   outer.prependListener("connection", (socket: Socket) => {
     if (!addresses.admit(socket)) socket.resetAndDestroy();
   });
@@ -181,7 +197,7 @@ export function createListener(options: ListenerOptions): Listener {
         outer.once("error", reject);
         outer.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
           outer.off("error", reject);
-          outer.on("error", () => undefined); // EMFILE and the like: the next connection may be luckier
+          outer.on("error", () => undefined); // EMFILE and the like: the next connection may succeed
           resolve();
         });
       }),
@@ -199,12 +215,12 @@ export function createListener(options: ListenerOptions): Listener {
       for (const session of sessions) session.close();
       const idle = setInterval(() => http1.closeIdleConnections(), 25);
       http1.closeIdleConnections();
-      const patience = setTimeout(() => {
+      const timeout = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, graceMs);
       await closed;
       clearInterval(idle);
-      clearTimeout(patience);
+      clearTimeout(timeout);
       http1.close();
       http2.close();
       headers.stop();
@@ -216,25 +232,22 @@ export function createListener(options: ListenerOptions): Listener {
 /** Streams of this path are open for as long as their clients run. */
 const HEALTH_WATCH = "/grpc.health.v1.Health/Watch";
 
-/** Counts what is in flight. */
-function countRequests(): { add(request: ServerResponse | ServerHttp2Stream): void; none(): Promise<void> } {
+/** Counts the requests in flight. */
+function countRequests(): { add(): void; remove(): void; none(): Promise<void> } {
   let count = 0;
   let settle: (() => void) | undefined;
-  const done = (): void => {
-    if (--count === 0) settle?.();
-  };
   return {
-    add(request) {
-      count++;
-      request.on("close", done);
+    add: () => void count++,
+    remove() {
+      if (--count === 0) settle?.();
     },
     none: () => (count === 0 ? Promise.resolve() : new Promise((resolve) => (settle = resolve))),
   };
 }
 
-const preface = Buffer.from("PRI");
+const PREFACE = Buffer.from("PRI");
 
-/** Reads until it is clear which protocol the client speaks, puts the bytes back and hands the socket on. */
+/** Reads until the protocol is known, puts the bytes back and hands the socket over. */
 function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h2: boolean) => void): void {
   let timer = setTimeout(() => socket.destroy(), limits.idleMs);
   let held: Buffer | undefined;
@@ -243,9 +256,9 @@ function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h
     if (bytes === null) return;
     const before = held;
     held = before === undefined ? bytes : Buffer.concat([before, bytes]);
-    const known = Math.min(held.length, preface.length);
-    const h2 = held.subarray(0, known).equals(preface.subarray(0, known));
-    if (h2 && known < preface.length) {
+    const known = Math.min(held.length, PREFACE.length);
+    const h2 = held.subarray(0, known).equals(PREFACE.subarray(0, known));
+    if (h2 && known < PREFACE.length) {
       if (before !== undefined) return;
       clearTimeout(timer);
       timer = setTimeout(() => socket.destroy(), limits.headersMs);
@@ -268,45 +281,4 @@ function sniff(socket: Socket, limits: TransportLimits, hand: (socket: Socket, h
   socket.on("readable", onReadable);
   socket.on("end", onEnd);
   socket.on("close", stop);
-}
-
-function http1Server(
-  limits: TransportLimits,
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-): Http1Server {
-  const server = createHttp1(
-    {
-      maxHeaderSize: limits.headerBytes,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.headersMs + limits.bodyMs,
-      keepAliveTimeout: limits.idleMs,
-      connectionsCheckingInterval: Math.min(1_000, limits.headersMs / 2),
-      requireHostHeader: false, // the routes refuse it, with a body that says so
-    },
-    handler,
-  );
-  server.keepAliveTimeoutBuffer = 0;
-  server.on("clientError", answerClientError);
-  server.on("checkContinue", (request, response) => handler(continueWhenRead(request, response), response));
-  // Of any other expectation nothing is made (RFC 9110, 10.1.1 allows it).
-  server.on("checkExpectation", handler);
-  // Nobody listens to "upgrade": a client that offers another protocol (Java's offers h2c) is answered in this one.
-  server.on("connect", (_request, socket) => socket.destroy());
-  // The server never listens itself; this is what starts its checks for slow clients.
-  server.emit("listening");
-  return server;
-}
-
-/** A body has to be there in time; what does not come is answered as node answers slow headers. */
-function limitBody(request: IncomingMessage, response: ServerResponse, bodyMs: number): void {
-  const { headers, socket } = request;
-  if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
-  const timer = setTimeout(() => {
-    if (response.writableEnded) socket.destroy();
-    else if (!request.complete)
-      answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
-  }, bodyMs);
-  const stop = (): void => clearTimeout(timer);
-  request.once("end", stop);
-  request.once("close", stop);
 }

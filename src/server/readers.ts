@@ -1,138 +1,140 @@
 import type { ServerResponse } from "node:http";
-import type { Http2Session, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2Session, ServerHttp2Stream } from "node:http2";
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import { heldBackBytes } from "../transcoding/index.ts";
 import { heldBytes } from "./buffers.ts";
 import type { Account } from "./connections.ts";
+import type { OpenSession, OpenStream } from "./http2.ts";
 
-/** Longest time between two looks, milliseconds: so long may an address hold more than it may. */
-const MAX_BETWEEN_MS = 250;
+/** Maximum time between two checks, milliseconds; an address may exceed its limit for that long. */
+const MAX_INTERVAL_MS = 250;
 
-/** A connection of HTTP/1.1 or a stream of HTTP/2, and what its client had taken when it was last looked at. */
-interface Reader {
+/** A connection of HTTP/1.1 or a stream of HTTP/2, and what its client had taken at the last check. */
+export interface Reader {
   readonly account: Account | undefined;
-  readonly nth: number;
+  /** Grows with each reader. */
+  nth: number;
   taken: number;
   left: number;
-  /** When it last took something, or had nothing to take; milliseconds of `performance.now()`. */
-  since: number;
-  /** Answers of HTTP/1.1 that wait for the one before them. */
+  /**
+   * When the client last took something or had nothing to take, `performance.now()`; undefined before the first check.
+   */
+  since: number | undefined;
+  /** Responses of HTTP/1.1 that wait for the one before them. */
   queued: Set<ServerResponse> | undefined;
 }
 
-/** A connection of HTTP/2. */
-interface Line {
+/** What was sent on a connection of HTTP/2. */
+interface Progress {
   readonly socket: Socket;
   readonly account: Account | undefined;
-  /** Bytes given to the socket, and since when not more, where some wait. */
+  /** Bytes written to the socket, and since when the number has not grown while some wait. */
   sent: number;
   since: number;
   probed: boolean;
 }
 
-/** How long and how much. */
+/** Time and size limits. */
 export interface ReaderLimits {
   idleMs: number;
   /** Bytes held for one address. */
   bufferedBytes: number;
 }
 
-/** Ends streams and connections whose clients take nothing of what is waiting for them, or leave too much. */
+/** Ends streams and connections whose clients do not read what waits for them, or leave too much unread. */
 export interface ReaderWatch {
-  /** Connections of HTTP/1.1. */
   addSocket(socket: Socket, account: Account | undefined): void;
-  /** An answer of HTTP/1.1 that is not the next one of its connection. */
+  /** Adds a response of HTTP/1.1 that is not the next one of its connection. */
   addQueued(socket: Socket, response: ServerResponse): void;
-  addSession(session: ServerHttp2Session, socket: Socket, account: Account | undefined): void;
-  addStream(stream: ServerHttp2Stream): void;
+  addSession(open: OpenSession): void;
+  addStream(open: OpenStream): void;
+  /**
+   * Counts `drain` of a stream as progress: what is written in turn may never be less at one check than at the last.
+   */
+  followDrain(open: OpenStream): void;
+  removeStream(open: OpenStream): void;
   stop(): void;
 }
 
 /**
- * Looks at what waits to be sent several times in `idleMs`, and resets what nothing was taken of for that long. Of an
- * address for which more than `bufferedBytes` are held, the newest that have something waiting are reset until it is
- * less.
+ * Checks what waits to be sent several times per `idleMs`, and resets what the client took nothing of for that long.
+ * While more than `bufferedBytes` are held for an address, the newest streams and connections of it that have something
+ * waiting are reset.
  */
 export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWatch {
   const sockets = new Map<Socket, Reader>();
-  const streams = new Map<ServerHttp2Stream, Reader>();
-  const lines = new Map<Http2Session, Line>();
+  // A list, each stream knowing its place: a set of them would be rebuilt every few calls.
+  const streams: OpenStream[] = [];
+  const sessions = new Map<Http2Session, Progress>();
   let count = 0;
-  const readerOf = (account: Account | undefined): Reader => ({
-    account,
-    nth: ++count,
-    taken: 0,
-    left: 0,
-    since: performance.now(),
-    queued: undefined,
-  });
 
   function isStuck(reader: Reader, taken: number, left: number, now: number): boolean {
-    if (left === 0 || left < reader.left || taken > reader.taken) reader.since = now;
+    if (reader.since === undefined || left === 0 || left < reader.left || taken > reader.taken) reader.since = now;
     reader.taken = taken;
     reader.left = left;
     if (reader.account !== undefined) reader.account.unreadBytes += left;
     return now - reader.since >= idleMs;
   }
 
-  function look(): void {
+  function check(): void {
     const now = performance.now();
     for (const { account } of sockets.values()) if (account !== undefined) account.unreadBytes = 0;
-    for (const { account } of lines.values()) if (account !== undefined) account.unreadBytes = 0;
+    for (const { account } of sessions.values()) if (account !== undefined) account.unreadBytes = 0;
     for (const [socket, reader] of sockets) {
       const left = unreadOf(socket, reader);
       if (isStuck(reader, left === 0 ? 0 : socket.bytesWritten - socket.writableLength, left, now)) socket.destroy();
     }
     const waiting = new Set<Http2Session>();
-    for (const [stream, reader] of streams) {
+    for (const open of streams) {
+      const { stream } = open;
       const left = stream.writableLength + heldBackBytes(stream);
-      if (isStuck(reader, 0, left, now)) reset(stream, constants.NGHTTP2_CANCEL);
-      if (left > 0 && stream.session !== undefined) waiting.add(stream.session);
+      if (isStuck(open, 0, left, now)) reset(stream, constants.NGHTTP2_CANCEL);
+      if (left > 0) waiting.add(open.session.session);
     }
-    for (const [session, line] of lines) if (isBlocked(session, line, waiting.has(session), now)) line.socket.destroy();
+    for (const [session, progress] of sessions)
+      if (isBlocked(session, progress, waiting.has(session), now)) progress.socket.destroy();
     shed();
   }
 
   /**
-   * Whether a connection does not take even a PING: a client that reads none of its streams, but reads, takes that.
-   * Node tells nothing of what an HTTP/2 connection has waiting but how many frames.
+   * Whether a connection does not even take a PING. A client that reads, but none of its streams, does. Of what waits
+   * on an HTTP/2 connection node reports only the number of frames.
    */
-  function isBlocked(session: Http2Session, line: Line, waits: boolean, now: number): boolean {
-    const sent = line.socket.bytesWritten;
-    if (sent !== line.sent || !(waits || session.destroyed || (session.state.outboundQueueSize ?? 0) > 0)) {
-      line.sent = sent;
-      line.since = now;
-      line.probed = false;
-    } else if (!line.probed && now - line.since >= idleMs / 2 && !session.destroyed) {
-      line.probed = true;
+  function isBlocked(session: Http2Session, progress: Progress, waits: boolean, now: number): boolean {
+    const sent = progress.socket.bytesWritten;
+    if (sent !== progress.sent || !(waits || session.destroyed || (session.state.outboundQueueSize ?? 0) > 0)) {
+      progress.sent = sent;
+      progress.since = now;
+      progress.probed = false;
+    } else if (!progress.probed && now - progress.since >= idleMs / 2 && !session.destroyed) {
+      progress.probed = true;
       session.ping(() => undefined);
     }
-    return now - line.since >= idleMs;
+    return now - progress.since >= idleMs;
   }
 
   function shed(): void {
-    const newestFirst: [ServerHttp2Stream | Socket, Reader][] = [];
-    for (const entry of [streams, sockets].flatMap((map) => [...map])) {
-      const { account, left } = entry[1];
-      if (left > 0 && account !== undefined && heldBytes(account) > bufferedBytes) newestFirst.push(entry);
-    }
-    newestFirst.sort(([, one], [, other]) => other.nth - one.nth);
-    for (const [end, reader] of newestFirst) {
+    const newestFirst: { reader: Reader; end: () => void }[] = [];
+    const consider = (reader: Reader, end: () => void): void => {
+      const { account, left } = reader;
+      if (left > 0 && account !== undefined && heldBytes(account) > bufferedBytes) newestFirst.push({ reader, end });
+    };
+    for (const open of streams) consider(open, () => shedStream(open));
+    for (const [socket, reader] of sockets) consider(reader, () => socket.destroy());
+    newestFirst.sort((one, other) => other.reader.nth - one.reader.nth);
+    for (const { reader, end } of newestFirst) {
       if (reader.account === undefined || heldBytes(reader.account) <= bufferedBytes) continue;
       forget(reader);
-      if (!("session" in end)) end.destroy();
-      // A reset that cannot be sent has freed nothing.
-      else if (end.closed && end.session !== undefined) lines.get(end.session)?.socket.destroy();
-      else reset(end, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      end();
     }
   }
 
-  const timer = setInterval(look, Math.min(MAX_BETWEEN_MS, idleMs / 8)).unref();
+  const timer = setInterval(check, Math.min(MAX_INTERVAL_MS, idleMs / 8)).unref();
 
   return {
     addSocket(socket, account) {
-      const reader = readerOf(account);
+      const reader: Reader = { account, nth: ++count, taken: 0, left: 0, since: undefined, queued: undefined };
       sockets.set(socket, reader);
       socket.once("close", () => {
         sockets.delete(socket);
@@ -146,19 +148,25 @@ export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWat
       queued.add(response);
       response.once("close", () => queued.delete(response));
     },
-    addSession(session, socket, account) {
-      lines.set(session, { socket, account, sent: 0, since: performance.now(), probed: false });
-      // A destroyed session leaves its socket open until all that was written has gone.
-      socket.once("close", () => lines.delete(session));
+    addSession({ session, socket, account }) {
+      sessions.set(session, { socket, account, sent: 0, since: performance.now(), probed: false });
+      // A destroyed session leaves its socket open until everything written has been sent.
+      socket.once("close", () => sessions.delete(session));
     },
-    addStream(stream) {
-      const reader = readerOf(stream.session === undefined ? undefined : lines.get(stream.session)?.account);
-      streams.set(stream, reader);
-      stream.on("drain", () => (reader.since = performance.now()));
-      stream.once("close", () => {
-        streams.delete(stream);
-        forget(reader);
-      });
+    addStream(open) {
+      open.nth = ++count;
+      open.at = streams.push(open) - 1;
+    },
+    followDrain(open) {
+      open.stream.on("drain", () => (open.since = performance.now()));
+    },
+    removeStream(open) {
+      const last = streams.pop();
+      if (last !== undefined && last !== open) {
+        streams[open.at] = last;
+        last.at = open.at;
+      }
+      forget(open);
     },
     stop: () => clearInterval(timer),
   };
@@ -169,13 +177,19 @@ function forget(reader: Reader): void {
   reader.left = 0;
 }
 
-/** Bytes of a connection's answers that the client has not taken. */
+/** Bytes of a connection's responses that the client has not taken. */
 function unreadOf(socket: Socket, { queued }: Reader): number {
   let bytes = socket.writableLength + heldBackBytes(socket);
-  // One whose turn has come writes to the socket, whose bytes its length includes.
+  // One whose turn has come writes to the socket, whose length includes its bytes.
   if (queued !== undefined)
     for (const response of queued) if (response.socket === null) bytes += response.writableLength;
   return bytes;
+}
+
+function shedStream({ stream, session }: OpenStream): void {
+  // A reset that cannot be sent frees nothing.
+  if (stream.closed && stream.session !== undefined) session.socket.destroy();
+  else reset(stream, constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 function reset(stream: ServerHttp2Stream, code: number): void {

@@ -1,27 +1,28 @@
 import type { ServerHttp2Session } from "node:http2";
 
-/** What is known of one connection. */
+/** The state of one connection. */
 interface Watched {
-  /** Stream whose headers came in whole, the newest. */
+  /** The newest stream whose headers are complete. */
   whole: number;
-  /** Stream whose headers were begun and not heard of since; 0: none. */
+  /** The stream whose headers have begun and are not complete; 0: none. */
   begun: number;
-  /** When that was first noticed, milliseconds of `performance.now()`. */
+  /** When that was first seen, `performance.now()`. */
   since: number;
 }
 
-/** Looks after the header blocks of HTTP/2 connections. */
+/** Limits the time for header blocks of HTTP/2 connections. */
 export interface HeaderWatch {
-  add(session: ServerHttp2Session): void;
+  /** Returns a function to be called with the id of each stream whose headers are complete. */
+  add(session: ServerHttp2Session): (id: number) => void;
   stop(): void;
 }
 
 /**
- * Ends connections whose header block is not whole after `limitMs`. node has a time limit for headers of HTTP/1.1 only
- * and tells nothing of CONTINUATION frames, but its session knows the newest stream that was begun: one that stays
- * ahead of the newest it handed out is either such a trickle or was refused by node itself. That cannot be told apart,
- * so the connection is closed softly: streams that run may end, nothing new is taken, and without any it is over at
- * once. A trickle within the first nine bytes of a frame is not seen here; the idle limit ends it.
+ * Ends connections whose header block is not complete after `limitMs`. Node limits the time for headers of HTTP/1.1
+ * only and does not report CONTINUATION frames, but its session knows the newest stream that has begun. One that stays
+ * ahead of the newest stream it emitted is either such a slow block or was refused by node itself. The two cannot be
+ * told apart, so the session is closed gracefully: running streams may end, no new ones are accepted. A slow block
+ * within the first nine bytes of a frame is not detected here; the idle limit ends it.
  */
 export function watchHeaders(limitMs: number): HeaderWatch {
   const sessions = new Map<ServerHttp2Session, Watched>();
@@ -33,10 +34,10 @@ export function watchHeaders(limitMs: number): HeaderWatch {
     add(session) {
       const watched: Watched = { whole: 0, begun: 0, since: 0 };
       sessions.set(session, watched);
-      session.on("stream", ({ id = 0 }) => {
-        if (id > watched.whole) watched.whole = id;
-      });
       session.on("close", () => sessions.delete(session));
+      return (id) => {
+        if (id > watched.whole) watched.whole = id;
+      };
     },
     stop: () => clearInterval(timer),
   };

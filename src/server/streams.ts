@@ -4,26 +4,26 @@ import { limitKey } from "../platform/outgoing/address.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 
-/** Open streams of one principal at a time (decisions 13). */
+/** Maximum open streams of one principal (decisions 13). */
 export const MAX_STREAMS = 100;
 
-/** Seconds after which a refused stream may be tried again; nobody knows when another one ends. */
+/** `Retry-After` of a refused stream; when another one ends is unknown. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the open streams of each principal; an anonymous principal is its address. */
+/** Counts the open streams of each principal; an anonymous caller is identified by address. */
 export interface StreamSlots {
   /**
-   * Passes a stream on while it holds one of its principal's places.
-   * @throws {rate_limited} when the principal has as many open streams as it may
+   * Forwards a stream, which counts for its principal until it ends.
+   * @throws {rate_limited} when the principal has the maximum of open streams
    */
   hold<T>(context: HandlerContext, open: () => AsyncIterable<T>): AsyncIterable<T>;
 }
 
-/** Builds the count. It is the instance's own: what it protects, connections and memory, is the instance's too. */
+/** Creates the counter. Each instance has its own, as the connections and memory it protects are the instance's. */
 export function createStreamSlots(most = MAX_STREAMS): StreamSlots {
   const taken = new Map<string, number>();
 
-  function take(principal: string): () => void {
+  function acquire(principal: string): () => void {
     const count = taken.get(principal) ?? 0;
     if (count >= most)
       throw errors.rateLimited({
@@ -43,8 +43,8 @@ export function createStreamSlots(most = MAX_STREAMS): StreamSlots {
 
   return {
     async *hold(context, open) {
-      const release = take(principalOf(callOf(context.values)));
-      // A stream whose client has gone is over, even while its implementation still waits for something to say.
+      const release = acquire(principalOf(callOf(context.values)));
+      // A stream whose client has gone ends, even while its implementation waits for the next event.
       context.signal.addEventListener("abort", release, { once: true });
       try {
         if (!context.signal.aborted) yield* open();

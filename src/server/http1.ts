@@ -1,0 +1,47 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { answerClientError } from "./client-error.ts";
+import { continueWhenRead } from "./expectation.ts";
+import type { TransportLimits } from "./listener.ts";
+
+/** Creates the server of HTTP/1.1 connections. It never listens itself: the listener hands sockets to it. */
+export function createHttp1Server(
+  limits: TransportLimits,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.headersMs + limits.bodyMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: Math.min(1_000, limits.headersMs / 2),
+      requireHostHeader: false, // the routes refuse it, with an error body
+    },
+    handler,
+  );
+  server.keepAliveTimeoutBuffer = 0;
+  server.on("clientError", answerClientError);
+  server.on("checkContinue", (request, response) => handler(continueWhenRead(request, response), response));
+  // Other expectations are ignored, as RFC 9110 §10.1.1 allows.
+  server.on("checkExpectation", handler);
+  // Nothing listens to "upgrade": a client that offers another protocol (Java's offers h2c) gets HTTP/1.1.
+  server.on("connect", (_request, socket) => socket.destroy());
+  // Starts node's checks for slow clients, which otherwise start with listening.
+  server.emit("listening");
+  return server;
+}
+
+/** Limits the time for a body, which is refused as node refuses slow headers. */
+export function limitBodyTime(request: IncomingMessage, response: ServerResponse, bodyMs: number): void {
+  const { headers, socket } = request;
+  if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
+  const timer = setTimeout(() => {
+    if (response.writableEnded) socket.destroy();
+    else if (!request.complete)
+      answerClientError(Object.assign(new Error("the body is late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+  }, bodyMs);
+  const stop = (): void => clearTimeout(timer);
+  request.once("end", stop);
+  request.once("close", stop);
+}
