@@ -87,7 +87,7 @@ export function composeDomains(ground: Ground) {
     events,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
-  const auditChain = createAuditChain({ database, clock, log, sealer, events, keys: keys.signing });
+  const auditChain = createAuditChain({ database, clock, random, log, sealer, events, keys: keys.signing });
   const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
     database,

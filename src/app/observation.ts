@@ -1,47 +1,52 @@
+import type { FirstAttempts } from "../domains/webhooks/index.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
 import { StartError } from "../platform/start-error.ts";
 import { remembered } from "../platform/metrics.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { exportPollers } from "../platform/poller-metrics.ts";
+import type { Poller } from "../platform/poller.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import { createMetricsPort } from "../server/metrics-port.ts";
 import type { Dispatcher } from "../worker/dispatcher.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
 import { version } from "./version.ts";
 
-/** What is looked at. */
+/** Sources of the metrics. */
 export interface Observed {
   config: Config;
   metrics: Metrics;
   database: OpenDatabase;
   outbox: Outbox;
   temporal: TemporalClient;
-  /** Undefined in a process that does no work in the background. */
-  work:
-    | {
-        dispatcher: Dispatcher;
-        worker: TemporalWorker;
-        pump: { running(): number; places(): { active: number; silent: number } };
-      }
-    | undefined;
+  /** Undefined in a process without background work. */
+  work: ObservedWork | undefined;
+}
+
+interface ObservedWork {
+  dispatcher: Dispatcher;
+  worker: TemporalWorker;
+  pollers: readonly Poller[];
+  firstAttempts: FirstAttempts;
 }
 
 /** Metrics port and traces of a process. */
 export interface Observation {
   start(): Promise<void>;
-  /** Ends the metrics port. */
+  /** Closes the metrics port. */
   closeMetrics(): Promise<void>;
-  /** Sends the last spans; to be called when nothing is done any more. */
+  /** Sends the last spans; called after all work has ended. */
   stopTracing(): Promise<void>;
 }
 
-/**
- * Reads the whole program for metrics, and gives it a metrics port and traces where the configuration asks for them.
- */
+/** Registers the metrics of the whole program; opens the metrics port and exports traces where configured. */
 export function composeObservation(observed: Observed): Observation {
   const { config, metrics } = observed;
   storeGauges(observed);
-  if (observed.work !== undefined) workGauges(observed, observed.work);
+  if (observed.work !== undefined) {
+    workGauges(observed, observed.work);
+    exportPollers(metrics, observed.work.pollers);
+  }
   const port =
     config.metricsPort === undefined
       ? undefined
@@ -71,34 +76,34 @@ export function composeObservation(observed: Observed): Observation {
   };
 }
 
-/** How long figures that cost a read of the tables are told again, milliseconds, however often somebody asks. */
-const REMEMBERED_MS = 10_000;
+/** How long gauges read from tables are cached, however often metrics are scraped. */
+const CACHED_MS = 10_000;
 
 function storeGauges({ metrics, database, outbox, temporal }: Observed): void {
   const [counts, oldestAge] = [
-    remembered(() => outbox.counts(), REMEMBERED_MS),
-    remembered(() => outbox.oldestAge(), REMEMBERED_MS),
+    remembered(() => outbox.counts(), CACHED_MS),
+    remembered(() => outbox.oldestAge(), CACHED_MS),
   ];
   const pools = (of: "total" | "waiting") => Object.values(database.pools()).reduce((sum, pool) => sum + pool[of], 0);
   const byTopic = async (of: "rows" | "failing") =>
     Object.fromEntries((await counts()).map((one) => [one.topic, one[of]]));
   metrics.gauge("atrium_database_connections", "Connections to PostgreSQL.", () => pools("total"));
-  metrics.gauge("atrium_database_waiting", "Calls that wait for a connection to PostgreSQL.", () => pools("waiting"));
+  metrics.gauge("atrium_database_waiting", "Calls waiting for a connection to PostgreSQL.", () => pools("waiting"));
   metrics.gauge(
     "atrium_outbox_oldest_age_seconds",
-    "How long the oldest due message of the outbox has been waiting.",
+    "How long the oldest due outbox message has been waiting.",
     async () => (await oldestAge()) / 1_000,
   );
-  metrics.gauges("atrium_outbox_rows", "Messages in the outbox.", "topic", () => byTopic("rows"));
-  metrics.gauges("atrium_outbox_failing_rows", "Messages in the outbox that failed at least once.", "topic", () =>
+  metrics.gauges("atrium_outbox_rows", "Outbox messages.", "topic", () => byTopic("rows"));
+  metrics.gauges("atrium_outbox_failing_rows", "Outbox messages that failed at least once.", "topic", () =>
     byTopic("failing"),
   );
-  metrics.gauge("atrium_temporal_up", "1 while Temporal answers and has the namespace.", async () =>
+  metrics.gauge("atrium_temporal_up", "1 while Temporal responds and has the namespace.", async () =>
     Number((await temporal.health()) === "ok"),
   );
 }
 
-function workGauges({ metrics }: Observed, { dispatcher, worker, pump }: NonNullable<Observed["work"]>): void {
+function workGauges({ metrics }: Observed, { dispatcher, worker, firstAttempts }: ObservedWork): void {
   metrics.gauge("atrium_worker_running", "1 while the Temporal worker takes work.", () =>
     Number(worker.health() === "ok"),
   );
@@ -109,17 +114,17 @@ function workGauges({ metrics }: Observed, { dispatcher, worker, pump }: NonNull
   );
   metrics.gauge(
     "atrium_worker_last_failure_timestamp_seconds",
-    "When that was last; 0: never.",
+    "Time of the last of these failures; 0 when there was none.",
     () => worker.failures().lastAt / 1_000,
   );
-  metrics.gauges("atrium_dispatcher_running", "Messages of the outbox in hand.", "topic", () => dispatcher.running());
+  metrics.gauges("atrium_dispatcher_running", "Outbox messages being handled.", "topic", () => dispatcher.inFlight());
   metrics.gauge("atrium_webhook_attempts_running", "First attempts of webhook deliveries in flight.", () =>
-    pump.running(),
+    firstAttempts.inFlight(),
   );
   metrics.gauges(
     "atrium_webhook_places",
-    "Places of first attempts in use: by posts just sent, and by those met with silence.",
+    "Places of first attempts in use: by posts just sent, and by posts whose endpoint has been silent.",
     "state",
-    () => pump.places(),
+    () => firstAttempts.places(),
   );
 }

@@ -12,7 +12,7 @@ import { composeDomains } from "./domains.ts";
 import type { Domains } from "./domains.ts";
 import { composeObservation } from "./observation.ts";
 import { composeServer } from "./server.ts";
-import { tidyingTasks } from "./tidying.ts";
+import { tidyTasks } from "./tidy.ts";
 import { migrations } from "../migrations/index.ts";
 import type { App, Infrastructure } from "./app.ts";
 import type { Config } from "../platform/config.ts";
@@ -29,16 +29,17 @@ import { createMailer } from "../platform/outgoing/mail.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/post.ts";
 import { retryWhileUnavailable } from "../platform/retry.ts";
+import type { Poller } from "../platform/poller.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
 import type { StartWorkflow, TemporalClient } from "../platform/temporal/client.ts";
 import { createWorkflowStarter, TASK_QUEUE } from "../platform/temporal/workflows.ts";
 import { createRequestContexts } from "../platform/context.ts";
 import { tlsOptions } from "../platform/temporal/connection.ts";
+import type { TopicHandler } from "../platform/topics.ts";
 import type { Server } from "../server/index.ts";
 import { createDispatcher } from "../worker/dispatcher.ts";
-import { createReviving } from "../worker/reviving.ts";
-import { createTidying } from "../worker/tidying.ts";
-import type { TopicHandler } from "../worker/dispatcher.ts";
+import { createTidyPoller } from "../worker/tidy.ts";
+import { createWorkflowRecovery } from "../worker/workflow-recovery.ts";
 import { createTemporalWorker } from "../worker/worker.ts";
 
 /** How long a start waits for a database that is away (decisions 16.1), milliseconds. */
@@ -103,8 +104,8 @@ function topics(
       },
       retry: workflowRetry,
       concurrency: 8,
-      // One look of the endpoint's workflow finds whatever is due by then.
-      same: (payload) => (payload as unknown as WebhookRetry).webhook_id,
+      // One run of the endpoint's workflow finds everything due by then.
+      coalescingKey: (payload) => (payload as unknown as WebhookRetry).webhook_id,
     },
   };
 }
@@ -152,9 +153,10 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 
   const serves = role !== "worker";
   const works = role !== "serve";
+  const pollerDeps = { clock, random, log };
   const dispatcher = createDispatcher({
+    ...pollerDeps,
     outbox,
-    log,
     topics: topics(domains, temporal, createMailHandler(sealer, sink)),
   });
   const { address, tls: _tls, ...target } = infrastructure.temporal;
@@ -187,32 +189,30 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         worker: works ? worker : undefined,
       })
     : undefined;
-  const work = works ? { dispatcher, worker, pump: domains.webhooks.pump } : undefined;
-  const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
-  const tidying = createTidying({
-    log,
-    tasks: tidyingTasks({ domains, idempotency, limiter }),
-  });
   const started =
     (describe: (id: string) => StartWorkflow) =>
     async (id: string): Promise<boolean> =>
       (await temporal.startWorkflow(describe(id))) === "started";
-  const reviving = createReviving({
-    log,
+  const recovery = createWorkflowRecovery({
+    ...pollerDeps,
     kinds: {
-      installs: { list: domains.marketplace.waiting, revive: started(installWorkflow) },
-      webhookRetries: { list: domains.webhooks.waiting, revive: started(retryWorkflow) },
-      keyOverlaps: { list: domains.keys.waiting, revive: started(keyWorkflow) },
+      installs: { list: domains.marketplace.waiting, start: started(installWorkflow) },
+      webhookRetries: { list: domains.webhooks.waiting, start: started(retryWorkflow) },
+      keyOverlaps: { list: domains.keys.waiting, start: started(keyWorkflow) },
     },
   });
+  const pollers: readonly Poller[] = [
+    ...dispatcher.pollers,
+    ...domains.webhooks.pollers,
+    ...domains.auditChain.pollers,
+    createTidyPoller({ ...pollerDeps, tasks: tidyTasks(domains, { idempotency, limiter }) }),
+    recovery,
+  ];
+  const work = works ? { dispatcher, worker, pollers, firstAttempts: domains.webhooks.firstAttempts } : undefined;
+  const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
   let unlisten = (): void => undefined;
   const stopWorking = (graceMs: number) =>
-    Promise.all([
-      dispatcher.stop(graceMs),
-      domains.webhooks.pump.stop(graceMs),
-      domains.auditChain.linker.stop(),
-      worker.stop(),
-    ]);
+    Promise.all([...pollers.map((poller) => poller.drain(graceMs)), worker.stop()]);
 
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
@@ -231,15 +231,11 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       if (works) {
         const stops = [
           database.onWake(OUTBOX, () => dispatcher.nudge()),
-          database.onWake(FIRST_ATTEMPTS, () => domains.webhooks.pump.nudge()),
+          database.onWake(FIRST_ATTEMPTS, () => domains.webhooks.firstAttempts.nudge()),
         ];
         unlisten = () => stops.forEach((stop) => stop());
-        dispatcher.start();
-        domains.webhooks.pump.start();
-        domains.auditChain.linker.start();
+        for (const poller of pollers) poller.start();
         worker.start();
-        tidying.start();
-        reviving.start();
       }
       await server?.listen();
       return { address: server === undefined ? undefined : urlOf(server, config), bootstrapped };
@@ -248,8 +244,6 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       const until = performance.now() + graceMs;
       await server?.close(graceMs);
       unlisten();
-      tidying.stop();
-      reviving.stop();
       if (works) await stopWorking(Math.max(1_000, until - performance.now()));
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();

@@ -8,9 +8,11 @@ import type { Database } from "./db/types.ts";
 import type { Limiter } from "./limits/index.ts";
 import type { Log } from "./log.ts";
 import type { GuardedClient } from "./outgoing/client.ts";
+import type { Poller } from "./poller.ts";
 import type { Random } from "./random.ts";
 import type { ServiceRegistration } from "./rpc.ts";
 import type { WorkflowStarter } from "./temporal/workflows.ts";
+import type { TidyTasks } from "./tidy-task.ts";
 import type { TopicHandler } from "./topics.ts";
 
 /** What every domain is built on. */
@@ -33,9 +35,9 @@ export interface Ground {
 
 /** Rows that wait for one workflow each; the workflow recovery starts it where it is missing. */
 export interface Recovery {
-  /** Ids of rows that wait, in order of id: the next `limit` after `after`, the first for null. */
+  /** Up to `limit` ids of waiting rows in order, those after `after` only; null starts at the first. */
   list(after: string | null, limit: number): Promise<string[]>;
-  /** Starts the workflow of one; false when it runs already, as most do. */
+  /** Starts the workflow of a row; false when it is running, as it usually is. */
   start(id: string): Promise<boolean>;
 }
 
@@ -50,11 +52,9 @@ export interface Contributions {
   activities?: Readonly<Record<string, (...args: any[]) => Promise<unknown>>>;
   /** Rows that wait for workflows, by a name for the log. */
   recoveries?: Readonly<Record<string, Recovery>>;
-  /**
-   * Deletes a batch of rows that are over, by a name for the log and `test/shape/bounds.test.ts`; resolves to their
-   * number. Runs on every instance at once.
-   */
-  tidy?: Readonly<Record<string, () => Promise<number>>>;
+  tidy?: TidyTasks;
+  /** Background loops besides the dispatcher, the tidy poller and the workflow recovery. */
+  pollers?: readonly Poller[];
 }
 
 /** One domain: its name, its entities, and how it is built on the domains below it. */

@@ -187,7 +187,7 @@ describe("the background", () => {
     const somebody = await Promise.all([founder(app), founder(app)]);
     await seedEvents(app.databaseUrl, { orgUuid: null, events: 1_500, from: new Date() });
     const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
-    chain.linker.start();
+    chain.linker.poller.start();
     await expect
       .poll(() =>
         sql("select 1 from audit_pending where org_key = any($1)", [
@@ -195,7 +195,7 @@ describe("the background", () => {
         ]),
       )
       .toEqual([]);
-    await chain.linker.stop();
+    await chain.linker.poller.drain(10_000);
     await close();
     expect(await links(somebody[1])).toHaveLength(1);
   });

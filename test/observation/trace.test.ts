@@ -39,6 +39,9 @@ test("an install is one trace: request, statements, message, workflow, activity,
     /^atrium_temporal_up 1$/mu,
     /^atrium_dispatcher_running\{topic="mail\.send"\} \d+$/mu,
     /^atrium_webhook_attempts_running \d+$/mu,
+    /^atrium_poller_runs_total\{poller="outbox:mail\.send"\} [1-9]\d*$/mu,
+    /^atrium_poller_failures_total\{poller="webhook-first-attempts"\} 0$/mu,
+    /^atrium_poller_last_success_timestamp_seconds\{poller="audit-linker"\} [\d.]+$/mu,
   ]) {
     expect(text).toMatch(line);
   }

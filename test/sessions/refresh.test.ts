@@ -96,12 +96,12 @@ describe("refresh", () => {
     const { sessionId } = await identity.loginOwner();
     await identity.login.magicLink.send({ email: "old@acme.test" });
     identity.clock.advance(37 * 86_400_000 - 1);
-    await identity.sessions.tidy();
+    await identity.sessions.tidy.sessions();
     expect(await identity.sql("select 1 from sessions where uuid = $1", [sessionId])).toHaveLength(1);
     identity.clock.advance(2);
-    expect(await identity.sessions.tidy()).toBeGreaterThan(0);
+    expect(await identity.sessions.tidy.sessions()).toBeGreaterThan(0);
     expect(await identity.sql("select 1 from refresh_tokens where session_uuid = $1", [sessionId])).toEqual([]);
-    expect(await identity.login.tidy()).toBe(1);
+    expect(await identity.login.tidy.mailedTokens()).toBe(1);
   });
 
   it("refuses when the membership has ended", async () => {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { TidyingTask } from "../../src/app/tidying.ts";
+import type { TidyTaskName } from "../../src/app/tidy.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";
 
 /** Why a table does not grow without bound. */
 type Bound =
-  /** The tidying forgets its rows once they have been over for this long. */
-  | { purgedBy: TidyingTask; after: string }
+  /** A tidy task removes its rows once they have been over for this long. */
+  | { purgedBy: TidyTaskName; after: string }
   /** Rows go with another table's, by a foreign key that cascades or in the statement that removes or limits those. */
   | { goesWith: string; atMost: string }
   /** At most so many rows of each of what customers have, who are what the platform is sized by. */

@@ -44,9 +44,9 @@ describe("key sets", () => {
     for (const _ of [1, 2, 3])
       await identity.database.transaction((tx) => identity.keys.signing.active(tx, orgUuid, until));
     expect(await uses()).toHaveLength(1);
-    expect(await identity.keys.tidy()).toBe(0);
+    expect(await identity.keys.tidy.signatures()).toBe(0);
     identity.clock.advance(3 * 86_400_000);
-    expect(await identity.keys.tidy()).toBe(1);
+    expect(await identity.keys.tidy.signatures()).toBe(1);
     expect(await uses()).toEqual([]);
   });
 

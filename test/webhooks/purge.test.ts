@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { clearSome, purgeEnded, purgeEvents } from "../../src/domains/webhooks/clearing-store.ts";
+import { cleanUpBatch, purgeEnded, purgeEvents } from "../../src/domains/webhooks/cleanup-store.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
 import { openTestDatabase } from "../support/database.ts";
 
@@ -50,6 +50,6 @@ it("old events with many deliveries are removed in batches, by several at once, 
   expect([await count("webhook_events"), await count("webhook_deliveries")]).toEqual([1, WEBHOOKS]);
 
   expect([await purgeEnded(database, before), await purgeEnded(database, before)]).toEqual([3, 0]);
-  while (await clearSome(database));
+  while (await cleanUpBatch(database));
   expect([await count("webhooks"), await count("webhook_deliveries")]).toEqual([WEBHOOKS - 3, WEBHOOKS - 3]);
 });

@@ -76,7 +76,7 @@ it("an organization whose 900 endpoints keep their posts waiting leaves places f
   expect(
     (await app.call("POST", `/api/admin/organizations/${greedy.org}/api-keys`, { token: greedy.token, body })).status,
   ).toBe(201);
-  // It has got all that it will get when nothing more comes for two seconds, four looks of the pump.
+  // It has got all that it will get when nothing more comes for two seconds, four intervals of the poller.
   for (let before = -1; before < patient.held.length; await new Promise((resolve) => setTimeout(resolve, 2_000)))
     before = patient.held.length;
   expect(patient.held.length).toBeGreaterThan(300);

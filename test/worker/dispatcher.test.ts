@@ -1,11 +1,12 @@
 import { expect, it, vi } from "vitest";
 import { MOST_EXPIRED } from "../../src/platform/db/index.ts";
 import type { ExpiredRow, Outbox, OutboxRow } from "../../src/platform/db/index.ts";
-import { silentLog } from "../../src/platform/log.ts";
+import type { TopicHandler } from "../../src/platform/topics.ts";
 import { createDispatcher } from "../../src/worker/dispatcher.ts";
-import type { TopicHandler } from "../../src/worker/dispatcher.ts";
+import type { Dispatcher } from "../../src/worker/dispatcher.ts";
+import { pollerDeps } from "../support/pollers.ts";
 
-/** An outbox in memory with `count` rows about `endpoints` things, one after the other. */
+/** An outbox in memory with `count` rows for `endpoints` endpoints in turn. */
 function heldBack(count: number, endpoints: number) {
   const waiting = Array.from(
     { length: count },
@@ -34,16 +35,20 @@ function heldBack(count: number, endpoints: number) {
   return { outbox, completed, failed };
 }
 
+const start = (dispatcher: Dispatcher): void => dispatcher.pollers.forEach((poller) => poller.start());
+const drain = (dispatcher: Dispatcher, graceMs: number): Promise<boolean[]> =>
+  Promise.all(dispatcher.pollers.map((poller) => poller.drain(graceMs)));
+
 async function dispatched(outbox: Outbox, handler: TopicHandler, done: () => boolean): Promise<void> {
-  const dispatcher = createDispatcher({ outbox, topics: { t: handler }, log: silentLog });
-  dispatcher.start();
+  const dispatcher = createDispatcher({ ...pollerDeps, outbox, topics: { t: handler } });
+  start(dispatcher);
   await expect.poll(done, { interval: 5 }).toBe(true);
-  await dispatcher.stop(1_000);
+  await drain(dispatcher, 1_000);
 }
 
-const same = (payload: Record<string, unknown>): string => String(payload["about"]);
+const coalescingKey = (payload: Record<string, unknown>): string => String(payload["about"]);
 
-it("messages of which one does for all are handled once for as many as were there, some at a time", async () => {
+it("messages with the same coalescing key are handled once for all that were claimed, within the topic's concurrency", async () => {
   const { outbox, completed } = heldBack(2_500, 50);
   let [handled, running, most] = [0, 0, 0];
   const handle = async (): Promise<void> => {
@@ -52,13 +57,13 @@ it("messages of which one does for all are handled once for as many as were ther
     await new Promise((resolve) => setTimeout(resolve, 1));
     running--;
   };
-  await dispatched(outbox, { handle, retry: [10], concurrency: 4, same }, () => completed.length === 2_500);
+  await dispatched(outbox, { handle, retry: [10], concurrency: 4, coalescingKey }, () => completed.length === 2_500);
   expect(new Set(completed).size).toBe(2_500);
   expect(handled).toBe(150);
   expect(most).toBe(4);
 });
 
-it("other messages are handled each", async () => {
+it("messages without a coalescing key are handled one by one", async () => {
   const { outbox, completed } = heldBack(40, 2);
   let handled = 0;
   await dispatched(
@@ -69,41 +74,41 @@ it("other messages are handled each", async () => {
   expect(handled).toBe(40);
 });
 
-it("when the one fails, all that it stood for are tried again", async () => {
+it("a failed message releases all messages with its coalescing key", async () => {
   const { outbox, completed, failed } = heldBack(10, 1);
   await dispatched(
     outbox,
-    { handle: () => Promise.reject(new Error("away")), retry: [10], concurrency: 4, same },
+    { handle: () => Promise.reject(new Error("away")), retry: [10], concurrency: 4, coalescingKey },
     () => failed.length === 10,
   );
   expect(completed).toEqual([]);
 });
 
-it("a topic of which nothing can be handled rests between looks, and goes on at full speed with the first that can", async () => {
+it("a topic whose messages all fail pauses between claims and continues at full speed after the first success", async () => {
   vi.useFakeTimers();
   try {
     const { outbox, completed, failed } = heldBack(10_000, 10_000);
     let isAway = true;
     const handle = (): Promise<void> => (isAway ? Promise.reject(new Error("away")) : Promise.resolve());
     const dispatcher = createDispatcher({
+      ...pollerDeps,
       outbox,
       topics: { t: { handle, retry: [10], concurrency: 4 } },
-      log: silentLog,
     });
-    dispatcher.start();
+    start(dispatcher);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(failed.length).toBeGreaterThan(40);
     expect(failed.length).toBeLessThanOrEqual(100);
     isAway = false;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(completed.length + failed.length).toBe(10_000);
-    await dispatcher.stop(0);
+    await drain(dispatcher, 0);
   } finally {
     vi.useRealTimers();
   }
 });
 
-it("messages whose time is over are dropped until none is left", async () => {
+it("expired messages are dropped until none is left", async () => {
   vi.useFakeTimers();
   try {
     const { outbox } = heldBack(0, 1);
@@ -114,11 +119,11 @@ it("messages whose time is over are dropped until none is left", async () => {
       left -= dropped;
       return Promise.resolve(Array<ExpiredRow>(dropped).fill(row));
     };
-    const dispatcher = createDispatcher({ outbox: { ...outbox, dropExpired }, topics: {}, log: silentLog });
-    dispatcher.start();
+    const dispatcher = createDispatcher({ ...pollerDeps, outbox: { ...outbox, dropExpired }, topics: {} });
+    start(dispatcher);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(left).toBe(0);
-    await dispatcher.stop(0);
+    await drain(dispatcher, 0);
   } finally {
     vi.useRealTimers();
   }

@@ -1,6 +1,6 @@
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import type { Log } from "../../platform/log.ts";
+import type { Poller } from "../../platform/poller.ts";
 import type { AuditEvent, AuditRecordWriter } from "../audit-record/index.ts";
 import { isAuthEventType } from "../event-catalogue/index.ts";
 import type { AuditEventType, Events } from "../event-catalogue/index.ts";
@@ -42,7 +42,6 @@ export type Audit = ReturnType<typeof createAudit>;
 
 /** Dependencies of the hash chain. */
 export interface AuditChainDeps extends LinkerDeps {
-  log: Log;
   /** Seals heads with the instance key. */
   sealer: Sealer;
   keys: HeadKeys;
@@ -53,11 +52,15 @@ export interface AuditChainDeps extends LinkerDeps {
 export function createAuditChain({ sealer, keys, ...deps }: AuditChainDeps) {
   const heads = createHeads({ sealer, keys });
   const linker = createLinker(deps, heads);
+  const purge = createPurge(deps, linker);
+  const pollers: readonly Poller[] = [linker.poller];
   return {
     linker,
+    pollers,
+    tidy: { auditEvents: purge.purgeDaily },
     ...createVerify(deps, linker, heads),
     ...createExport(deps, linker, heads),
-    ...createPurge(deps, linker),
+    ...purge,
   };
 }
 

@@ -2,44 +2,52 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { ofService } from "../../platform/db/types.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import type { Log } from "../../platform/log.ts";
+import { createPoller } from "../../platform/poller.ts";
+import type { Poller, PollerDeps } from "../../platform/poller.ts";
 import { GENESIS, hashEvent, hashLink, printEvent } from "./chain.ts";
 import * as store from "./chain-store.ts";
 import type { HeadRow, NewLink } from "./chain-store.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
 import type { Heads } from "./heads.ts";
 
-/** Events of one transaction. */
+/** Events linked by one transaction. */
 const BATCH = 1_000;
-/** Chains looked at in one round. */
+/** Chains of one run. */
 const CHAINS = 200;
 const POLL_MS = 1_000;
 
-/** What linking needs. */
-export interface LinkerDeps {
+export interface LinkerDeps extends PollerDeps {
   database: Database;
   clock: Clock;
-  log: Log;
 }
 
 /**
- * What became of an attempt to link: how many events, `busy` when another instance is at it, `broken` for a head that
- * is not ours or not the end.
+ * Result of linking a batch: the number of events; `busy` when another instance links the chain; `broken` when its head
+ * was not signed by this service or is not its end.
  */
 export type Linked = number | "busy" | "broken";
 
-/**
- * Links new events into the chains of their organizations, beside their writers: those only queue an event, so they
- * never wait for each other. A chain's order is that in which events become visible, which is that of their sequences
- * but for transactions that took long.
- */
-export function createLinker({ database: { background: database }, clock, log }: LinkerDeps, heads: Heads) {
-  const broken = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
-  let working: Promise<void> | undefined;
-  let stopped = true;
+/** Links events into hash chains. */
+export interface Linker {
+  /** Links all events of one organization that are visible now; false when its head was not signed by this service. */
+  linkAll(orgUuid: string | null): Promise<boolean>;
+  /** Links the pending events of every organization. */
+  poller: Poller;
+}
 
-  /** One batch. With `patient` it waits for other instances, and signs again a head whose key is not the active one. */
+/**
+ * Creates the linker of new events into the chains of their organizations. Writers only queue an event and so never
+ * wait for each other. A chain is ordered by when events become visible, which is the order of their sequences except
+ * for long transactions.
+ */
+export function createLinker({ database: { background: database }, clock, ...deps }: LinkerDeps, heads: Heads): Linker {
+  const { log } = deps;
+  const broken = new Set<string>();
+
+  /**
+   * Links one batch. With `patient` it waits for other instances, and signs the head again when its key is no longer
+   * the active one.
+   */
   function linkBatch(key: string, patient: boolean): Promise<Linked> {
     return database.transaction<Linked>(async (tx) => {
       if (!(await store.lockChain(tx, key, patient))) return "busy";
@@ -88,65 +96,48 @@ export function createLinker({ database: { background: database }, clock, log }:
     );
   }
 
-  /** Links what is waiting in every chain, a batch of each at a time. */
-  async function round(): Promise<void> {
-    for (
-      let keys = await store.pendingChains(database, CHAINS), more = true;
-      more && !stopped;
-      keys = await store.pendingChains(database, CHAINS)
-    ) {
-      more = false;
-      for (const key of keys) {
-        if (stopped) return;
-        const linked = await linkBatch(key, false);
-        more ||= linked === BATCH;
-        if (linked === "broken") complain(key);
-      }
+  /** Links one batch of each chain with pending events; true when a chain may have more. */
+  async function linkPending({ signal }: { signal: AbortSignal }): Promise<boolean> {
+    let hasMore = false;
+    for (const key of await store.pendingChains(database, CHAINS)) {
+      if (signal.aborted) return false;
+      const linked = await linkBatch(key, false);
+      hasMore ||= linked === BATCH;
+      if (linked === "broken") reportBroken(key);
     }
+    return hasMore;
   }
 
-  function complain(key: string): void {
+  /** Logs a broken chain once. */
+  function reportBroken(key: string): void {
     if (broken.has(key)) return;
     broken.add(key);
     log.error(
       { org_uuid: key },
-      "the end of an audit chain was not made by this service; its new events are not linked",
+      "The end of an audit chain was not signed by this service; its new events are not linked",
     );
   }
 
-  function look(): void {
-    working ??= round()
-      .catch((error: unknown) =>
-        log.debug({ err: error }, "audit events could not be linked; tried again at the next poll"),
-      )
-      .finally(() => {
-        working = undefined;
-      });
-  }
-
   return {
-    /** Links everything of one organization that can be seen now; false when its head is not ours. */
-    async linkAll(orgUuid: string | null): Promise<boolean> {
+    async linkAll(orgUuid) {
       for (;;) {
         const linked = await linkBatch(store.chainKey(orgUuid), true);
         if (linked !== BATCH) return linked !== "broken";
       }
     },
-    start(): void {
-      stopped = false;
-      timer = setInterval(look, POLL_MS);
-      look();
-    },
-    /** Takes nothing more; resolves when the batch in hand is done. */
-    async stop(): Promise<void> {
-      stopped = true;
-      clearInterval(timer);
-      await working;
-    },
+    poller: createPoller(
+      { clock, ...deps },
+      {
+        name: "audit-linker",
+        intervalMs: POLL_MS,
+        backOff: { firstMs: 50, maxMs: POLL_MS },
+        run: linkPending,
+      },
+    ),
   };
 }
 
-/** The links of events that follow a head; an event that is gone before it was linked has none. */
+/** Returns the links of events that follow a head. An event that was removed before it was linked has none. */
 function chained(
   owner: string | null,
   head: HeadRow | undefined,
@@ -177,6 +168,3 @@ function chained(
   }
   return links;
 }
-
-/** Links events into chains. */
-export type Linker = ReturnType<typeof createLinker>;

@@ -19,10 +19,8 @@ export function createCredentials(deps: CredentialsDeps) {
     ending: createEnding(deps),
     authenticate: createAuthenticate(deps),
     clock: deps.clock,
-    /**
-     * Forgets some of the keys and tokens that ended more than 30 days ago; returns how many. Safe on every instance.
-     */
-    tidy: (): Promise<number> => forgetEnded(deps.database.background, dateOf(deps.clock, -LISTED_MS)),
+    // Keys and tokens that ended more than 30 days ago.
+    tidy: { credentials: () => forgetEnded(deps.database.background, dateOf(deps.clock, -LISTED_MS)) },
   };
 }
 

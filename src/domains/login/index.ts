@@ -29,6 +29,16 @@ const DAY_MS = 86_400_000;
 export function createLogin(deps: LoginDeps) {
   const founding = createFounding(deps);
   const invitations = createInvitations(deps);
+  /** Removes mailed tokens and codes that expired over a day ago, and invitations that expired over 30 days ago. */
+  async function tidy(): Promise<number> {
+    const before = dateOf(deps.clock, -DAY_MS);
+    const { background } = deps.database;
+    const mailed =
+      (await forgetMailTokens(background, before)) +
+      (await forgetCodes(background, before)) +
+      (await deps.people.mails.deleteExpired(before));
+    return mailed + (await forgetInvitations(background, dateOf(deps.clock, -30 * DAY_MS)));
+  }
   return {
     password: createPasswordLogin(deps),
     passwordChange: createPasswordChange(deps),
@@ -41,19 +51,7 @@ export function createLogin(deps: LoginDeps) {
     invite: createAcceptInvite(deps, invitations),
     ...createBootstrap(deps, founding),
     rescue: createRescue(deps),
-    /**
-     * Forgets some of the mailed tokens and codes that expired more than a day ago, and of the invitations that did so
-     * more than 30 days ago; returns how many. Safe on every instance.
-     */
-    async tidy(): Promise<number> {
-      const before = dateOf(deps.clock, -DAY_MS);
-      const { background } = deps.database;
-      const mailed =
-        (await forgetMailTokens(background, before)) +
-        (await forgetCodes(background, before)) +
-        (await deps.people.mails.deleteExpired(before));
-      return mailed + (await forgetInvitations(background, dateOf(deps.clock, -30 * DAY_MS)));
-    },
+    tidy: { mailedTokens: tidy },
   };
 }
 

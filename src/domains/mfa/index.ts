@@ -28,6 +28,16 @@ export function createMfa(deps: MfaDeps) {
   const budgets = createBudgets(deps);
   const proof = createRecentProof(deps);
   const factors = createFactors(deps, judge, budgets, proof);
+  /** Removes expired tokens and challenges, and factors that were disabled long ago. */
+  async function tidy(): Promise<number> {
+    const [at, long] = [dateOf(deps.clock), dateOf(deps.clock, -FACTORS_KEPT_MS)];
+    const { background } = deps.database;
+    return (
+      (await forgetPending(background, at)) +
+      (await forgetChallenges(background, at)) +
+      (await forgetDisabled(background, long))
+    );
+  }
   return {
     /** The second factor at the doors. */
     gatekeeper: createGatekeeper(deps),
@@ -41,19 +51,7 @@ export function createMfa(deps: MfaDeps) {
     demandToEnrol: proof.demandToEnrolFirst,
     recoveryCodes: createRecoveryCodes(deps, proof),
     stepUp: createStepUp(deps, judge, budgets),
-    /**
-     * Forgets some of the tokens, challenges and disabled factors that are over; returns how many. Safe on every
-     * instance.
-     */
-    async tidy(): Promise<number> {
-      const [at, long] = [dateOf(deps.clock), dateOf(deps.clock, -FACTORS_KEPT_MS)];
-      const { background } = deps.database;
-      return (
-        (await forgetPending(background, at)) +
-        (await forgetChallenges(background, at)) +
-        (await forgetDisabled(background, long))
-      );
-    },
+    tidy: { secondFactors: tidy },
   };
 }
 

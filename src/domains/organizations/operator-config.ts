@@ -72,10 +72,8 @@ export function createOperatorConfig({ database, clock, audit }: OperatorConfigD
       return { data, ...total, limit, offset };
     },
 
-    /** Notes when the plan enterprise ended: a longer retention stays 30 days from then. */
-    async tidy(): Promise<number> {
-      return settings.notePlans(database.background, dateOf(clock));
-    },
+    // Records when the plan enterprise ended: a longer retention stays for 30 days from then.
+    tidy: { plans: () => settings.notePlans(database.background, dateOf(clock)) },
   };
 }
 

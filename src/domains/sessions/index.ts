@@ -91,10 +91,12 @@ export function createSessions(deps: SessionsDeps) {
     /** Whether an access token that was accepted before still holds, for streams. Throws `unauthorized`. */
     holds,
     lastSeen,
-    /** Forgets some of the sessions that ended more than 30 days ago; answers how many. Safe on every instance. */
-    tidy: (): Promise<number> => forgetSessions(deps.database.background, dateOf(deps.clock, -rememberedMs)),
-    /** Forgets changes that have been told to whoever asks; answers how many. Safe on every instance. */
-    tidyChanges: (): Promise<number> => forgetChanges(deps.database.background),
+    tidy: {
+      // Sessions that ended more than 30 days ago.
+      sessions: () => forgetSessions(deps.database.background, dateOf(deps.clock, -rememberedMs)),
+      // Changes that every instance has read.
+      sessionChanges: () => forgetChanges(deps.database.background),
+    },
     /** Writes what is still to be written. */
     close: (): Promise<void> => lastSeen.close(),
   };

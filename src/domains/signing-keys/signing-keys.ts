@@ -10,7 +10,7 @@ import { createSigning } from "./signing.ts";
 import type { SigningDeps } from "./signing.ts";
 import { deleteUses } from "./store.ts";
 
-/** Rows that one round of tidying removes. */
+/** Rows of one batch of the tidy task. */
 const TIDY_BATCH = 1_000;
 
 /** Dependencies of signing keys. */
@@ -25,8 +25,10 @@ export function createSigningKeys(deps: KeysDeps) {
     jwks: createJwks(deps),
     manage: { ...createManage(deps, signing), ...createSignPayload(deps, signing) },
     activities: createKeyActivities(background),
-    /** Removes notes of signatures that have expired, one batch. */
-    tidy: () => background.database.transaction((tx) => deleteUses(tx, dateOf(deps.clock), TIDY_BATCH)),
+    tidy: {
+      // Records of signatures that have expired.
+      signatures: () => background.database.transaction((tx) => deleteUses(tx, dateOf(deps.clock), TIDY_BATCH)),
+    },
     /** Ids of replaced keys whose overlap is not recorded as ended, in order: each has a workflow. */
     waiting: (after: string | null, limit: number) => overlappingKeys(background.database, after, limit),
   };

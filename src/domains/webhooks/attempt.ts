@@ -128,5 +128,5 @@ export function createAttempt(deps: WebhookDeps) {
   };
 }
 
-/** Attempts as the pump and the activities make them. */
+/** Attempts, for the poller of first attempts and the retry activities. */
 export type Attempt = ReturnType<typeof createAttempt>;

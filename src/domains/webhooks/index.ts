@@ -1,17 +1,21 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import type { Poller } from "../../platform/poller.ts";
 import { createRetryActivities } from "./activities.ts";
 import { endWebhooksOf, wakeRetries } from "../event-catalogue/index.ts";
 import { createAttempt } from "./attempt.ts";
 import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
-import { createPump } from "./pump.ts";
-import { purgeEnded, purgeEvents } from "./clearing-store.ts";
+import { createCleanup } from "./cleanup.ts";
+import { purgeEnded, purgeEvents } from "./cleanup-store.ts";
+import { createFirstAttempts } from "./first-attempts.ts";
+import type { FirstAttempts } from "./first-attempts.ts";
 import { retriedEndpoints } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { KEPT_MS } from "./rules.ts";
 
 export type { WebhookDeps } from "./deps.ts";
+export type { FirstAttempts } from "./first-attempts.ts";
 export { webhookEntities } from "./entities.ts";
 export { openDeliveries } from "./queue-store.ts";
 export type { OpenEndpoint } from "./queue-store.ts";
@@ -22,6 +26,15 @@ export function createWebhooks(deps: WebhookDeps) {
   const registration = createRegistration(deps);
   const behind = { ...deps, database: deps.database.background };
   const attempt = createAttempt(behind);
+  const firstAttempts: FirstAttempts = createFirstAttempts(behind, attempt);
+  const pollers: readonly Poller[] = [firstAttempts, createCleanup(behind)];
+  /**
+   * Removes a batch of events and deliveries older than 30 days, and lets webhooks that ended as long ago be deleted.
+   */
+  async function tidy(): Promise<number> {
+    const before = dateOf(deps.clock, -KEPT_MS);
+    return (await purgeEvents(behind.database, before)) + (await purgeEnded(behind.database, before));
+  }
   return {
     /** Ends every webhook of an organization, which hears of nothing any more. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
@@ -30,17 +43,12 @@ export function createWebhooks(deps: WebhookDeps) {
     },
     registration,
     deliveries: createDeliveries(deps, registration),
-    pump: createPump(behind, attempt),
+    firstAttempts,
+    pollers,
     activities: createRetryActivities(behind, attempt),
     /** Endpoints, by id, that a retry is open for: each has a workflow. */
     waiting: (after: string | null, limit: number) => retriedEndpoints(behind.database, after, limit),
-    /**
-     * Removes a batch of events and deliveries older than 30 days, and lets webhooks that ended as long ago be deleted.
-     */
-    async tidy(): Promise<number> {
-      const before = dateOf(deps.clock, -KEPT_MS);
-      return (await purgeEvents(behind.database, before)) + (await purgeEnded(behind.database, before));
-    },
+    tidy: { webhookEvents: tidy },
   };
 }
 

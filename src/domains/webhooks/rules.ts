@@ -8,6 +8,8 @@ export const GIVE_UP_MS = 5 * 24 * 3_600_000;
 export const KEPT_MS = 30 * 24 * 3_600_000;
 /** Reading and writing around an attempt, milliseconds; a database that is away fails within 10 s. */
 export const ATTEMPT_SLACK_MS = 12_000;
+/** Wait between two looks for due first attempts, and for deliveries to clean up. */
+export const POLL_MS = 500;
 
 /** Events an app's webhook may hear: those of the app and of its installs. */
 export function appEventsViolation(events: readonly string[]): FieldViolation | undefined {

@@ -4,13 +4,14 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { createTemporalClient } from "../../src/platform/temporal/client.ts";
 import { lazyConnection } from "../../src/platform/temporal/connection.ts";
-import { createReviving } from "../../src/worker/reviving.ts";
+import { createWorkflowRecovery } from "../../src/worker/workflow-recovery.ts";
 import { callRest, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { elevate } from "../support/elevate.ts";
 import { openMarket } from "../support/market.ts";
+import { pollerDeps } from "../support/pollers.ts";
 import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
@@ -33,7 +34,7 @@ async function start(temporal: Awaited<ReturnType<typeof temporalServer>>, sched
   });
 }
 
-it("installs, retries and overlaps go on where Temporal has lost their workflows", async () => {
+it("installs, retries and key overlaps continue after Temporal has lost their workflows", async () => {
   const first = await start(await temporalServer(), "0s,10m,10m");
   const market = await openMarket(first);
   let answering = false;
@@ -81,7 +82,7 @@ it("installs, retries and overlaps go on where Temporal has lost their workflows
     )?.status.name;
   await expect.poll(state).toBe("RUNNING");
 
-  // Asked for again where nothing is lost, it disturbs nobody.
+  // A running workflow is left alone.
   const temporal = createTemporalClient(elsewhere);
   running.push(temporal);
   const again = {
@@ -94,32 +95,34 @@ it("installs, retries and overlaps go on where Temporal has lost their workflows
   expect(offer.server.calls).toHaveLength(2);
 });
 
-it("looks page by page, counts what it started, and comes back soon after a failure", async () => {
+it("workflow recovery reads page by page, counts the workflows it started, and retries soon after a failure", async () => {
   const ids = Array.from({ length: 1_203 }, (_, i) => String(i).padStart(5, "0"));
   const asked: (string | null)[] = [];
-  const revived = new Set<string>();
+  const seen = new Set<string>();
   let failures = 1;
   const logged: unknown[] = [];
-  const reviving = createReviving({
-    log: { ...silentLog, info: (facts: unknown) => void logged.push(facts) } as typeof silentLog,
-    againMs: 1,
+  const recovery = createWorkflowRecovery({
+    ...pollerDeps,
+    log: { ...silentLog, warn: () => undefined, info: (facts: unknown) => void logged.push(facts) } as typeof silentLog,
+    backOff: { firstMs: 1, maxMs: 1 },
     kinds: {
       things: {
         list: async (after, limit) => {
           asked.push(after);
           return ids.filter((id) => after === null || id > after).slice(0, limit);
         },
-        revive: async (id) => {
+        start: async (id) => {
           if (id === "00700" && failures-- > 0) throw new Error("Temporal is away");
-          revived.add(id);
+          seen.add(id);
           return id.endsWith("0");
         },
       },
     },
   });
-  reviving.start();
-  await expect.poll(() => logged).toEqual([{ kind: "things", workflows: 121 }]);
-  reviving.stop();
-  expect([...revived].sort()).toEqual(ids);
+  recovery.start();
+  await expect.poll(() => logged).toContainEqual({ kind: "things", workflows: 121 });
+  expect(await recovery.drain(1_000)).toBe(true);
+  expect([...seen].sort()).toEqual(ids);
   expect(asked).toEqual([null, "00499", null, "00499", "00999"]);
+  expect(recovery.stats()).toMatchObject({ runs: 2, failures: 1 });
 });

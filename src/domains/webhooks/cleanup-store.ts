@@ -28,8 +28,8 @@ const oldOnes = `select d.delivery_id from webhooks w
     where d.webhook_id = w.webhook_id and d.status = 'pending' limit ${BATCH}
   ) d where w.webhook_id = $1`;
 
-/** Works off a batch of what ended webhooks and disabled ones have left. Returns whether there may be more. */
-export async function clearSome(database: Statements): Promise<boolean> {
+/** Processes one batch of what ended and disabled webhooks have left. Returns whether there may be more. */
+export async function cleanUpBatch(database: Statements): Promise<boolean> {
   const [next] = await database.prepared<Clearing>(
     "webhooks-clearing",
     "select webhook_id, clearing from webhooks where clearing is not null order by random() limit 1",

@@ -1,0 +1,29 @@
+import type { IdempotencyStore } from "../platform/idempotency.ts";
+import type { Limiter } from "../platform/limits/index.ts";
+import type { TidyTasks } from "../platform/tidy-task.ts";
+import type { Domains } from "./domains.ts";
+
+/** Stores of the platform that have tidy tasks. */
+interface PlatformStores {
+  idempotency: IdempotencyStore;
+  limiter: Limiter;
+}
+
+/** Returns every tidy task. `test/shape/bounds.test.ts` lists the tables that each of them bounds. */
+export function tidyTasks(domains: Domains, { idempotency, limiter }: PlatformStores) {
+  return {
+    ...domains.sessions.tidy,
+    ...domains.login.tidy,
+    ...domains.mfa.tidy,
+    ...domains.credentials.tidy,
+    ...domains.webhooks.tidy,
+    ...domains.operatorConfig.tidy,
+    ...domains.keys.tidy,
+    ...domains.auditChain.tidy,
+    idempotency: idempotency.purge,
+    limits: limiter.purge,
+  } satisfies TidyTasks;
+}
+
+/** Name of a tidy task. */
+export type TidyTaskName = keyof ReturnType<typeof tidyTasks>;
