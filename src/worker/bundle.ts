@@ -10,8 +10,8 @@ const entry = fileURLToPath(new URL("./workflows.ts", import.meta.url));
 const trace = fileURLToPath(new URL("./workflow-trace.ts", import.meta.url));
 const cacheFolder = path.join(root, "node_modules/.cache/atrium");
 
-/** Source files a workflow bundle can depend on: workflows, their entry and interceptors, the packages' versions. */
-async function sources(): Promise<string[]> {
+/** Returns the files a workflow bundle depends on: workflows, their entry and interceptors, the package versions. */
+async function sourceFiles(): Promise<string[]> {
   const domains = path.join(root, "src/domains");
   const files = await readdir(domains, { recursive: true });
   const workflows = files.filter((file) => file.includes(`${path.sep}workflows${path.sep}`) && file.endsWith(".ts"));
@@ -25,7 +25,7 @@ async function sources(): Promise<string[]> {
 
 async function fingerprint(): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of await sources())
+  for (const file of await sourceFiles())
     hash
       .update(file.slice(root.length))
       .update("\0")
@@ -34,7 +34,8 @@ async function fingerprint(): Promise<string> {
   return hash.digest("hex").slice(0, 32);
 }
 
-const quiet: Logger = {
+/** Logs errors only. */
+const errorLogger: Logger = {
   log() {},
   trace() {},
   debug() {},
@@ -43,15 +44,14 @@ const quiet: Logger = {
   error: (message) => process.stderr.write(`${message}\n`),
 };
 
-/** Workflow code as the SDK takes it: the path of a file, or the code itself where no file can be kept. */
-export type KeptBundle = { codePath: string } | { code: string };
+/** Workflow code in the form the SDK accepts: the path of a file, or the code itself. */
+export type StoredBundle = { codePath: string } | { code: string };
 
 /**
- * The workflow code as one bundle, made when the program is installed and kept beside the packages under a name that
- * says which sources it was made of. Where it is missing it is made now (about a second); where it cannot be kept,
- * because the file system is read-only, it stays in memory.
+ * Returns the workflow code as one bundle. The bundle is built at installation and stored in the cache folder under the
+ * hash of its sources. A missing bundle is built now (about 1 s) and stays in memory if the file system is read-only.
  */
-export async function workflowBundle(folder: string = cacheFolder): Promise<KeptBundle> {
+export async function workflowBundle(folder: string = cacheFolder): Promise<StoredBundle> {
   const name = `workflows-${await fingerprint()}.js`;
   const codePath = path.join(folder, name);
   try {
@@ -61,14 +61,14 @@ export async function workflowBundle(folder: string = cacheFolder): Promise<Kept
     const { code } = await bundleWorkflowCode({
       workflowsPath: entry,
       workflowInterceptorModules: [trace],
-      logger: quiet,
+      logger: errorLogger,
     });
-    return (await keep(folder, name, code)) ? { codePath } : { code };
+    return (await store(folder, name, code)) ? { codePath } : { code };
   }
 }
 
-/** Writes the bundle and removes those of other sources; false where that cannot be. */
-async function keep(folder: string, name: string, code: string): Promise<boolean> {
+/** Writes the bundle and removes bundles of other sources; false when it cannot be written. */
+async function store(folder: string, name: string, code: string): Promise<boolean> {
   const fresh = path.join(folder, `${name}.${process.pid}`);
   try {
     await mkdir(folder, { recursive: true });

@@ -1,10 +1,10 @@
 import { workflowBundle } from "./bundle.ts";
 
-// The last step of an installation, so that the program starts where nothing may be written any more.
+// Last step of the installation: the program can then start on a read-only file system.
 try {
   await workflowBundle();
 } catch (error) {
   process.stderr.write(
-    `atrium: the workflow code could not be bundled now and will be at the first start: ${(error as Error).message}\n`,
+    `atrium: The workflow code could not be bundled; the first start bundles it: ${(error as Error).message}\n`,
   );
 }

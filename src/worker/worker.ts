@@ -14,22 +14,19 @@ export interface TemporalWorkerOptions {
   activities: object;
   clock: Clock;
   log: Log;
-  /** Longest wait for running activities at shutdown, milliseconds. */
+  /** Maximum wait for running activities at shutdown, milliseconds. */
   graceMs: number;
-  /** Where the workflow bundle is kept; default: beside the packages. */
+  /** Folder of the workflow bundle; default: the cache folder in node_modules. */
   bundleFolder?: string;
 }
 
-/** A worker that outlives its server: it connects when it can and again when it has lost it. */
+/** A Temporal worker that connects when it can, and reconnects after it has lost the server. */
 export interface TemporalWorker {
   start(): void;
   stop(): Promise<void>;
-  /** `ok` while it takes work, else what is wrong. */
+  /** `ok` while the worker takes work, otherwise the reason why not. */
   health(): string;
-  /**
-   * How often the server was lost or could not be reached, and when that was last (milliseconds since the epoch, 0:
-   * never).
-   */
+  /** How often the server was lost or unreachable, and when last (milliseconds since the epoch; 0: never). */
   failures(): { count: number; lastAt: number };
 }
 
@@ -37,7 +34,7 @@ const RECONNECT_MS = 1_000;
 
 let runtimeInstalled = false;
 
-/** The SDK's runtime belongs to the process: it logs where the first worker of the process says. */
+/** Installs the SDK's runtime, of which a process has one: it logs to the log of the first worker. */
 function installRuntime(log: Log): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
@@ -56,21 +53,19 @@ function installRuntime(log: Log): void {
 }
 
 /**
- * Activities at once. Those that call others mostly wait, up to 15 s for a receiver or publisher that never answers:
- * with few places, a hundred of these would keep everybody else's installs and retries waiting.
+ * Maximum concurrent activities. Activities that call receivers or publishers mostly wait, up to 15 s for one that does
+ * not respond: with a low limit, a hundred of those would delay the installs and retries of everyone else.
  */
-const ACTIVITIES_AT_ONCE = 1_000;
+const MAX_CONCURRENT_ACTIVITIES = 1_000;
 
-/**
- * How often a running activity says that its worker lives; a third of the shortest `heartbeatTimeout` of a workflow.
- */
+/** Interval of activity heartbeats: a third of the shortest `heartbeatTimeout` of a workflow. */
 const HEARTBEAT_MS = 5_000;
 
 /**
- * Activities that tell they are alive, so that a killed worker is missed soon; and as spans of the trace that the
- * workflow hands on.
+ * Sends heartbeats for every activity, so that Temporal soon notices a killed worker, and records it as a span of the
+ * trace that the workflow passes on.
  */
-const aroundActivity: ActivityInterceptorsFactory = (context) => ({
+const activityInterceptor: ActivityInterceptorsFactory = (context) => ({
   inbound: {
     async execute(input, next) {
       const { activityType } = context.info;
@@ -86,19 +81,19 @@ const aroundActivity: ActivityInterceptorsFactory = (context) => ({
   },
 });
 
-/** Polls the task queue with every workflow and activity of the program. */
+/** Creates the worker that polls the task queue for all workflows and activities of the program. */
 export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
   const { log } = options;
   let stopping = false;
   let health = "starting";
-  let told = "";
+  let loggedReason = "";
   const failures = { count: 0, lastAt: 0 };
   let worker: Worker | undefined;
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
 
   async function runOnce(): Promise<void> {
-    // First, so that code that cannot be bundled is told of even while Temporal is away.
+    // Comes first, so that code that cannot be bundled is reported even while Temporal is unreachable.
     const bundle = await workflowBundle(options.bundleFolder);
     const connection = await NativeConnection.connect(options.connection);
     try {
@@ -108,32 +103,32 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         taskQueue: options.taskQueue,
         workflowBundle: bundle,
         activities: options.activities,
-        maxConcurrentActivityTaskExecutions: ACTIVITIES_AT_ONCE,
-        interceptors: { activity: [aroundActivity] },
+        maxConcurrentActivityTaskExecutions: MAX_CONCURRENT_ACTIVITIES,
+        interceptors: { activity: [activityInterceptor] },
         shutdownGraceTime: options.graceMs,
         shutdownForceTime: options.graceMs + 1_000,
       });
       if (stopping) return;
       health = "ok";
-      told = "";
+      loggedReason = "";
       await worker.run();
     } finally {
       health = "not connected";
       worker = undefined;
       await connection
         .close()
-        .catch((error: unknown) => log.debug({ err: error }, "closing the worker's connection failed"));
+        .catch((error: unknown) => log.debug({ err: error }, "Closing the connection of the Temporal worker failed"));
     }
   }
 
-  /** Remembers why it cannot work; a reason that stays is logged once. */
-  function failed(error: unknown): void {
+  /** Records why the worker cannot work; a reason that persists is logged once. */
+  function recordFailure(error: unknown): void {
     health = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
     failures.count++;
     failures.lastAt = options.clock.now();
-    if (health === told) return;
-    told = health;
-    log.warn({ err: error }, "the Temporal worker cannot work and tries again");
+    if (health === loggedReason) return;
+    loggedReason = health;
+    log.warn({ err: error }, "The Temporal worker cannot work and retries");
   }
 
   async function run(): Promise<void> {
@@ -141,7 +136,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       try {
         await runOnce();
       } catch (error) {
-        failed(error);
+        recordFailure(error);
       }
       if (!stopping) {
         await new Promise<void>((resolve) => {

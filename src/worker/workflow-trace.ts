@@ -1,12 +1,11 @@
 import type { Headers, WorkflowInterceptors } from "@temporalio/workflow";
 
-/** As `traceHeader` of the client; nothing but workflow code may be imported here. */
+/** Same value as `traceHeader` of the client, which cannot be imported: only workflow code may be imported here. */
 const traceHeader = "traceparent";
 
 /**
- * Part of the workflow bundle: hands the trace of the start, or of the latest signal that carries one, to every
- * activity. Headers come from history and are not compared at replay, so this is as deterministic as the workflow
- * itself.
+ * Workflow interceptors, part of the bundle: they pass the trace of the start, or of the latest signal that carries one,
+ * to every activity. Headers come from history and are not compared at replay, so this is deterministic.
  */
 export function interceptors(): WorkflowInterceptors {
   let trace: Headers[string] | undefined;

@@ -1,4 +1,4 @@
-// Every workflow the worker runs; re-exports only, because this file is the entry of the workflow bundle.
+// All workflows of the worker. Re-exports only: this file is the entry of the workflow bundle.
 export { driveInstall } from "../domains/marketplace/workflows/drive-install.ts";
 export { retryDeliveries } from "../domains/webhooks/workflows/retry-deliveries.ts";
 export { rotateKey } from "../domains/signing-keys/workflows/rotate-key.ts";

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("a bundle that was kept is used as it is, and takes the place of those of other sources", async () => {
+it("a stored bundle is used unchanged, and replaces bundles of other sources", async () => {
   writeFileSync(join(folder, "workflows-0123456789abcdef.js"), "of other sources");
   const kept = await workflowBundle(folder);
   expect(readdirSync(folder)).toHaveLength(1);
@@ -23,7 +23,7 @@ it("a bundle that was kept is used as it is, and takes the place of those of oth
   expect(readFileSync(join(folder, name), "utf8")).toBe("kept");
 });
 
-it("where a bundle cannot be kept it stays in memory", async () => {
+it("a bundle that cannot be stored stays in memory", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   const bundle = await workflowBundle(join(file, "below"));

@@ -4,8 +4,12 @@ import { startApp } from "../support/app.ts";
 import type { Role } from "../../src/app/app.ts";
 import { temporalServer } from "../support/temporal.ts";
 
-/** What `/readyz` comes to say of a worker. */
-async function told(role: Role, temporal: { address: string; namespace: string }, expected: unknown): Promise<void> {
+/** Waits until `/readyz` reports the expected state of the worker. */
+async function expectHealth(
+  role: Role,
+  temporal: { address: string; namespace: string },
+  expected: unknown,
+): Promise<void> {
   const app = await startApp({ role, temporal, clock: systemClock });
   try {
     const answer = () => app.call("GET", "/readyz");
@@ -17,19 +21,27 @@ async function told(role: Role, temporal: { address: string; namespace: string }
   }
 }
 
-it("a worker that takes work is ok", async () => {
-  await told("all", await temporalServer(), "ok");
+it("health reports ok for a worker that takes work", async () => {
+  await expectHealth("all", await temporalServer(), "ok");
 });
 
-it("a worker that cannot start is named with the reason, and the service stays ready", async () => {
+it("health reports why a worker cannot start, and the service stays ready", async () => {
   const { address } = await temporalServer();
-  await told("all", { address, namespace: "nobody-made-this" }, expect.stringMatching(/nobody-made-this|not found/i));
+  await expectHealth(
+    "all",
+    { address, namespace: "nobody-made-this" },
+    expect.stringMatching(/nobody-made-this|not found/i),
+  );
 });
 
-it("a worker without its server is named, and the service stays ready", async () => {
-  await told("all", { address: "127.0.0.1:1", namespace: "none" }, expect.not.stringMatching(/^(ok|starting)$/));
+it("health reports a worker without its Temporal server, and the service stays ready", async () => {
+  await expectHealth(
+    "all",
+    { address: "127.0.0.1:1", namespace: "none" },
+    expect.not.stringMatching(/^(ok|starting)$/),
+  );
 });
 
-it("a process without a worker says nothing of one", async () => {
-  await told("serve", { address: "127.0.0.1:1", namespace: "none" }, undefined);
+it("health of a process without a worker does not mention one", async () => {
+  await expectHealth("serve", { address: "127.0.0.1:1", namespace: "none" }, undefined);
 });
