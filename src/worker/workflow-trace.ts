@@ -4,8 +4,8 @@ import type { Headers, WorkflowInterceptors } from "@temporalio/workflow";
 const traceHeader = "traceparent";
 
 /**
- * Workflow interceptors, part of the bundle: they pass the trace of the start, or of the latest signal that carries one,
- * to every activity. Headers come from history and are not compared at replay, so this is deterministic.
+ * Workflow interceptors, part of the bundle: they pass the trace of the start, or of the latest signal that carries
+ * one, to every activity. Headers come from history and are not compared at replay, so this is deterministic.
  */
 export function interceptors(): WorkflowInterceptors {
   let trace: Headers[string] | undefined;
