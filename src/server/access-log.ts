@@ -2,8 +2,8 @@ import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Call } from "./call.ts";
 
-/** Notes how a call ended: one log line at info, and the metrics of its rpc. */
-export function createDone(log: Log, metrics: Metrics): (call: Call, status: number) => void {
+/** Creates the function that records how a call ended: a log line at level info, and the metrics of its rpc. */
+export function createCallRecorder(log: Log, metrics: Metrics): (call: Call, status: number) => void {
   return (call, status) => {
     const ms = performance.now() - call.started;
     const rpc = call.policy?.rpc ?? "none";

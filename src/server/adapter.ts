@@ -7,9 +7,8 @@ import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 
 /**
- * Node's request in connect's terms. Does what connect-node's own adapter does,
- * without parsing the URL, and leaves an unread body alone: iterating it and
- * stopping would close the socket under the answer.
+ * Converts node's request for connect. Unlike the adapter of connect-node, it does not parse the URL, and it leaves an
+ * unread body alone: stopping its iteration would close the socket before the response is sent.
  */
 export function universalRequest(request: NodeRequest, response: NodeResponse, call: Call): UniversalServerRequest {
   return {
@@ -40,8 +39,8 @@ function bodyOf(request: NodeRequest): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Aborted when the client goes away before the answer is complete. Not told by `writableFinished`: node ends the
- * writable side of a stream that the client resets, which then looks finished.
+ * Returns a signal that is aborted when the client disconnects before the response is complete. `writableFinished` does
+ * not show that: node ends the writable side of a stream that the client resets.
  */
 function signalOf(request: NodeRequest, response: NodeResponse): AbortSignal {
   const controller = new AbortController();
@@ -56,7 +55,7 @@ function resetReason(request: NodeRequest): string {
   return stream === undefined ? "the connection was closed" : `the stream was reset (${stream.rstCode})`;
 }
 
-/** Writes connect's answer. `unary`: there is one message, so that head, body and trailers can go out together. */
+/** Writes connect's response. With `unary` there is one message, and head, body and trailers are sent together. */
 export async function writeResponse(
   from: UniversalServerResponse,
   to: NodeResponse,
@@ -79,7 +78,7 @@ export async function writeResponse(
       writeHead(from, to, extra, undefined);
       await writeAll(to, value);
     } else {
-      // Headers go after the first read: the implementation may set some until then.
+      // Headers are sent after the first read: the implementation may set headers until then.
       writeHead(from, to, extra, chunk?.done === false ? undefined : 0);
     }
     for (; chunk?.done === false; chunk = await body?.next()) await writeAll(to, chunk.value);
@@ -109,11 +108,11 @@ function addTrailers(from: UniversalServerResponse, to: NodeResponse): void {
   if (from.trailer !== undefined) (to as ServerResponse).addTrailers(nodeHeaders(from.trailer));
 }
 
-/** Headers as node takes them. */
+/** Converts headers for node. */
 export function nodeHeaders(headers: Headers | undefined): Record<string, string | string[]> {
   const out: Record<string, string | string[]> = {};
   headers?.forEach((value, name) => {
-    const before = out[name]; // only set-cookie comes more than once
+    const before = out[name]; // only set-cookie occurs more than once
     out[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
   });
   return out;
@@ -127,7 +126,7 @@ async function writePieces(to: NodeResponse, chunk: Uint8Array): Promise<void> {
   for (const piece of piecesOf(chunk)) await write(to, piece);
 }
 
-/** Writes a chunk and waits while the client is slower than we are; rejects when it is gone. */
+/** Writes a chunk and waits while the client reads more slowly; rejects when it has disconnected. */
 function write(to: NodeResponse, chunk: string | Uint8Array): Promise<void> | undefined {
   if (to.destroyed || to.writableEnded) throw new ConnectError("the client is gone", Code.Canceled);
   if ((to as ServerResponse).write(chunk)) return undefined;

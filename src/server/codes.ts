@@ -27,21 +27,21 @@ const byStatus: Readonly<Record<number, Code>> = {
   504: Code.DeadlineExceeded,
 };
 
-const exists = new Set(["already_installed", "grant_exists", "variable_exists"]);
+const duplicateCodes = new Set(["already_installed", "grant_exists", "variable_exists"]);
 
-/** The code of Connect and gRPC for an error (decisions 15.3). */
+/** Returns the code of Connect and gRPC for an error (decisions 15.3). */
 export function codeOf(error: ServiceError): Code {
-  if (error.status === 409 && (error.code.endsWith("_taken") || exists.has(error.code) || error.duplicate))
+  if (error.status === 409 && (error.code.endsWith("_taken") || duplicateCodes.has(error.code) || error.duplicate))
     return Code.AlreadyExists;
   if (error.code === "version_conflict") return Code.Aborted;
   if (error.code === "unimplemented") return Code.Unimplemented;
   return byStatus[error.status] ?? Code.Unknown;
 }
 
-/** A message that goes along with an error. */
+/** A detail message of an error. */
 export type Detail = { desc: DescMessage; value: MessageInitShape<DescMessage> };
 
-/** Error details every Connect and gRPC error carries (decisions 1.4). */
+/** Returns the details of a Connect or gRPC error (decisions 1.4). */
 export function detailsOf(error: ServiceError): Detail[] {
   const info = create(ErrorInfoSchema, {
     reason: error.code.toUpperCase(),
@@ -60,12 +60,12 @@ export function detailsOf(error: ServiceError): Detail[] {
   return details;
 }
 
-/** The error as Connect, gRPC and gRPC-Web send it, with the headers REST would have. */
+/** Converts an error for Connect, gRPC and gRPC-Web, with the headers it has over REST. */
 export function connectError(error: ServiceError): ConnectError {
   return new ConnectError(error.message, codeOf(error), headersOf(error), detailsOf(error), error);
 }
 
-/** Headers an error has on every protocol (decisions 1.3). */
+/** Returns the headers of an error, over every protocol (decisions 1.3). */
 export function headersOf(error: ServiceError): Record<string, string> {
   const headers: Record<string, string> = { ...error.headers };
   if (error.status === 401) headers["www-authenticate"] ??= "Bearer";

@@ -1,6 +1,6 @@
 import type { NodeRequest } from "../transcoding/index.ts";
 
-const allowHeaders = [
+const ALLOW_HEADERS = [
   "authorization",
   "content-type",
   "connect-protocol-version",
@@ -18,7 +18,7 @@ const allowHeaders = [
   "traceparent",
   "tracestate",
 ].join(", ");
-const exposeHeaders = [
+const EXPOSE_HEADERS = [
   "grpc-status",
   "grpc-message",
   "grpc-status-details-bin",
@@ -34,18 +34,18 @@ const exposeHeaders = [
   "idempotent-replayed",
 ].join(", ");
 
-/** Which origins browsers may call from: a list, or any loopback origin. */
+/** Origins that browsers may call from: a list, or any loopback origin. */
 export type CorsOrigins = readonly string[] | "loopback";
 
-/** Answers of the CORS protocol (decisions 15.8), without credentials mode. */
+/** The CORS protocol (decisions 15.8), without credentials mode. */
 export interface Cors {
-  /** Headers for an answer; undefined when the request has no origin, or a foreign one. */
+  /** Returns the headers of a response; undefined when the request has no origin, or one that is not allowed. */
   headers(request: NodeRequest): Record<string, string> | undefined;
-  /** Headers for a preflight request; undefined when it is none, or of a foreign origin. */
+  /** Returns the headers for a preflight request; undefined for other requests and for origins that are not allowed. */
   preflight(request: NodeRequest, methods: string): Record<string, string> | undefined;
 }
 
-/** Compiles the list of origins. */
+/** Creates the CORS headers for a list of origins. */
 export function createCors(origins: CorsOrigins): Cors {
   const listed = new Set(origins === "loopback" ? [] : origins.map((origin) => origin.toLowerCase()));
   const allowed = (origin: string): boolean =>
@@ -54,7 +54,7 @@ export function createCors(origins: CorsOrigins): Cors {
     headers(request) {
       const { origin } = request.headers;
       if (origin === undefined || !allowed(origin)) return undefined;
-      return { "access-control-allow-origin": origin, "access-control-expose-headers": exposeHeaders, vary: "Origin" };
+      return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSE_HEADERS, vary: "Origin" };
     },
     preflight(request, methods) {
       const { origin } = request.headers;
@@ -68,7 +68,7 @@ export function createCors(origins: CorsOrigins): Cors {
       return {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": methods,
-        "access-control-allow-headers": allowHeaders,
+        "access-control-allow-headers": ALLOW_HEADERS,
         "access-control-max-age": "7200",
         vary: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
       };

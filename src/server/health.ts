@@ -3,12 +3,12 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/h
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
-/** How often a watched status is looked at, in milliseconds. */
-const watchMs = 1_000;
+/** Interval at which the status of a watch is read. */
+const WATCH_INTERVAL_MS = 1_000;
 
 /**
- * gRPC health v1: the status of the whole server (`""`) and of each service is whether `ready` says so, and NOT_SERVING
- * from the moment the server is draining.
+ * Creates the gRPC health service v1. The server (`""`) and every service are SERVING while `ready` returns true and
+ * the server is not draining.
  */
 export function healthService(
   services: readonly string[],
@@ -33,13 +33,13 @@ export function healthService(
         const now = known.has(service) ? await status() : Status.SERVICE_UNKNOWN;
         if (now !== last) yield { status: now };
         last = now;
-        await pause(watchMs, draining.aborted ? context.signal : AbortSignal.any([context.signal, draining]));
+        await pause(WATCH_INTERVAL_MS, draining.aborted ? context.signal : AbortSignal.any([context.signal, draining]));
       }
     },
   });
 }
 
-/** Waits, or less when the call ends. */
+/** Waits for `ms`, or until the signal is aborted. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);

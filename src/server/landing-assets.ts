@@ -1,6 +1,6 @@
 /**
- * Runs on every landing page. It posts the token when the button is pressed, asks for the second factor where the
- * answer does, and leaves the page only by a link that the person presses, to an origin the service knows.
+ * Script of every landing page. It posts the token when the person presses the button, asks for the second factor when
+ * the response requires it, and shows a link to continue only to an origin that the service knows.
  */
 export const SCRIPT = `
 const token = new URLSearchParams(location.search).get("token");
@@ -104,7 +104,8 @@ form.addEventListener("submit", async (event) => {
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --line: #d5dae3; --paper: #fff; --ground: #f1f4f9; --accent: #3457d5; --bad: #b3261e; --good: #1a7f4b; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --line: #39435a; --paper: #1b2130; --ground: #11151f; --accent: #5b7bea; --bad: #ff8a80; --good: #5fd39a; } }
-* { box-sizing: border-box; } [hidden] { display: none !important; }
+* { box-sizing: border-box; }
+[hidden] { display: none !important; }
 body { margin: 0; min-height: 100vh; padding: 24px 16px; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 20px; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 header { display: flex; align-items: center; gap: 10px; font-weight: 650; letter-spacing: .01em; }
 header::before { content: ""; width: 22px; height: 22px; border-radius: 7px; background: var(--accent); box-shadow: inset 0 0 0 6px var(--accent), inset 0 0 0 20px var(--ground); }

@@ -1,25 +1,25 @@
 /**
- * A page that a mailed link leads to. Opening it changes nothing: mail scanners open links too, so a person presses the
- * button.
+ * A page that a mailed link opens. Opening it has no effect, because mail scanners open links: a person has to press
+ * the button.
  */
 export interface Landing {
   title: string;
   text: string;
   button: string;
-  /** The button ends something for good. */
+  /** The action cannot be undone. */
   grave?: boolean;
   /** Route the token is posted to, relative to the page; empty: the token is shown, to be copied. */
   action: string;
-  /** Title and text once that is done. */
+  /** Title and text after the action. */
   doneTitle: string;
   done: string;
-  /** What is asked for and sent along; what is left empty is not sent. */
+  /** Fields that are sent with the token, except empty ones. */
   fields?: readonly Field[];
-  /** Route that describes the token, which is appended; its answer becomes the text of the page. */
+  /** Route that describes the token, which is appended to it; its response becomes the text of the page. */
   about?: string;
 }
 
-/** One thing a page asks for. */
+/** A form field of a page. */
 export interface Field {
   name: string;
   label: string;

@@ -6,7 +6,7 @@ import { LANDINGS } from "./landing-pages.ts";
 import type { Landing } from "./landing-pages.ts";
 import type { PlainHandler } from "./routes.ts";
 
-/** Where a page may lead on to after a sign-in: the `redirect_to` of the link must have one of these origins. */
+/** Where a page may redirect after a sign-in: the `redirect_to` of the link must have one of these origins. */
 export interface Destinations {
   /** Public URL of the service. */
   baseUrl: string;
@@ -30,7 +30,7 @@ function pageOf(
   { title, text, button, grave = false, action, doneTitle, done, fields = [], about = "" }: Landing,
   { baseUrl, corsOrigins }: Destinations,
 ): string {
-  const asked = fields
+  const inputs = fields
     .map(({ name, label, input }) => `<label>${label}<input ${input} name="${name}" data-field></label>`)
     .join("");
   const origins = JSON.stringify([new URL(baseUrl).origin, ...(corsOrigins === "loopback" ? [] : corsOrigins)]);
@@ -44,15 +44,15 @@ function pageOf(
   });
   const attributes = data.map(([name, value]) => `data-${name}="${escapeHtml(value)}"`).join(" ");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${title} · Atrium</title><style>${STYLE}</style></head>
-<body><header>Atrium</header><main><h1>${title}</h1><p>${text}</p><form ${attributes}>${asked}<button${grave ? ` class="grave"` : ""}>${button}</button></form><output aria-live="polite"></output><noscript>This page needs JavaScript.</noscript></main><script>${SCRIPT}</script></body></html>`;
+<body><header>Atrium</header><main><h1>${title}</h1><p>${text}</p><form ${attributes}>${inputs}<button${grave ? ` class="grave"` : ""}>${button}</button></form><output aria-live="polite"></output><noscript>This page needs JavaScript.</noscript></main><script>${SCRIPT}</script></body></html>`;
 }
 
-/** The pages that mailed links lead to. */
+/** Serves the pages that mailed links open. */
 export function landingPages(destinations: Destinations): PlainHandler {
   return (request, rawResponse) => {
     const landing = LANDINGS[request.url?.split("?")[0] ?? ""];
     if (landing === undefined || (request.method !== "GET" && request.method !== "HEAD")) return false;
-    // HTTP/2's response has the same two methods.
+    // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
     response.writeHead(200, HEADERS);
     response.end(request.method === "HEAD" ? undefined : pageOf(landing, destinations));

@@ -1,24 +1,13 @@
 import type { ServerResponse } from "node:http";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
+import { escapeHtml } from "../platform/outgoing/layout.ts";
 import type { PlainHandler } from "./routes.ts";
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
-}
 
 const STYLE = `
   :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --line: #dfe3ea; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; }
   @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --line: #333b4c; --paper: #1b2130; --ground: #131824; --accent: #8ea6ff; } }
-  * { box-sizing: border-box } body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui,
-  * sans-serif; }
+  * { box-sizing: border-box }
+  body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
   main { max-width: 860px; margin: 0 auto; padding: 32px 20px 64px; }
   h1 { font-size: 22px; margin: 0 0 4px; } .hint { color: var(--soft); margin: 0 0 24px; } .hint a, a { color: var(--accent); }
   details { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; margin: 0 0 10px; overflow: hidden; }
@@ -31,22 +20,22 @@ const STYLE = `
 `;
 
 function mailHtml(mail: KeptMail, open: boolean): string {
-  return `<details${open ? " open" : ""}><summary><b>${escape(mail.subject)}</b><time datetime="${mail.at.toISOString()}">${mail.at.toISOString().replace("T", " ").slice(0, 19)} UTC</time><span>to ${escape(mail.to)}</span></summary>
-<div class="body"><iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="${escape(mail.subject)}" srcdoc="${escape(mail.html)}"></iframe><pre>${escape(mail.text)}</pre></div></details>`;
+  return `<details${open ? " open" : ""}><summary><b>${escapeHtml(mail.subject)}</b><time datetime="${mail.at.toISOString()}">${mail.at.toISOString().replace("T", " ").slice(0, 19)} UTC</time><span>to ${escapeHtml(mail.to)}</span></summary>
+<div class="body"><iframe sandbox="allow-popups allow-popups-to-escape-sandbox" title="${escapeHtml(mail.subject)}" srcdoc="${escapeHtml(mail.html)}"></iframe><pre>${escapeHtml(mail.text)}</pre></div></details>`;
 }
 
-/** The page at `/dev/mailbox`: each mail as its reader sees it, newest first. */
+/** Renders the page at `/dev/mailbox`: each mail as a mail program shows it, newest first. */
 export function mailboxPage(mails: readonly KeptMail[]): string {
   const list =
     mails.length === 0
-      ? `<p class="empty">No mail yet. Ask for a magic link and it shows up here.</p>`
+      ? `<p class="empty">No mail yet. Mails, such as magic links, appear here.</p>`
       : mails.map((mail, index) => mailHtml(mail, index === 0)).join("\n");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Mailbox · Atrium</title><style>${STYLE}</style></head>
-<body><main><h1>Mailbox</h1><p class="hint">Mails of the development profile; nothing leaves this machine. <a href="/dev/mailbox.json">As JSON</a></p>
+<body><main><h1>Mailbox</h1><p class="hint">Mails of the development profile; no mail leaves this machine. <a href="/dev/mailbox.json">As JSON</a></p>
 ${list}</main></body></html>`;
 }
 
-/** The answer of `/dev/mailbox.json`: `to, subject, text, html, at`, newest first. */
+/** Renders `/dev/mailbox.json`: `to, subject, text, html, at`, newest first. */
 export function mailboxJson(mails: readonly KeptMail[]): string {
   return JSON.stringify(
     mails.map(({ to, subject, text, html, at }) => ({ to, subject, text, html, at: at.toISOString() })),
@@ -56,7 +45,7 @@ export function mailboxJson(mails: readonly KeptMail[]): string {
 /** `GET /dev/mailbox` and `/dev/mailbox.json` of the development profile. */
 export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
   return (request, rawResponse) => {
-    // HTTP/2's response has the same two methods.
+    // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
     const path = request.url?.split("?")[0];
     if (
@@ -75,7 +64,7 @@ export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
       },
       () => {
         response.writeHead(503, { "content-type": "text/plain; charset=utf-8", "retry-after": "1" });
-        response.end("The mailbox cannot be read: the database is away.\n");
+        response.end("The mailbox cannot be read: the database is unavailable.\n");
       },
     );
     return true;

@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import type { Metrics } from "../platform/metrics.ts";
 import { NOSNIFF } from "./print.ts";
 
-/** Metrics on a port of their own (`SERVICE_METRICS_PORT`), so that the public one need not show them. */
+/** A separate port for metrics (`SERVICE_METRICS_PORT`), so that the public port does not expose them. */
 export interface MetricsPort {
-  /** Rejects with node's error, `EADDRINUSE` for a port in use. */
+  /** @throws node's error, such as `EADDRINUSE` */
   listen(): Promise<void>;
   address(): AddressInfo;
   close(): Promise<void>;

@@ -5,9 +5,9 @@ import type { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.t
 import { errors } from "../platform/errors.ts";
 import type { Metrics } from "../platform/metrics.ts";
 
-/** How things stand; each member `ok` or what is wrong (decisions 14). */
+/** State of the service and its dependencies; each member is `ok` or describes the fault (decisions 14). */
 export interface ReadinessReport {
-  /** `ok`, `unavailable`, or `draining` while the process finishes what is in flight before it ends. */
+  /** `ok`, `unavailable`, or `draining` while the process finishes in-flight requests before it ends. */
   status: string;
   database: string;
   migrations: string;
@@ -17,32 +17,32 @@ export interface ReadinessReport {
   worker?: string;
 }
 
-/** What health and metrics are answered from. */
+/** What health and metrics need. */
 export interface OperatorDeps {
   readiness(): Promise<ReadinessReport>;
   /** Absent while metrics have a port of their own. */
   metrics: Metrics | undefined;
 }
 
-/** Whether requests can be served: Temporal away or a sealed vault are told, but do not make the service unready. */
+/** Whether requests can be served. A fault of Temporal or a sealed vault is reported, but the service stays ready. */
 export function isReady(report: ReadinessReport): boolean {
   return report.status === "ok";
 }
 
-/** What keeps the service from being ready, for a person. */
-function missing({ status, database, migrations }: ReadinessReport): string {
+/** Describes for a person why the service is not ready. */
+function describeFaults({ status, database, migrations }: ReadinessReport): string {
   const wrong = Object.entries({ database, migrations }).filter(([, state]) => state !== "ok");
   return wrong.length === 0 ? status : wrong.map(([name, state]) => `${name}: ${state}`).join("; ");
 }
 
-/** Liveness, readiness and metrics. */
+/** Implements liveness, readiness and metrics. */
 export function operatorRpc({ readiness, metrics }: OperatorDeps): Partial<ServiceImpl<typeof OperatorService>> {
   return {
     getHealth: () => ({ status: "ok" }),
     getReadiness: async () => {
       const report = await readiness();
       if (!isReady(report))
-        throw errors.unavailable({ message: `Not ready: ${missing(report)}.`, document: report, retryAfter: 1 });
+        throw errors.unavailable({ message: `Not ready: ${describeFaults(report)}.`, document: report, retryAfter: 1 });
       return create(HttpBodySchema, { contentType: "application/json", data: Buffer.from(JSON.stringify(report)) });
     },
     getMetrics: async () => {

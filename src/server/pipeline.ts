@@ -12,7 +12,7 @@ import { idempotencyScope, runOnce } from "./idempotency.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
 import type { StreamSlots } from "./streams.ts";
-import { createVigil, whileValid } from "./vigil.ts";
+import { createCredentialWatch, whileValid } from "./credential-watch.ts";
 
 /** A unary rpc as connect and the transcoder call it. */
 export type UnaryCall = (message: Message, context: HandlerContext) => Promise<Message> | Message;
@@ -43,7 +43,7 @@ export interface PipelineDeps {
  * the handler.
  */
 export function createPipeline({ gate, rates, store, slots, share = withoutShare }: PipelineDeps): Pipeline {
-  const vigil = createVigil();
+  const credentials = createCredentialWatch();
 
   /** Runs the gate's steps after the body; undefined when none of them had to wait. */
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
@@ -119,7 +119,7 @@ export function createPipeline({ gate, rates, store, slots, share = withoutShare
         await rates.valid(policy, call, message);
         const credential = `${policy.credential} ${call.request.headers.authorization ?? ""}`;
         const watch = (end: (reason: unknown) => void) =>
-          vigil.watch(credential, () => gate.recheck(policy, call), end);
+          credentials.watch(credential, () => gate.recheck(policy, call), end);
         yield* slots.hold(context, () =>
           whileValid(streamInShare(share, beneficiaryOf(call), implementation(message, context)), watch),
         );

@@ -2,16 +2,16 @@ import type { ServiceError } from "../platform/errors.ts";
 import type { PrintedError } from "../transcoding/index.ts";
 import { headersOf } from "./codes.ts";
 
-/** Of every answer of every kind (decisions 1.11). */
+/** Header of every response (decisions 1.11). */
 export const NOSNIFF = { "x-content-type-options": "nosniff" };
 
-/** What the body of an error says of its request. */
+/** Facts of the request that the body of an error repeats. */
 export interface ErrorAbout {
   requestId: string;
   /** Path with query, as sent; the query is left out of the body. */
   url: string;
   accept: string | undefined;
-  /** RFC 7644 error objects instead of ours. */
+  /** Print an RFC 7644 error object. */
   scim: boolean;
 }
 
@@ -39,7 +39,7 @@ const titles: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-/** An error as REST sends it (decisions 1.3, 1.5). */
+/** Prints an error for REST (decisions 1.3, 1.5). */
 export function printError(error: ServiceError, about: ErrorAbout): PrintedError {
   const headers: Record<string, string> = {
     ...headersOf(error),
@@ -76,7 +76,7 @@ function restBody(error: ServiceError, about: ErrorAbout): Record<string, unknow
   };
 }
 
-/** `scimType`s of RFC 7644, table 9, and RFC 9865; a code that is one of them is sent as it is. */
+/** `scimType`s of RFC 7644, table 9, and RFC 9865; a code that is one of them is sent unchanged. */
 const scimTypes = new Set([
   "invalidFilter",
   "tooMany",
@@ -111,7 +111,7 @@ function scimType(error: ServiceError): string | undefined {
   return error.status === 400 ? "invalidValue" : undefined;
 }
 
-/** True when `application/problem+json` is named with a weight above that of `application/json`, or named alone. */
+/** Whether `application/problem+json` has a higher weight than `application/json`, or is accepted alone. */
 function prefersProblem(accept: string | undefined): boolean {
   if (accept === undefined || !accept.includes("application/problem+json")) return false;
   let problem = 0;

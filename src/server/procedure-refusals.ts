@@ -13,10 +13,10 @@ import type { Fail } from "./reporter.ts";
 
 const noProcedure: ErrorRow = [404, "unimplemented", "No such procedure."];
 
-/** `/<package>.<Service>/<Method>`: no route of REST has a dot in its first segment and a name alone after it. */
+/** `/<package>.<Service>/<Method>`. No REST route has a dot in the first of two segments. */
 const procedurePath = /^\/[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\/[A-Za-z_]\w*$/u;
 
-/** Whether a request that no route takes is the call of a procedure there is not. */
+/** Whether a request that matches no route is the call of an unknown procedure. */
 export function callsProcedure(path: string, call: Call): boolean {
   return (
     call.protocol === "grpc" ||
@@ -25,16 +25,16 @@ export function callsProcedure(path: string, call: Call): boolean {
   );
 }
 
-/** The error of such a call. */
+/** Returns the error of such a call. */
 export function unknownProcedure(): ServiceError {
   return new ServiceError(noProcedure);
 }
 
 /**
- * Answers such a call in its own protocol (decisions 15.3): trailers alone over gRPC and gRPC-Web, 404 with the code
- * `unimplemented` over Connect. Nothing of the body is read.
+ * Responds to such a call in its own protocol (decisions 15.3): trailers only over gRPC and gRPC-Web, 404 with the code
+ * `unimplemented` over Connect. The body is not read.
  */
-export function answerUnknown(
+export function refuseUnknown(
   error: ServiceError,
   call: Call,
   response: NodeResponse,
@@ -58,12 +58,15 @@ export function answerUnknown(
   return 200;
 }
 
-/** Answers a call over Connect whose method (405) or content type (415) its procedure does not take. */
+/**
+ * Returns the response to a Connect call with a method (405) or a content type (415) that its procedure does not
+ * accept.
+ */
 export type RefuseUnread = (status: number, call: Call) => Promise<UniversalServerResponse>;
 
 /**
- * Connect answers such a call without an error, and before anybody is authenticated. This makes it an error of the
- * contract, in the order of decisions 1.7: the content type is judged after the caller.
+ * Connect responds to such a call without an error, and before the gate runs. This makes it an error of the contract,
+ * in the order of decisions 1.7: the caller is checked before the content type.
  */
 export function createRefuseUnread(gate: Gate, fail: Fail): RefuseUnread {
   return async (status, call) => {
@@ -90,7 +93,7 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Sends one header block that ends the stream: node's `end()` would add an empty trailer block that hides the status.
+ * Sends one header block that ends the stream. Node's `end()` would add an empty trailer block, which hides the status.
  */
 function trailersOnly(response: NodeResponse, headers: OutgoingHttpHeaders): void {
   if ("stream" in response)

@@ -7,7 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
-import type { Tried, Tries } from "./tries.ts";
+import type { Attempt, SignInAttempts } from "./sign-in-attempts.ts";
 
 /** A budget of `limit` calls in `windowMs`: a sliding window when `sliding`, else a token bucket. */
 export interface Budget {
@@ -35,7 +35,7 @@ export interface Rates {
   attempt<T>(policy: Policy, call: Call, message: Message, work: () => Promise<T> | T): Promise<T> | T;
 }
 
-const minute = 60_000;
+const MINUTE_MS = 60_000;
 const bucket = (name: string, limit: number, windowMs: number, sliding = false): Budget => ({
   name,
   limit,
@@ -43,39 +43,39 @@ const bucket = (name: string, limit: number, windowMs: number, sliding = false):
   sliding,
 });
 
-const general = bucket("general", 600, minute);
+const general = bucket("general", 600, MINUTE_MS);
 const byPrincipal: Partial<Record<RateClass, Budget>> = {
   [RateClass.UNSPECIFIED]: general,
   [RateClass.CODE]: general,
-  [RateClass.ORG_CHECK]: bucket("org_check", 30, minute),
-  [RateClass.SCIM]: bucket("scim", 600, minute),
-  [RateClass.VAULT_READ]: bucket("vault_read", 600, minute),
-  [RateClass.VAULT_WRITE]: bucket("vault_write", 60, minute),
-  [RateClass.AUDIT]: bucket("audit", 60, minute, true),
+  [RateClass.ORG_CHECK]: bucket("org_check", 30, MINUTE_MS),
+  [RateClass.SCIM]: bucket("scim", 600, MINUTE_MS),
+  [RateClass.VAULT_READ]: bucket("vault_read", 600, MINUTE_MS),
+  [RateClass.VAULT_WRITE]: bucket("vault_write", 60, MINUTE_MS),
+  [RateClass.AUDIT]: bucket("audit", 60, MINUTE_MS, true),
 };
 const byMessage: Partial<
   Record<RateClass, readonly (readonly [Budget, (address: string, email: string) => string])[]>
 > = {
   [RateClass.LOGIN]: [
     // The address first: a sender without budget must not use up the budgets of other people's emails.
-    [bucket("login_address", 60, minute), (address) => address],
-    [bucket("login", 10, minute), (address, email) => `${address} ${email}`],
+    [bucket("login_address", 60, MINUTE_MS), (address) => address],
+    [bucket("login", 10, MINUTE_MS), (address, email) => `${address} ${email}`],
   ],
   [RateClass.MAIL]: [
-    [bucket("mail_address", 20, 60 * minute), (address) => address],
+    [bucket("mail_address", 20, 60 * MINUTE_MS), (address) => address],
     [MAILS_PER_EMAIL, (_address, email) => email],
   ],
-  [RateClass.SIGNUP]: [[bucket("signup", 10, 60 * minute), (address) => address]],
-  [RateClass.INVITE]: [[bucket("invite", 10, minute), (address) => address]],
+  [RateClass.SIGNUP]: [[bucket("signup", 10, 60 * MINUTE_MS), (address) => address]],
+  [RateClass.INVITE]: [[bucket("invite", 10, MINUTE_MS), (address) => address]],
 };
 
 /**
- * Creates the rate limits. With `on` false only the limit that interface.md states applies; without `tries` failed
- * attempts have no consequence.
+ * Creates the rate limits. With `on` false only the limit that interface.md states applies; without `signInAttempts`
+ * failed attempts have no consequence.
  */
-export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): Rates {
-  const triesOf = (policy: Policy): Tries | undefined =>
-    on && (policy.rate === RateClass.LOGIN || policy.rate === RateClass.CODE) ? tries : undefined;
+export function createRates(limiter: RateLimiter, on: boolean, signInAttempts?: SignInAttempts): Rates {
+  const attemptsOf = ({ rate }: Policy): SignInAttempts | undefined =>
+    on && (rate === RateClass.LOGIN || rate === RateClass.CODE) ? signInAttempts : undefined;
   const generalOf = ({ rate }: Policy): Budget | undefined =>
     on || rate === RateClass.AUDIT ? byPrincipal[rate] : undefined;
   return {
@@ -87,22 +87,22 @@ export function createRates(limiter: RateLimiter, on: boolean, tries?: Tries): R
     async valid(policy, call, message) {
       const budgets = on ? byMessage[policy.rate] : undefined;
       if (budgets === undefined) return;
-      const who = triedBy(policy, call, message);
+      const attempt = attemptOf(policy, call, message);
       for (const [budget, key] of budgets) {
-        const wait = await limiter.take(budget, key(who.address, who.email));
+        const wait = await limiter.take(budget, key(attempt.address, attempt.email));
         // With several waits, `Retry-After` is the longest.
-        if (wait > 0) refuse(Math.max(wait, (await triesOf(policy)?.waitMs(who)) ?? 0));
+        if (wait > 0) refuse(Math.max(wait, (await attemptsOf(policy)?.waitMs(attempt)) ?? 0));
       }
     },
     attempt(policy, call, message, work) {
-      const counted = triesOf(policy);
-      return counted === undefined ? work() : counted.make(triedBy(policy, call, message), refuse, work);
+      const attempts = attemptsOf(policy);
+      return attempts === undefined ? work() : attempts.run(attemptOf(policy, call, message), refuse, work);
     },
   };
 }
 
 /** Returns who makes an attempt: the address, and the email in the form in which mailboxes are compared. */
-function triedBy({ rate }: Policy, call: Call, message: Message): Tried {
+function attemptOf({ rate }: Policy, call: Call, message: Message): Attempt {
   const email = textOf(message, "email");
   const delayed = rate === RateClass.LOGIN;
   return { address: limitKey(call.info.address), email: parseEmail(email)?.key ?? email.trim().toLowerCase(), delayed };

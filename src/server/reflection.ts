@@ -11,7 +11,7 @@ import type { ServerReflectionRequest as AlphaRequest } from "../../gen/grpc/ref
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
-/** The files of some services and everything that can be asked about them. */
+/** The files of services, by what clients can ask for. */
 interface Index {
   services: string[];
   files: Map<string, DescFile>;
@@ -21,18 +21,18 @@ interface Index {
 
 type Question = (ServerReflectionRequest | AlphaRequest)["messageRequest"];
 
-/** gRPC server reflection, v1 and v1alpha, over the descriptors the server was built with. */
+/** Creates gRPC server reflection, v1 and v1alpha, over the descriptors of the server. */
 export function reflectionServices(services: readonly DescService[]): ServiceRegistration[] {
   const all = [...services, ServerReflection, ServerReflectionAlpha];
   let index: Index | undefined;
-  const answer = (question: Question) => respond((index ??= buildIndex(all)), question);
+  const responseTo = (question: Question) => respond((index ??= buildIndex(all)), question);
   async function* serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>) {
     for await (const request of requests)
-      yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
+      yield { validHost: request.host, originalRequest: request, messageResponse: responseTo(request.messageRequest) };
   }
   async function* serverReflectionInfoAlpha(requests: AsyncIterable<AlphaRequest>) {
     for await (const request of requests)
-      yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
+      yield { validHost: request.host, originalRequest: request, messageResponse: responseTo(request.messageRequest) };
   }
   return [
     registration(ServerReflection, { serverReflectionInfo }),
@@ -91,7 +91,7 @@ function buildIndex(services: readonly DescService[]): Index {
     extensions: new Map(),
   };
   for (const service of services) addFile(index, service.file);
-  // No rpc names the details of errors: a client asks for them when it meets one.
+  // No rpc references the details of errors: a client asks for them when it receives one.
   addFile(index, file_google_rpc_error_details);
   return index;
 }

@@ -12,13 +12,13 @@ import type { Cors } from "./cors.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
 import type { Fail } from "./reporter.ts";
-import { answerUnknown, callsProcedure, unknownProcedure } from "./procedure-refusals.ts";
+import { refuseUnknown, callsProcedure, unknownProcedure } from "./procedure-refusals.ts";
 import type { RefuseUnread } from "./procedure-refusals.ts";
 
-/** Answers a request of its own, such as the development mailbox; false leaves it to the others. */
+/** Handles a request that is not an rpc, such as the development mailbox; returns false for other requests. */
 export type PlainHandler = (request: NodeRequest, response: NodeResponse) => boolean;
 
-/** The ways a request can go. */
+/** What requests are dispatched to. */
 export interface RouteTable {
   /** By procedure path. */
   procedures: ReadonlyMap<string, UniversalHandler>;
@@ -29,23 +29,23 @@ export interface RouteTable {
   addressOf: AddressOf;
   fail: Fail;
   refuseUnread: RefuseUnread;
-  /** Bytes of a header block, and milliseconds for a body of HTTP/2; HTTP/1.1 has these from node. */
+  /** Limits of a header block and of the time for a body over HTTP/2. Node enforces them over HTTP/1.1. */
   headerBytes: number;
   bodyMs: number;
-  /** Whether the service finishes what is in flight and takes nothing new. */
+  /** Whether the service accepts no new requests. */
   draining: () => boolean;
-  /** Whether the body that a request announces is more than its address may have collected. */
+  /** Whether the announced body of a request exceeds what its address may have buffered. */
   refusesBody: (request: NodeRequest) => boolean;
-  /** Told of every answer that is not the transcoder's. */
+  /** Called with every response that the transcoder did not send. */
   done: (call: Call, status: number) => void;
 }
 
-/** The call that is being handed over: the transcoder asks for it at once, so one place is enough. */
+/** The call that the transcoder is about to serve; it reads this synchronously. */
 export interface Handover {
   call: Call | undefined;
 }
 
-/** Sends every request where its path belongs (decisions 15). */
+/** Dispatches requests by their path (decisions 15). */
 export function createRoutes(
   table: RouteTable,
   handover: Handover,
@@ -65,17 +65,17 @@ export function createRoutes(
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);
     const url = pathOf(request);
-    if (table.draining() && !ANSWERED_WHILE_DRAINING.test(url))
-      return refuseUnheard(shuttingDown(), url, call, response, table);
+    if (table.draining() && !SERVED_WHILE_DRAINING.test(url))
+      return refuseEarly(shuttingDown(), url, call, response, table);
     if (table.refusesBody(request))
-      return refuseUnheard(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
+      return refuseEarly(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
     if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
-    if (request.headers.origin !== undefined && answersCors(url, request, response, table)) return;
+    if (request.headers.origin !== undefined && handleCors(url, request, response, table)) return;
     handover.call = call;
     const taken = table.rest.handle(request, response);
     handover.call = undefined;
     if (taken) return;
-    for (const [name, value] of Object.entries(onEveryAnswer(call))) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(commonHeaders(call))) response.setHeader(name, value);
     if (table.extra?.(request, response) === true) return;
     call.protocol = protocolOf(call.header("content-type") ?? "");
     if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
@@ -83,27 +83,27 @@ export function createRoutes(
   }
 }
 
-/** What says how the service is goes on saying it. */
-const ANSWERED_WHILE_DRAINING = /^\/(?:readyz|healthz|grpc\.health\.v1\.Health\/\w+)$/u;
+/** Paths that are served while the service is draining. */
+const SERVED_WHILE_DRAINING = /^\/(?:readyz|healthz|grpc\.health\.v1\.Health\/\w+)$/u;
 
 function shuttingDown(): ServiceError {
   return errors.unavailable({ message: "The service is shutting down; try again." });
 }
 
-/** Refuses a request of any protocol before anything else is done for it. */
-function refuseUnheard(error: ServiceError, url: string, call: Call, response: NodeResponse, table: RouteTable): void {
-  const headers = { ...onEveryAnswer(call), ...table.cors.headers(call.request as NodeRequest) };
+/** Refuses a request of any protocol before it is dispatched. */
+function refuseEarly(error: ServiceError, url: string, call: Call, response: NodeResponse, table: RouteTable): void {
+  const headers = { ...commonHeaders(call), ...table.cors.headers(call.request as NodeRequest) };
   call.protocol = protocolOf(call.header("content-type") ?? "");
   if (callsProcedure(url, call)) {
     table.fail(error, call);
-    return table.done(call, answerUnknown(error, call, response, headers));
+    return table.done(call, refuseUnknown(error, call, response, headers));
   }
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   refuse(error, call, response, table);
 }
 
-/** True for a preflight request, which is answered; otherwise the answer that follows gets its CORS headers. */
-function answersCors(url: string, request: NodeRequest, response: NodeResponse, table: RouteTable): boolean {
+/** Responds to a preflight request and returns true; otherwise sets the CORS headers of the later response. */
+function handleCors(url: string, request: NodeRequest, response: NodeResponse, table: RouteTable): boolean {
   if (request.method === "OPTIONS") {
     const preflight = table.cors.preflight(
       request,
@@ -122,7 +122,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const handler = table.procedures.get(path);
   const type = call.header("content-type") ?? "";
   call.protocol = protocolOf(type);
-  const extra = onEveryAnswer(call);
+  const extra = commonHeaders(call);
   const allowed = handler === undefined ? "" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
     const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
@@ -145,14 +145,14 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
       if (answer.status < 400 || call.errorCode !== "")
         return writeResponse(answer, response, methodKind === "unary", extra);
       if (answer.status === 405) extra["allow"] = allowed;
-      // 405 and 415 of connect come without an error; gRPC has none for them.
+      // Connect sends 405 and 415 without an error body; gRPC has no status for them.
       if (call.protocol === "connect")
         return table.refuseUnread(answer.status, call).then((refusal) => writeResponse(refusal, response, true, extra));
       Object.assign(call, { errorCode: "protocol", status: answer.status });
       return writeResponse(answer, response, methodKind === "unary", extra);
     })
     .catch((reason: unknown) => {
-      // Too late for an answer in the client's protocol: the connection says it.
+      // Too late for an error in the client's protocol.
       table.fail(reason, call);
       if (!response.headersSent) (response as ServerResponse).writeHead(500, extra).end();
       else response.destroy();
@@ -160,7 +160,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     .finally(() => table.done(call, call.status));
 }
 
-/** The methods of a procedure; HEAD goes wherever GET does. */
+/** Returns the methods of a procedure. HEAD is allowed with GET. */
 function methodsOf({ allowedMethods }: UniversalHandler): string {
   return [...allowedMethods, ...(allowedMethods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
@@ -170,12 +170,12 @@ function protocolOf(type: string): Protocol {
   return type.startsWith("application/grpc-web") ? "grpc-web" : "grpc";
 }
 
-/** Headers of every answer, whoever writes it. */
-function onEveryAnswer(call: Call): Record<string, string> {
+/** Returns the headers of every response. */
+function commonHeaders(call: Call): Record<string, string> {
   return { "x-request-id": call.info.requestId, ...NOSNIFF };
 }
 
-/** Answers the call of a procedure there is not, in the form of its protocol. */
+/** Refuses the call of an unknown procedure, in its protocol. */
 function refuseProcedure(
   call: Call,
   response: NodeResponse,
@@ -184,10 +184,10 @@ function refuseProcedure(
 ): void {
   const error = unknownProcedure();
   table.fail(error, call);
-  table.done(call, answerUnknown(error, call, response, extra));
+  table.done(call, refuseUnknown(error, call, response, extra));
 }
 
-/** Answers without any handler, in the form of REST. */
+/** Refuses a request in the form of REST. */
 function refuse(error: ServiceError, call: Call, response: NodeResponse, table: RouteTable): void {
   call.protocol = "plain";
   table.fail(error, call);
@@ -205,11 +205,11 @@ function refuse(error: ServiceError, call: Call, response: NodeResponse, table: 
   table.done(call, printed.status);
 }
 
-/** The path, without query; the absolute form of RFC 9112 3.2.2 is reduced to it. */
+/** Returns the path without query. Rewrites the absolute form of RFC 9112 §3.2.2 to a path. */
 function pathOf(request: NodeRequest): string {
   let url = request.url ?? "";
   if (!url.startsWith("/") && /^https?:\/\//i.test(url)) {
-    // The authority ends at the first of these; without a path there may still be a query, with slashes of its own.
+    // The authority ends at the first of these characters; a URL without a path may have a query with slashes.
     const rest = url.slice(url.indexOf("//") + 2).replace(/^[^/?#]*/, "");
     request.url = url = rest.startsWith("/") ? rest : `/${rest}`;
   }
@@ -217,7 +217,7 @@ function pathOf(request: NodeRequest): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Heads that node lets through and we do not: no Host field or two, and for HTTP/2 a block over the limit. */
+/** Returns the error of a head that node accepts: no Host header or several, or over HTTP/2 too large a block. */
 function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | undefined {
   const raw = request.rawHeaders;
   const h2 = "stream" in request;
@@ -240,7 +240,7 @@ function brokenHead(request: NodeRequest, headerBytes: number): ServiceError | u
   return undefined;
 }
 
-/** A body over HTTP/2 has to arrive in time, unless both sides talk at once. */
+/** Limits the time for a body over HTTP/2, except for reflection, which streams in both directions. */
 function limitBody({ stream, url }: Http2ServerRequest, bodyMs: number): void {
   if (stream.endAfterHeaders || url.startsWith("/grpc.reflection.")) return;
   const timer = setTimeout(() => stream.close(8 /* CANCEL */), bodyMs);

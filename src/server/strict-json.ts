@@ -3,9 +3,8 @@ import { mustBeFilled } from "../platform/validation.ts";
 import { readMessage } from "../transcoding/index.ts";
 
 /**
- * A text decoder for connect's JSON options: connect decodes each message with
- * it, after the gate and after inflation, in every protocol that carries JSON.
- * It refuses what REST refuses (decisions 1.8, 15.2) with the same violations.
+ * Returns a text decoder for connect's JSON options that refuses the same JSON as REST, with the same violations
+ * (decisions 1.8, 15.2). Connect decodes every JSON message with it, after the gate and after decompression.
  */
 export function strictDecoder(input: DescMessage): { textDecoder: { decode(bytes: Uint8Array): string } } {
   const limits = { depth: 32, violations: 20, filled: input.fields.filter(mustBeFilled) };

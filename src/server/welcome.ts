@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { escapeHtml } from "../platform/outgoing/layout.ts";
 import type { PlainHandler } from "./routes.ts";
 
-/** What the first page of the development profile tells. */
+/** Facts on the start page of the development profile. */
 export interface Welcome {
   version: string;
-  /** First owner, and where their password is to be found. */
+  /** First owner, and where to find the password. */
   login: { email: string; org: string; password: string };
   /** Whether mails are kept at `/dev/mailbox`. */
   hasMailbox: boolean;
@@ -13,23 +14,11 @@ export interface Welcome {
   hasMetrics: boolean;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
-}
-
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6578; --line: #dfe3ea; --paper: #fff; --ground: #f4f6f9; --accent: #3457d5; --on: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ebf2; --soft: #a0a9bb; --line: #333b4c; --paper: #1b2130; --ground: #131824; --accent: #8ea6ff; --on: #131824; } }
-* { box-sizing: border-box; } body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui,
-* sans-serif; }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 680px; margin: 0 auto; padding: 56px 20px 72px; }
 header { margin: 0 4px 28px; } h1 { margin: 0; font-size: 28px; letter-spacing: -.01em; } header p { margin: 4px 0 0; color: var(--soft); }
 section { margin: 0 0 16px; padding: 22px 24px; border: 1px solid var(--line); border-radius: 14px; background: var(--paper); }
@@ -43,12 +32,12 @@ ul { margin: 0; padding: 0; list-style: none; } li { display: grid; grid-templat
 @media (max-width: 520px) { li, dl { grid-template-columns: 1fr; } }
 `;
 
-/** Asks for a link to sign in, and goes where it arrives. */
+/** Requests a sign-in link and opens the mailbox. */
 const SCRIPT = `
 const button = document.querySelector("button"), note = document.querySelector("output");
 button?.addEventListener("click", async () => {
   button.disabled = true;
-  note.textContent = "Asking …";
+  note.textContent = "Requesting …";
   try {
     const answer = await fetch("api/auth/magic-link/send", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ email: button.dataset.email }) });
     if (!answer.ok) throw new Error((await answer.json()).message);
@@ -73,34 +62,34 @@ const HEADERS = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** Paths worth knowing, with what is there. */
+/** Returns useful paths with a description. */
 function linksOf({ hasMailbox, hasMetrics }: Welcome): [path: string, about: string][] {
   return [
     ...(hasMailbox
-      ? ([["/dev/mailbox", "mails that were sent; nothing leaves this machine"]] satisfies [string, string][])
+      ? ([["/dev/mailbox", "mails that were sent; no mail leaves this machine"]] satisfies [string, string][])
       : []),
-    ["/readyz", "what the service needs and whether it has it"],
+    ["/readyz", "state of the service and its dependencies"],
     ["/.well-known/jwks.json", "public keys of the instance"],
-    ...(hasMetrics ? ([["/metrics", "figures for Prometheus"]] satisfies [string, string][]) : []),
+    ...(hasMetrics ? ([["/metrics", "metrics for Prometheus"]] satisfies [string, string][]) : []),
   ];
 }
 
 function pageOf(welcome: Welcome): string {
   const { version, login, hasMailbox } = welcome;
-  const ask = `<button data-email="${escape(login.email)}">Mail a sign-in link</button><output aria-live="polite"></output>`;
+  const ask = `<button data-email="${escapeHtml(login.email)}">Mail a sign-in link</button><output aria-live="polite"></output>`;
   const links = linksOf(welcome)
     .map(([path, about]) => `<li><a href="${path.slice(1)}"><code>${path}</code></a><span>${about}</span></li>`)
     .join("");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Atrium</title><style>${STYLE}</style></head>
-<body><main><header><h1>Atrium</h1><p>Version ${escape(version)}, development profile. The API is ready.</p></header>
+<body><main><header><h1>Atrium</h1><p>Version ${escapeHtml(version)}, development profile. The API is ready.</p></header>
 <section><h2>First login</h2><p>Owner of the first organization; also platform admin and operator.</p>
-<dl><dt>Organization</dt><dd>${escape(login.org)}</dd><dt>Email</dt><dd>${escape(login.email)}</dd><dt>Password</dt><dd>${escape(login.password)}</dd></dl>${hasMailbox ? ask : ""}</section>
-<section><h2>Look around</h2><ul>${links}</ul></section>
+<dl><dt>Organization</dt><dd>${escapeHtml(login.org)}</dd><dt>Email</dt><dd>${escapeHtml(login.email)}</dd><dt>Password</dt><dd>${escapeHtml(login.password)}</dd></dl>${hasMailbox ? ask : ""}</section>
+<section><h2>Links</h2><ul>${links}</ul></section>
 <section><h2>Next</h2><p><code>docs/</code> has tours of identity, the marketplace and webhooks. <code>npm run demo</code> runs the main scenario against this service.</p></section>
 </main><script>${SCRIPT}</script></body></html>`;
 }
 
-/** Whether a client would rather read a page than JSON; a client that takes anything gets JSON. */
+/** Whether a client prefers a page to JSON; a client that accepts anything gets JSON. */
 function prefersPage(accept: string | undefined): boolean {
   const quality = (type: string): number => {
     const entry = (accept ?? "").split(",").find((one) => one.trim().split(";")[0]?.trim().toLowerCase() === type);
@@ -123,7 +112,7 @@ export function welcomePage(welcome: Welcome): PlainHandler {
     links,
   });
   return (request, rawResponse) => {
-    // HTTP/2's response has the same two methods.
+    // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
     if (request.url?.split("?")[0] !== "/" || (request.method !== "GET" && request.method !== "HEAD")) return false;
     const page = prefersPage(request.headers.accept);

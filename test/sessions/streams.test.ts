@@ -4,7 +4,7 @@ import type { Transport } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
-import { createVigil, whileValid } from "../../src/server/vigil.ts";
+import { createCredentialWatch, whileValid } from "../../src/server/credential-watch.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 
@@ -130,8 +130,8 @@ describe("the watch over a stream", () => {
   it("stops with its consumer and leaves no timer that asks again", async () => {
     const log: string[] = [];
     let asked = 0;
-    const vigil = createVigil();
-    for await (const n of whileValid(numbers(log), (end) => vigil.watch("one", async () => void asked++, end)))
+    const credentials = createCredentialWatch();
+    for await (const n of whileValid(numbers(log), (end) => credentials.watch("one", async () => void asked++, end)))
       if (n === 3) break;
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(log).toEqual(["closed"]);
@@ -139,7 +139,7 @@ describe("the watch over a stream", () => {
   });
 
   it("asks once for all streams of a credential, and ends all of them", async () => {
-    const vigil = createVigil();
+    const credentials = createCredentialWatch();
     let asked = 0;
     const quiet = async function* (): AsyncIterable<number> {
       yield 1;
@@ -150,7 +150,7 @@ describe("the watch over a stream", () => {
     };
     const ended = await Promise.allSettled(
       Array.from({ length: 300 }, async () => {
-        for await (const n of whileValid(quiet(), (end) => vigil.watch("one", check, end))) expect(n).toBe(1);
+        for await (const n of whileValid(quiet(), (end) => credentials.watch("one", check, end))) expect(n).toBe(1);
       }),
     );
     expect(ended.every((one) => one.status === "rejected" && (one.reason as Error).message === "revoked")).toBe(true);

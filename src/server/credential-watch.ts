@@ -1,17 +1,14 @@
-/**
- * How often the credentials of open streams are looked at, milliseconds. A revoked one ends its streams within twice
- * that.
- */
-const everyMs = 500;
-/** Credentials that are looked at together; other requests have their turn before the next ones are. */
-const together = 200;
+/** Interval at which the credentials of open streams are checked. A revoked one ends its streams within twice that. */
+const INTERVAL_MS = 500;
+/** Credentials checked at a time; other requests are served before the next ones. */
+const BATCH_SIZE = 200;
 
-/** Watches over the credentials of open streams, each of them once, however many streams it has. */
-export interface Vigil {
+/** Checks the credentials of open streams, each credential once, however many streams it has. */
+export interface CredentialWatch {
   /**
-   * Calls `end` with what `check` rejects with, as soon as it does.
-   * @param credential streams with the same one share their checks
-   * @returns a function that stops it
+   * Calls `end` with the rejection of `check`, as soon as it rejects.
+   * @param credential streams with the same credential share their checks
+   * @returns a function that stops watching
    */
   watch(credential: string, check: () => Promise<void>, end: (reason: unknown) => void): () => void;
 }
@@ -21,12 +18,12 @@ interface Watched {
   ends: Set<(reason: unknown) => void>;
 }
 
-/** One timer for all streams of a server: what they ask goes to the database in batches, and never all at once. */
-export function createVigil(): Vigil {
+/** Creates a watch with one timer for all streams; its checks reach the database in batches. */
+export function createCredentialWatch(): CredentialWatch {
   const watched = new Map<string, Watched>();
   let timer: NodeJS.Timeout | undefined;
 
-  async function judge(credential: string, { check, ends }: Watched): Promise<void> {
+  async function checkOne(credential: string, { check, ends }: Watched): Promise<void> {
     try {
       await check();
     } catch (reason) {
@@ -37,8 +34,8 @@ export function createVigil(): Vigil {
 
   async function round(): Promise<void> {
     const all = [...watched];
-    for (let from = 0; from < all.length; from += together) {
-      await Promise.all(all.slice(from, from + together).map(([credential, one]) => judge(credential, one)));
+    for (let from = 0; from < all.length; from += BATCH_SIZE) {
+      await Promise.all(all.slice(from, from + BATCH_SIZE).map(([credential, one]) => checkOne(credential, one)));
       await new Promise((resolve) => setImmediate(resolve));
     }
     timer = undefined;
@@ -46,7 +43,7 @@ export function createVigil(): Vigil {
   }
 
   function schedule(): void {
-    if (timer === undefined && watched.size > 0) timer = setTimeout(() => void round(), everyMs).unref();
+    if (timer === undefined && watched.size > 0) timer = setTimeout(() => void round(), INTERVAL_MS).unref();
   }
 
   return {
@@ -63,10 +60,7 @@ export function createVigil(): Vigil {
   };
 }
 
-/**
- * Passes a stream on until `watch` calls back, whether or not the stream has anything to say at that moment: what it is
- * called back with ends the stream.
- */
+/** Passes on a stream until `watch` calls back with an error, which ends the stream even while it is waiting. */
 export async function* whileValid<T>(
   stream: AsyncIterable<T>,
   watch: (end: (reason: unknown) => void) => () => void,
@@ -90,7 +84,7 @@ export async function* whileValid<T>(
     }
   } finally {
     stop();
-    // One that waits for its next event hears of the end by its signal, not here.
+    // A stream that waits for its next event ends by its signal, not by `return`.
     void Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }

@@ -1,0 +1,181 @@
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConnectError, Code } from "@connectrpc/connect";
+import type { IdempotencyStore } from "../platform/idempotency.ts";
+import type { Log } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import type { ServiceRegistration } from "../platform/rpc.ts";
+import type { Encoder } from "../transcoding/index.ts";
+import { createCallRecorder } from "./access-log.ts";
+import type { AddressOf, Call } from "./call.ts";
+import { connectHandlers } from "./connect.ts";
+import { createBodyBuffers } from "./buffers.ts";
+import { createCors } from "./cors.ts";
+import type { CorsOrigins } from "./cors.ts";
+import { createGate } from "./gate/index.ts";
+import type { Authenticators } from "./gate/index.ts";
+import { createUnaryGrpc } from "./grpc-unary.ts";
+import { infrastructureHandlers } from "./infrastructure.ts";
+import { createListener, defaultLimits } from "./listener.ts";
+import type { TransportLimits } from "./listener.ts";
+import { createPipeline } from "./pipeline.ts";
+import type { Share } from "./pipeline.ts";
+import { compilePolicies } from "./policy.ts";
+import { createRates } from "./rates.ts";
+import type { RateLimiter } from "./rates.ts";
+import { createReporter } from "./reporter.ts";
+import { restTranscoder } from "./rest.ts";
+import { createRoutes } from "./routes.ts";
+import type { Handover, PlainHandler } from "./routes.ts";
+import { createRefuseUnread } from "./procedure-refusals.ts";
+import { createSignInAttempts } from "./sign-in-attempts.ts";
+import type { SignInAttemptsDeps } from "./sign-in-attempts.ts";
+import { compileService, preconditionsOf } from "./services.ts";
+import type { HandlerWrapper } from "./services.ts";
+import { createStreamSlots } from "./streams.ts";
+
+/** Everything the server needs from outside. */
+export interface ServerOptions {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
+  /** Services of the contract with their implementations. */
+  services: readonly ServiceRegistration[];
+  authenticators: Authenticators;
+  idempotency: Pick<IdempotencyStore, "begin">;
+  limiter: RateLimiter;
+  /** Counting of sign-in attempts; without it failed attempts have no consequence. */
+  signInAttempts?: SignInAttemptsDeps | undefined;
+  /** `SERVICE_RATE_LIMITS`; when off, only the limit that interface.md states applies. */
+  rateLimits: boolean;
+  corsOrigins: CorsOrigins;
+  /** `SERVICE_REFLECTION`. */
+  reflection: boolean;
+  /** Whether gRPC health reports SERVING. */
+  ready: () => boolean | Promise<boolean>;
+  addressOf: AddressOf;
+  /** Whether an address is a trusted proxy's (`SERVICE_TRUSTED_PROXIES`). */
+  isTrusted: (address: string) => boolean;
+  metrics: Metrics;
+  log: Log;
+  /** Encoders for media types other than JSON, for rpcs that declare them. */
+  encoders?: Readonly<Record<string, Encoder>> | undefined;
+  wrapHandler?: HandlerWrapper | undefined;
+  /** Runs work on behalf of a caller, within the caller's share of the database connections. */
+  sharing?: Share | undefined;
+  /** Handler of pages that are not rpcs. */
+  extra?: PlainHandler | undefined;
+  limits?: Partial<TransportLimits> | undefined;
+}
+
+/** A server. It can be started once. */
+export interface Server {
+  listen(): Promise<void>;
+  address(): AddressInfo;
+  /** Whether the server is being closed. */
+  draining(): boolean;
+  /** Refuses new calls with 503, lets running ones finish for `graceMs`, then ends them and stops listening. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Time between the abort of calls that still run and the end of the grace period, for their last responses. */
+const LAST_MS = 500;
+
+/**
+ * Creates the server.
+ * @throws Error when an rpc declares no access or bindings overlap
+ */
+export function createServer(options: ServerOptions): Server {
+  const { log } = options;
+  const limits: TransportLimits = { ...defaultLimits, ...options.limits };
+  const draining = new AbortController();
+  const shutdown = new AbortController();
+  const policies = compilePolicies(options.services.map(({ service }) => service));
+  const rates = createRates(
+    options.limiter,
+    options.rateLimits,
+    options.signInAttempts === undefined ? undefined : createSignInAttempts(options.signInAttempts),
+  );
+  const gate = createGate(policies.values(), {
+    authenticators: options.authenticators,
+    rates,
+    preconditions: preconditionsOf(options.services, options.sharing),
+  });
+  const slots = createStreamSlots();
+  const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, share: options.sharing });
+  const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
+  const fail = createReporter(log);
+  const bodies = createBodyBuffers(limits.bufferedBytes);
+  const record = createCallRecorder(log, options.metrics);
+  const done = (call: Call, status: number): void => {
+    bodies.release(call.request);
+    record(call, status);
+  };
+  const handover: Handover = { call: undefined };
+
+  const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal);
+  for (const [path, handler] of infrastructureHandlers(options, slots, fail, draining.signal, shutdown.signal))
+    procedures.set(path, handler);
+  const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));
+  const rest = restTranscoder({
+    rpcs,
+    policies,
+    gate,
+    fail,
+    shutdownSignal: shutdown.signal,
+    encoders: options.encoders ?? {},
+    currentCall: () => handover.call as Call,
+    done,
+  });
+  const handler = createRoutes(
+    {
+      procedures,
+      policyOf: (found) => byPath.get(found.requestPath),
+      rest,
+      extra: options.extra,
+      cors: createCors(options.corsOrigins),
+      addressOf: options.addressOf,
+      fail,
+      refuseUnread: createRefuseUnread(gate, fail),
+      headerBytes: limits.headerBytes,
+      bodyMs: limits.bodyMs,
+      draining: () => draining.signal.aborted,
+      refusesBody: bodies.refuses,
+      done,
+    },
+    handover,
+  );
+  const unaryGrpc = createUnaryGrpc({
+    rpcs,
+    gate,
+    fail,
+    done,
+    shutdownSignal: shutdown.signal,
+    addressOf: options.addressOf,
+    headerBytes: limits.headerBytes,
+  });
+  const listener = createListener({
+    host: options.host,
+    port: options.port,
+    tls: options.tls,
+    limits,
+    isTrusted: options.isTrusted,
+    handler,
+    bodies,
+    unaryGrpc,
+  });
+  return {
+    listen: listener.listen,
+    address: listener.address,
+    draining: () => draining.signal.aborted,
+    async close(graceMs) {
+      draining.abort();
+      const lastMs = Math.min(LAST_MS, graceMs);
+      await Promise.race([listener.drain(), sleep(graceMs - lastMs, undefined, { ref: false })]);
+      // Health watches ended with `draining`; this ends the calls that still run.
+      shutdown.abort(new ConnectError("the server is shutting down", Code.Unavailable));
+      await listener.close(lastMs);
+    },
+  };
+}
