@@ -11,7 +11,7 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     reporters: ["default", new ClosingLine()],
     pool: "forks",
-    // Files share their worker's modules, which no test changes: loading the service anew for each of them takes longer than most.
+    // Files share their worker's modules, which no test changes: to load the service takes longer than most files.
     isolate: false,
     // One more than there are cores: much of it is waiting.
     maxWorkers: availableParallelism() + 1,

@@ -45,5 +45,6 @@ function servicesFile(gen: string, modules: readonly string[]): string {
   });
   const imports = found.map(({ path, name }) => `import { ${name} } from "./${path}";\n`).join("");
   const list = found.map(({ name }) => `  ${name},\n`).join("");
-  return `${notice}import type { DescService } from "@bufbuild/protobuf";\n${imports}\n/** Every service of the contract. */\nexport const services: readonly DescService[] = [\n${list}];\n`;
+  const declaration = "/** Every service of the contract. */\nexport const services: readonly DescService[] = ";
+  return `${notice}import type { DescService } from "@bufbuild/protobuf";\n${imports}\n${declaration}[\n${list}];\n`;
 }

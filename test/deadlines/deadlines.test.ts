@@ -31,8 +31,8 @@ const procedure = "/atrium.login.v1.LoginService/SendMagicLink";
 /** Lets the statements that wait go on, and waits until their transactions are over. */
 async function release(): Promise<void> {
   await blocker.query("rollback");
-  const busy =
-    "select 1 from pg_stat_activity where datname = current_database() and usename is not null and pid <> pg_backend_pid() and state <> 'idle' and application_name <> 'atrium-holder'";
+  const busy = `select 1 from pg_stat_activity where datname = current_database() and usename is not null
+     and pid <> pg_backend_pid() and state <> 'idle' and application_name <> 'atrium-holder'`;
   await expect.poll(() => runSql(app.databaseUrl, busy)).toEqual([]);
 }
 

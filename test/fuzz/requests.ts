@@ -135,7 +135,10 @@ function connect(chance: Chance, known: Known, tokens: readonly string[]): FuzzR
   const path = `/${rpc.parent.typeName}/${rpc.name}`;
   const sent = headers(chance, rpc, tokens);
   if (chance.sometimes(0.15)) {
-    const query = `?connect=v1&encoding=${chance.pick(["json", "proto", "x"])}&message=${encodeURIComponent(body(chance, rpc.input, known).slice(0, 4_000).toWellFormed())}${chance.pick(["", "&base64=1", "&compression=gzip"])}`;
+    const encoding = chance.pick(["json", "proto", "x"]);
+    const message = encodeURIComponent(body(chance, rpc.input, known).slice(0, 4_000).toWellFormed());
+    const option = chance.pick(["", "&base64=1", "&compression=gzip"]);
+    const query = `?connect=v1&encoding=${encoding}&message=${message}${option}`;
     return { rpc, protocol: "connect", method: "GET", path: path + query, headers: sent, body: undefined };
   }
   const type = chance.sometimes(0.8)

@@ -104,13 +104,15 @@ it(
       for (const query of new Set(queriesOf(binding))) {
         for (const token of tokens) {
           statements.take();
-          const path = `${fill(binding.path, (name) => ids[kindOf(binding.path, name)] ?? "main")}${query === "" ? "" : `?${query}`}`;
+          const filled = fill(binding.path, (name) => ids[kindOf(binding.path, name)] ?? "main");
+          const path = `${filled}${query === "" ? "" : `?${query}`}`;
           const { status } = await app.call("GET", path, { token });
           if (status >= 500 && status !== 501) wrong.set(`${path} is answered ${status}`, "");
           if (status === 200) read.add(binding.rpc.name);
           for (const one of statements.take()) {
             // What every request asks is explained once.
-            const known = `${one.text} ${JSON.stringify(one.values.map((value) => (value instanceof Date ? "at" : value)))}`;
+            const values = one.values.map((value) => (value instanceof Date ? "at" : value));
+            const known = `${one.text} ${JSON.stringify(values)}`;
             if (explained.has(known)) continue;
             explained.add(known);
             const found = await complaints(client, one, tables, MOST_SORTED);

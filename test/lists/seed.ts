@@ -199,7 +199,8 @@ export async function seed(databaseUrl: string, ids: Readonly<Record<string, str
       const columns = rows.map(({ name }) => name);
       const values = columns.map((name) => named(differ[name] ?? `t.${name}`, ids));
       await client.query(`create temporary table model as select * from ${table} where ${named(like, ids)} limit 1`);
-      const batch = `insert into ${table} (${columns.join(", ")}) select ${values.join(", ")} from model t, generate_series($1::int, $2::int) n`;
+      const batch = `insert into ${table} (${columns.join(", ")}) select ${values.join(", ")}
+        from model t, generate_series($1::int, $2::int) n`;
       await withoutIndexes(client, table, async () => {
         for (let from = 1; from <= made; from += BATCH) {
           const { rowCount } = await client.query(batch, [from, Math.min(made, from + BATCH - 1)]);

@@ -147,7 +147,7 @@ describe("a signature", () => {
     expect((await offer.report(installId, { status: "active" }, options)).status).toBe(200);
   });
 
-  it("that is missing, wrong, old, of another app or for an unknown install is one and the same 401, and changes nothing", async () => {
+  it("that is missing, wrong, old, of another app or install returns one 401 and changes nothing", async () => {
     const { offer, installId } = await accepted();
     const other = await market.offer(() => ({ status: 200 }));
     const spoil = (name: string) => (signed: Record<string, string>) => ({

@@ -195,7 +195,8 @@ async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, st
     "token of a session that ended": out.token,
     "elevated token of a session that ended": outElevated,
     "revoked key": revoked.key,
-    "forged key": `${keys.removed.key.slice(0, 60)}${keys.removed.key[60] === "a" ? "b" : "a"}${keys.removed.key.slice(61)}`,
+    "forged key":
+      keys.removed.key.slice(0, 60) + (keys.removed.key[60] === "a" ? "b" : "a") + keys.removed.key.slice(61),
     "revoked scim token": scim["token"] ?? "",
     "token of a suspended member": suspended.token,
     "key of a suspended member": keys.suspended.key,

@@ -49,7 +49,8 @@ async function shop(): Promise<Shop> {
   // So that what is undone is as it was.
   await runSql(
     app.databaseUrl,
-    "update app_admins set grant_id = app_id, granted_by = user_uuid, created_at = '2020-01-01' where app_id = $1 and user_uuid = $2",
+    `update app_admins set grant_id = app_id, granted_by = user_uuid, created_at = '2020-01-01'
+     where app_id = $1 and user_uuid = $2`,
     [appId, admin.userUuid],
   );
   admin.token = (await signIn(app, admin)).token;
@@ -106,7 +107,8 @@ const writes: Readonly<Record<string, (on: Shop) => Request>> = {
   "POST /api/v2/webhooks/{webhook_id}/test": (on) => ({ path: `${hooks}/${on.webhook}/test` }),
   "POST /api/v2/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": (on) => ({
     path: `${hooks}/${on.webhook}/deliveries/${on.delivery}/redeliver`,
-    before: `update webhook_deliveries set status = 'delivered', next_attempt_at = null where delivery_id = '${on.delivery}'`,
+    before: `update webhook_deliveries set status = 'delivered', next_attempt_at = null
+      where delivery_id = '${on.delivery}'`,
   }),
   "DELETE /api/v2/webhooks/{webhook_id}": (on) => ({ path: `${hooks}/${on.webhook}` }),
   "POST /api/marketplace/apps/{app_id}/archive": (on) => ({ path: `${of(on)}/archive` }),
@@ -121,7 +123,8 @@ const ends: Readonly<Record<string, { sql: readonly string[]; undo: string }>> =
       "select 1 from apps where app_id = $1 and $2::uuid is not null for update",
       `delete from app_admins where ${grant}`,
     ],
-    undo: "insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at) values ($1, $1, $2, $2, '2020-01-01')",
+    undo: `insert into app_admins (grant_id, app_id, user_uuid, granted_by, created_at)
+      values ($1, $1, $2, $2, '2020-01-01')`,
   },
   "the app's key is rotated": {
     sql: ["update apps set key_rotated_at = '2999-01-01' where app_id = $1 and $2::uuid is not null"],

@@ -136,8 +136,12 @@ async function installOf(stage: Stage, status: string): Promise<Write> {
 async function session(stage: Stage): Promise<Write> {
   const [row] = await sql(
     stage,
-    `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at)
-    select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at from sessions where uuid = $1 returning uuid`,
+    `insert into sessions (
+       uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
+       expires_at)
+    select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address,
+       user_agent, expires_at
+     from sessions where uuid = $1 returning uuid`,
     stage.sid,
   );
   return { ids: { session_id: row?.["uuid"] ?? "", device_uuid: stage.device } };

@@ -89,7 +89,8 @@ async function rowsOfB(): Promise<string[]> {
     .concat(b.owner.userUuid);
   const tables = await runSql<{ name: string }>(
     app.databaseUrl,
-    "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE' order by 1",
+    `select table_name as name from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`,
   );
   const rows: string[] = [];
   for (const { name } of tables.filter(

@@ -131,8 +131,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const account = await call("POST", `/api/devices/${device}/accounts`, { access_token: other.token });
   const challenge = await call("POST", "/api/auth/step-up/challenge", { method: "password" });
   const target = randomUUID();
-  const made =
-    "insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at) values ($1, $2, $3, 'aws', 'eu-1', 'active', now())";
+  const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
+     values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
   await runSql(app.databaseUrl, made, [target, install["install_id"], owner.org]);
   const events = (await call("GET", "/api/auth/events")) as unknown as { data: { event_id: string }[] };
 

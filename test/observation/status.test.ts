@@ -68,7 +68,8 @@ it("names what is stuck, since when and why: an endpoint, an install, a Temporal
   expect(lines).toContain("deliveries   open at 1 endpoint");
   expect(lines.find((line) => line.includes(dead.url))).toMatch(
     new RegExp(
-      `^ {13}${dead.url} \\(webhook ${hook.webhook_id}\\): 1 open, failing for 20 min \\(HTTP 503\\), next attempt in (1\\.[2-9]|2\\.0|2\\.1) h$`,
+      `^ {13}${dead.url} \\(webhook ${hook.webhook_id}\\): 1 open, failing for 20 min \\(HTTP 503\\), ` +
+        "next attempt in (1\\.[2-9]|2\\.0|2\\.1) h$",
       "u",
     ),
   );

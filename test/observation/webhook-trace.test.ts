@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-test("the attempts to deliver belong to the trace of the request that caused them, the retries of a workflow too", async () => {
+test("delivery attempts, also those of a workflow, belong to the trace of the request that caused them", async () => {
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   const token = await app.login();
   const hook = await startReceiver((_post, nth) => (nth === 1 ? 500 : 200));

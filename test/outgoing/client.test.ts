@@ -128,7 +128,7 @@ describe("names", () => {
     expect(server.connections()).toBe(0);
   });
 
-  test("a resolver that changes its answer is asked once a connection, and connected to is what was vetted", async () => {
+  test("a name is resolved once per connection, and the connection uses the address that was checked", async () => {
     const server = await peer((socket) =>
       answering("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2", "ok")(socket),
     );

@@ -26,7 +26,8 @@ const run = (migrations = [table, indexes]): Promise<string[]> =>
 const built = (): Promise<{ name: string; valid: boolean }[]> =>
   runSql(
     database.url,
-    "select indexrelid::regclass::text as name, indisvalid as valid from pg_index where indrelid = 'grows'::regclass order by 1",
+    `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+     where indrelid = 'grows'::regclass order by 1`,
   );
 
 it("writers go on while an index is built, and an index that was left half built is built anew", async () => {
@@ -38,15 +39,17 @@ it("writers go on while an index is built, and an index that was left half built
   const migrating = run();
   // It waits for the writer's transaction, with which a plain index would deadlock the table; another writer does not
   // wait.
-  const waits =
-    "select 1 from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()";
+  const waits = `select 1 from pg_stat_activity
+     where query like 'create index concurrently%' and wait_event_type = 'Lock'
+     and datname = current_database()`;
   await expect.poll(() => runSql(database.url, waits)).toHaveLength(1);
   await runSql(database.url, "insert into grows values (0, 'c')");
   // Awaited from before it happens: a rejection that nobody awaits yet fails the run.
   const failed = expect(migrating).rejects.toThrow(/terminat/u);
   await runSql(
     database.url,
-    "select pg_terminate_backend(pid) from pg_stat_activity where query like 'create index concurrently%' and datname = current_database()",
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where query like 'create index concurrently%' and datname = current_database()`,
   );
   await failed;
   await writer.query("commit");

@@ -31,7 +31,8 @@ class Note extends NoteSchema.class {}
 NoteSchema.setClass(Note);
 
 const notes = defineMigration("9999-notes", [
-  "create table notes (id integer primary key, text text not null constraint notes_text unique, written_at timestamptz(3), version integer not null default 1)",
+  `create table notes (id integer primary key, text text not null constraint notes_text unique,
+   written_at timestamptz(3), version integer not null default 1)`,
   grantApp("notes"),
   "create table facts (id integer generated always as identity primary key, text text not null)",
   grantAppendOnly("facts"),
@@ -277,7 +278,8 @@ describe("migrations", () => {
     try {
       await runSql(
         empty.url,
-        `create role ${owner} login password 'p'; create role ${app} login password 'p'; alter database ${name} owner to ${owner}`,
+        `create role ${owner} login password 'p'; create role ${app} login password 'p';
+         alter database ${name} owner to ${owner}`,
       );
       await expect(migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog })).rejects.toThrow(
         /let an administrator run/,

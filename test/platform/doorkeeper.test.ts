@@ -10,7 +10,7 @@ it("a doorkeeper admits what comes a second time", () => {
   expect([doorkeeper.admits(digestOf("one")), doorkeeper.admits(digestOf("one"))]).toEqual([true, true]);
 });
 
-it("a doorkeeper takes none of a hundred thousand newcomers for somebody it knows, and remembers most of the latest", () => {
+it("a doorkeeper mistakes none of 100,000 new digests for a known one, and keeps most of the latest", () => {
   const doorkeeper = createDoorkeeper(2 ** 18);
   const newcomers = Array.from({ length: 100_000 }, (_, nth) => digestOf(`token ${nth}`));
   expect(newcomers.filter((digest) => doorkeeper.admits(digest)).length).toBeLessThan(10);

@@ -9,7 +9,8 @@ beforeAll(async () => {
   database = await openTestDatabase();
   await runSql(
     database.url,
-    "create table things (id integer primary key, name text not null); grant select on things to atrium_app; insert into things values (1, 'one')",
+    `create table things (id integer primary key, name text not null); grant select on things to atrium_app;
+     insert into things values (1, 'one')`,
   );
 });
 afterAll(() => database.close());

@@ -20,20 +20,24 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const numbers = "generate_series(1, $1::int)";
-const session = `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address,
-    user_agent, expires_at)
-  select gen_random_uuid(), s.user_uuid, s.org_uuid, gen_random_uuid(), '{pwd}', s.auth_time, s.created_at, s.last_seen_at, '', '',
-    s.expires_at
+const session = `insert into sessions (
+    uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
+    expires_at)
+  select gen_random_uuid(), s.user_uuid, s.org_uuid, gen_random_uuid(), '{pwd}', s.auth_time, s.created_at,
+    s.last_seen_at, '', '', s.expires_at
   from ${numbers}, (select * from sessions where user_uuid = $2 limit 1) s`;
 const delivery = `with events as (
     insert into webhook_events (event_id, type, body, created_at)
     select 'evt_' || gen_random_uuid(), 'user.created', '{}', now() from ${numbers} returning event_id, created_at)
   insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, created_at)
   select gen_random_uuid(), event_id, $2, 'delivered', 'first', created_at from events`;
-const invitation = `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, created_at, expires_at)
-  select gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), $2, n || '@people.test', gen_random_uuid(), 3, now(), now()
+const invitation = `insert into invitations
+    (uuid, token_hash, org_uuid, email, email_key, role_id, created_at, expires_at)
+  select gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), $2, n || '@people.test', gen_random_uuid(), 3,
+    now(), now()
   from ${numbers} n`;
-const apiKey = `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at)
+const apiKey = `insert into api_keys
+    (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at)
   select gen_random_uuid(), o.uuid, 'key', '', '', '', '{}', p.uuid, now(), now()
   from ${numbers}, (select uuid from organizations where uuid = $2) o, (select uuid from people limit 1) p`;
 const scimToken = `insert into scim_tokens (token_id, org_uuid, name, hash, created_at, expires_at)

@@ -69,7 +69,8 @@ describe("nosniff is on", () => {
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     const answer = await raw(
-      `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\ncontent-length: ${body.length}\r\n${lines.join("")}\r\n${body}`,
+      `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n` +
+        `content-length: ${body.length}\r\n${lines.join("")}\r\n${body}`,
     );
     expect(answer.split("\r\n\r\n")[0]?.toLowerCase()).toContain(nosniff);
     if (path === "/api/auth/logout") token = await app.login();
@@ -122,7 +123,8 @@ describe("nosniff is on", () => {
 
 describe("a body that is announced with Expect: 100-continue", () => {
   const head = (path: string, length: number, headers = ""): string =>
-    `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n${headers}\r\n`;
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${length}\r\n${headers}\r\n`;
   const tooLong = 2 ** 20 + 1;
   const whole = (answer: string): boolean => answer.includes("\r\n\r\n{") && answer.endsWith("}");
 

@@ -30,7 +30,9 @@ const changed = (member: string, value: string): string =>
 const state = () =>
   runSql(
     app.databaseUrl,
-    "select (select count(*) from apps) apps, (select count(*) from organizations) organizations, (select count(*) from auth_events) events, (select count(*) from outbox) outbox, (select count(*) from people) people",
+    `select (select count(*) from apps) apps, (select count(*) from organizations) organizations,
+       (select count(*) from auth_events) events, (select count(*) from outbox) outbox,
+       (select count(*) from people) people`,
   );
 
 const cases: [what: string, body: string | Uint8Array, status: number, code: string, field?: string][] = [

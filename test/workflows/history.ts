@@ -34,7 +34,8 @@ export function printHistory(history: History): string {
   const { events } = JSON.parse(JSON.stringify(plain), (key, value: unknown) =>
     dropped.has(key) ? undefined : value,
   ) as { events: unknown[] };
-  return `{"events":[\n${events.map((event) => JSON.stringify(event).replaceAll(stickyQueue, '"worker"')).join(",\n")}\n]}`;
+  const lines = events.map((event) => JSON.stringify(event).replaceAll(stickyQueue, '"worker"'));
+  return `{"events":[\n${lines.join(",\n")}\n]}`;
 }
 
 /** A history out of its JSON. */

@@ -1,7 +1,7 @@
 /**
- * Signing and verification of JWTs. Verification is not by `jose`: besides the Ed25519 verification itself (104 us on an
- * Intel Xeon under load) its `jwtVerify` costs 29 us a token, through Web Crypto and its promises, and the code here 11,
- * which is the difference between passing and failing the row `new-tokens` of `npm run bench`.
+ * Signing and verification of JWTs. Verification is not by `jose`: besides the Ed25519 verification itself (104 us on
+ * an Intel Xeon under load) its `jwtVerify` costs 29 us a token, through Web Crypto and its promises, and the code here
+ * 11, which is the difference between passing and failing the row `new-tokens` of `npm run bench`.
  */
 import { sign, verify } from "node:crypto";
 import { promisify } from "node:util";
@@ -59,8 +59,8 @@ export type KeyResolver = (
 
 /**
  * Returns the claims of a token that this service signed; undefined for every other token, whatever is wrong with it.
- * Accepts only what `signJwt` makes: a header of exactly `alg`, `typ` and `kid` (a thumbprint), the algorithm of the key
- * record, canonical base64url, `iss` as expected, `exp` in the future, `jti` present, at most 8 KiB.
+ * Accepts only what `signJwt` makes: a header of exactly `alg`, `typ` and `kid` (a thumbprint), the algorithm of the
+ * key record, canonical base64url, `iss` as expected, `exp` in the future, `jti` present, at most 8 KiB.
  * @throws whatever `resolveKey` throws
  */
 export async function verifyJwt(

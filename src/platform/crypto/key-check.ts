@@ -34,8 +34,8 @@ export async function checkInstanceKey({ database, clock, sealer, opensStored }:
   });
   if (isRight) return;
   throw new StartError(
-    "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with; set the key of the first start " +
-      "(development keeps it in secrets/instance-key of its data folder).",
+    "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with; " +
+      "set the key of the first start (development keeps it in secrets/instance-key of its data folder).",
   );
 }
 

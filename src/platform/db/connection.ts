@@ -93,8 +93,9 @@ class BoundedClient extends pg.Client {
 
 function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseStartError {
   return new DatabaseStartError(
-    `The database ${database ?? "postgres"} at ${host}:${port} runs statements as ${role} and not as ${appRole}: something in between, ` +
-      `such as a connection pooler, drops the start-up option that sets the role; let it pass "options", or connect without it.`,
+    `The database ${database ?? "postgres"} at ${host}:${port} runs statements as ${role} and not as ${appRole}: ` +
+      "something in between, such as a connection pooler, drops the start-up option that sets the role; " +
+      'let it pass "options", or connect without it.',
   );
 }
 

@@ -28,8 +28,15 @@ const away = new Set([
   "55P03",
 ]);
 /** node-postgres has no codes for these. */
-const awayText =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after)/;
+const awayTexts = [
+  "timeout exceeded when trying to connect",
+  "Connection terminated",
+  "Client has encountered a connection error",
+  "Client was closed",
+  "Query read timeout",
+  "Cannot use a pool after",
+];
+const awayText = new RegExp(`^(${awayTexts.join("|")})`);
 const again = new Set(["40001", "40P01"]);
 /** A text holds a NUL, which PostgreSQL cannot store; JSON never brings one this far, binary messages can. */
 const unstorable = new Set(["22021", "22P05"]);

@@ -69,7 +69,8 @@ export function createGuard(): Guard {
       const call = calls.getStore();
       if (call?.open !== true || call.holding !== true) return;
       throw new Error(
-        `${call.name} asks for ${what} while its transaction waits for its end; read in the transaction, or by a prepared statement`,
+        `${call.name} asks for ${what} while its transaction waits for its end; ` +
+          "read in the transaction, or by a prepared statement",
       );
     },
     holding(held) {
@@ -83,7 +84,8 @@ export function createGuard(): Guard {
       const [row] = await tx.query<{ wrote: boolean }>("select pg_current_xact_id_if_assigned() is not null as wrote");
       if (row?.wrote !== true) return;
       throw new Error(
-        `${call.name} writes or locks in a transaction that was not passed its caller; pass the caller, or ofRefusal for what must stay`,
+        `${call.name} writes or locks in a transaction that was not passed its caller; ` +
+          "pass the caller, or ofRefusal for what must stay",
       );
     },
     demandReading(name, sql) {

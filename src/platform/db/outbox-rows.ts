@@ -18,7 +18,8 @@ export async function insertOutbox(
   await tx.query(
     `insert into outbox (topic, payload, created_at, available_at, expires_at, traceparent)
      select topic, payload, ${present("$1")}, coalesce(available_at, ${present("$1")}), expires_at, $3
-     from jsonb_to_recordset($2) as message(topic text, payload jsonb, available_at timestamptz, expires_at timestamptz)`,
+     from jsonb_to_recordset($2)
+       as message(topic text, payload jsonb, available_at timestamptz, expires_at timestamptz)`,
     [databaseTime(clock), JSON.stringify(rows), currentTraceparent() ?? null],
   );
 }

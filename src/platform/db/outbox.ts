@@ -56,10 +56,13 @@ const COUNTED = 100_000;
 const topics = `topics as (
     (select topic from outbox order by topic limit 1)
     union all
-    select (select o.topic from outbox o where o.topic > topics.topic order by o.topic limit 1) from topics where topics.topic is not null
+    select (select o.topic from outbox o where o.topic > topics.topic order by o.topic limit 1)
+    from topics where topics.topic is not null
   )`;
 const counted = (where: string): string =>
-  `(select count(*)::int from (select 1 from outbox o where o.topic = topics.topic ${where} limit ${COUNTED}) some_of_them)`;
+  `(select count(*)::int from (
+    select 1 from outbox o where o.topic = topics.topic ${where} limit ${COUNTED}
+  ) some_of_them)`;
 
 export function createOutbox({ database, clock }: { database: Pick<Database, "prepared">; clock: Clock }): Outbox {
   const now = (): Date | null => databaseTime(clock);
@@ -72,10 +75,12 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
          where topic = $2 and available_at <= ${present("$1")} and (expires_at is null or expires_at > ${present("$1")})
          order by available_at, id limit $3 for update skip locked
        ), claimed as (
-         update outbox set available_at = ${presentPlus("$1", "$4")}, attempts = outbox.attempts + 1 from due where outbox.id = due.id
+         update outbox set available_at = ${presentPlus("$1", "$4")}, attempts = outbox.attempts + 1
+         from due where outbox.id = due.id
          returning outbox.id, topic, payload, attempts, created_at, expires_at, traceparent
        )
-       select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt", traceparent from claimed order by id`,
+       select id, topic, payload, attempts, created_at as "createdAt", expires_at as "expiresAt", traceparent
+       from claimed order by id`,
         [now(), topic, limit, leaseMs],
       ),
 
@@ -119,7 +124,8 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
         `with recursive ${topics}
          select extract(epoch from ${present("$1")} - min(oldest.available_at))::double precision * 1000 as age
          from topics cross join lateral (
-           select available_at from outbox o where o.topic = topics.topic and available_at <= ${present("$1")} order by available_at limit 1
+           select available_at from outbox o
+           where o.topic = topics.topic and available_at <= ${present("$1")} order by available_at limit 1
          ) oldest`,
         [now()],
       );
@@ -131,7 +137,9 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
         "outbox-next",
         `with recursive ${topics}
          select min(first.available_at) as next from topics
-         cross join lateral (select available_at from outbox o where o.topic = topics.topic order by available_at limit 1) first`,
+         cross join lateral (
+           select available_at from outbox o where o.topic = topics.topic order by available_at limit 1
+         ) first`,
         [],
       );
       return rows[0]?.next ?? null;

@@ -24,7 +24,8 @@ const grant = `least($5::integer, floor(${refilled} + 1e-6))`;
 const left = `(${refilled} - ${grant})`;
 const leaseSql = `
   insert into rate_buckets as b (id, tokens, granted, at_ms, full_ms)
-  values ($1, $3::double precision - least($5::integer, $3), least($5::integer, $3), $2::bigint, $2::bigint + ceil(least($5::integer, $3) / $4::double precision))
+  values ($1, $3::double precision - least($5::integer, $3), least($5::integer, $3), $2::bigint,
+    $2::bigint + ceil(least($5::integer, $3) / $4::double precision))
   on conflict (id) do update set
     tokens = ${left}, granted = ${grant}, at_ms = greatest(b.at_ms, $2::bigint),
     full_ms = greatest(b.at_ms, $2::bigint) + ceil(($3 - ${left}) / $4)

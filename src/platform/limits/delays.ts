@@ -33,7 +33,8 @@ export interface Delays {
 const readSql = "select free_ms from rate_delays where id = $1 and forget_ms > $2::bigint";
 const count = "(case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end)";
 const delay = (n: string): string =>
-  `case when ${n} < $3::integer then 0 else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
+  `case when ${n} < $3::integer then 0
+    else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
 const failedSql = `
   insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, ${delay("1")}, $2::bigint + $6::bigint)
   on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = $2::bigint + $6::bigint

@@ -35,7 +35,9 @@ export interface Limiter {
 
 /** SQL that removes a batch of rows that are over, by the index of their end. */
 const oldest = (table: string, end: string): string =>
-  `delete from ${table} where id in (select id from ${table} where ${end} < $1 limit 2000 for update skip locked) returning 1 as one`;
+  `delete from ${table}
+  where id in (select id from ${table} where ${end} < $1 limit 2000 for update skip locked)
+  returning 1 as one`;
 
 /**
  * Counting writes for nobody: its statements are no part of the call in which they are sent, and never of a

@@ -27,7 +27,8 @@ export const SIGN_IN_FAILURES: StreakRule = { name: "sign_in", most: 100, forget
 
 const chargeSql = `
   insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, 0, $2::bigint + $4::bigint)
-  on conflict (id) do update set failures = case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end, forget_ms = $2::bigint + $4::bigint
+  on conflict (id) do update set
+    failures = case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end, forget_ms = $2::bigint + $4::bigint
     where d.failures < $3::integer or d.forget_ms <= $2::bigint
   returning 1 as one`;
 const refundSql = `

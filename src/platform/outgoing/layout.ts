@@ -64,10 +64,10 @@ function asHtml({ title, paragraphs, action, code, notes = [], objection, organi
   ];
   return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title></head>
+<head>${META}<title>${escapeHtml(title)}</title></head>
 <body style="margin:0;padding:0;background:#f4f6f9;${font}">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="background:#f4f6f9"><tr><td align="center" style="padding:32px 16px">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px;background:#ffffff;border:1px solid #dfe3ea;border-radius:12px"><tr><td style="padding:32px">
+${TABLE} style="background:#f4f6f9"><tr><td align="center" style="padding:32px 16px">
+${TABLE} style="${CARD}"><tr><td style="padding:32px">
 <p style="margin:0 0 24px;font-size:14px;font-weight:600;color:#5b6578">${escapeHtml(organization)}</p>
 ${rows.join("\n")}
 </td></tr></table>
@@ -77,19 +77,32 @@ ${rows.join("\n")}
 `;
 }
 
+const META = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">';
+const TABLE = '<table role="presentation" width="100%" cellpadding="0" cellspacing="0"';
+const CARD = "max-width:560px;background:#ffffff;border:1px solid #dfe3ea;border-radius:12px";
+const SMALL = "font-size:13px;line-height:1.5;color:#5b6578";
+const BUTTON =
+  "display:inline-block;padding:12px 22px;border-radius:8px;background:#3457d5;color:#ffffff;" +
+  "font-size:16px;font-weight:600;text-decoration:none";
+const CODE =
+  "margin:8px 0 24px;padding:16px;border-radius:8px;background:#f4f6f9;text-align:center;" +
+  "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:30px;letter-spacing:6px;color:#1d2433";
+
 function button({ label, url }: { label: string; url: string }): string {
   const href = escapeHtml(url);
-  return `<p style="margin:8px 0 24px"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#3457d5;color:#ffffff;font-size:16px;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>
-<p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#5b6578">If the button does not work, open this address:<br><a href="${href}" style="color:#3457d5;word-break:break-all">${href}</a></p>`;
+  const address = `<a href="${href}" style="color:#3457d5;word-break:break-all">${href}</a>`;
+  return `<p style="margin:8px 0 24px"><a href="${href}" style="${BUTTON}">${escapeHtml(label)}</a></p>
+<p style="margin:0 0 16px;${SMALL}">If the button does not work, open this address:<br>${address}</p>`;
 }
 
 function objectionBlock({ text, label, url, note }: NonNullable<MailContent["objection"]>): string {
   const link = `<a href="${escapeHtml(url)}" style="color:#3457d5">${escapeHtml(label)}</a>`;
-  return `<p style="margin:24px 0 0;padding:16px 0 0;border-top:1px solid #dfe3ea;font-size:13px;line-height:1.5;color:#5b6578">${lines(text)}<br>${link}<br>${lines(note)}</p>`;
+  const style = `margin:24px 0 0;padding:16px 0 0;border-top:1px solid #dfe3ea;${SMALL}`;
+  return `<p style="${style}">${lines(text)}<br>${link}<br>${lines(note)}</p>`;
 }
 
 function codeBlock(code: string): string {
-  return `<p style="margin:8px 0 24px;padding:16px;border-radius:8px;background:#f4f6f9;text-align:center;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:30px;letter-spacing:6px;color:#1d2433">${escapeHtml(code)}</p>`;
+  return `<p style="${CODE}">${escapeHtml(code)}</p>`;
 }
 
 function lines(text: string): string {
