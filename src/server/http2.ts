@@ -19,6 +19,9 @@ export interface OpenSession {
   readonly account: Account | undefined;
   /** The address for request heads. `session.socket` is a proxy, and reading a property of it is expensive. */
   readonly peer: RequestHead["socket"];
+  /** Streams that are open, and that have been opened. */
+  streams: number;
+  opened: number;
 }
 
 /**
@@ -106,19 +109,20 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
   });
   server.on("session", (session) => {
     const { socket, account } = options.handedOver();
-    const open: OpenSession = { session, socket, account, peer: { remoteAddress: socket.remoteAddress } };
+    const peer = { remoteAddress: socket.remoteAddress };
+    const open: OpenSession = { session, socket, account, peer, streams: 0, opened: 0 };
     sessions.add(session);
     options.onSession(open);
     const noteHeaders = headers.add(session);
     const noteClose = abandonedStreams(session);
-    let streams = 0;
     // Not the server's event: there the connection would have to be looked up for each stream.
     session.on("stream", (stream, requestHeaders, flags, rawHeaders) => {
-      streams++;
+      open.streams++;
+      open.opened++;
       noteHeaders(stream.id ?? 0);
       const entry = new OpenStream(open, stream, requestHeaders, flags, rawHeaders);
       stream.on("close", () => {
-        streams--;
+        open.streams--;
         noteClose(stream);
         options.onStreamClose(entry);
         entry.call?.closed();
@@ -128,9 +132,6 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
     });
     session.on("close", () => sessions.delete(session));
     session.on("error", () => session.destroy());
-    session.setTimeout(limits.idleMs, () => {
-      if (streams === 0) session.close();
-    });
   });
   server.on("sessionError", () => undefined);
   return server;

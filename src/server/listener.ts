@@ -14,6 +14,7 @@ import type { UnaryGrpc } from "./grpc-unary.ts";
 import { createHttp1Server, limitBodyTime } from "./http1.ts";
 import { createHttp2Server } from "./http2.ts";
 import type { OpenStream } from "./http2.ts";
+import { watchIdle } from "./idle-sessions.ts";
 import { watchReaders } from "./readers.ts";
 import { watchHeaders } from "./slow-headers.ts";
 
@@ -115,6 +116,7 @@ export function createListener(options: ListenerOptions): Listener {
   };
 
   const headers = watchHeaders(limits.headersMs);
+  const idle = watchIdle(limits.idleMs);
   // Set while a connection is handed over, which emits `session`.
   let handedOver: Socket;
   const http2 = createHttp2Server(
@@ -125,6 +127,7 @@ export function createListener(options: ListenerOptions): Listener {
       onSession(open) {
         if (open.account !== undefined) accounts.set(open.session, open.account);
         readers.addSession(open);
+        idle.add(open);
       },
       onStream(open) {
         readers.addStream(open);
@@ -213,18 +216,19 @@ export function createListener(options: ListenerOptions): Listener {
       for (const socket of silent) socket.destroy();
       const closed = new Promise<void>((resolve) => outer.close(() => resolve()));
       for (const session of sessions) session.close();
-      const idle = setInterval(() => http1.closeIdleConnections(), 25);
+      const idleHttp1 = setInterval(() => http1.closeIdleConnections(), 25);
       http1.closeIdleConnections();
       const timeout = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, graceMs);
       await closed;
-      clearInterval(idle);
+      clearInterval(idleHttp1);
       clearTimeout(timeout);
       http1.close();
       http2.close();
       headers.stop();
       readers.stop();
+      idle.stop();
     },
   };
 }
