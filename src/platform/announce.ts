@@ -1,8 +1,8 @@
 import type { Tx } from "./db/types.ts";
 
 /**
- * Tells the webhooks of an organization what happened, in the transaction in which it happened. `data` carries the id
- * member of its resource.
+ * Sends an event to the webhooks of an organization, in the transaction of its cause. `data` contains the id of its
+ * resource.
  */
 export type Announce<Type extends string> = (
   tx: Tx,

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test("a folder has one holder at a time", () => {
+test("a data folder is locked by one process at a time", () => {
   const lock = lockDataFolder(folder.path);
   expect(() => lockDataFolder(folder.path)).toThrow(
     `The data folder ${folder.path} is in use by another Atrium (process ${process.pid})`,
@@ -21,7 +21,7 @@ test("a folder has one holder at a time", () => {
   lockDataFolder(folder.path).release();
 });
 
-test("another process is kept out, and a killed one leaves nothing behind", async () => {
+test("another process cannot take the lock, and a killed one leaves no lock behind", async () => {
   const first = runProgram("test/life/hold-lock.ts", [folder.path]);
   await first.until(/held/);
   expect(tryLock(folder.path)).toBeNull();
@@ -33,13 +33,13 @@ test("another process is kept out, and a killed one leaves nothing behind", asyn
   lockDataFolder(folder.path).release();
 });
 
-test("the id of a dead holder that now belongs to somebody else does not lock the folder", () => {
+test("a reused process id of a dead holder does not lock the folder", () => {
   // Process 1 always runs.
   writeFileSync(join(folder.path, "lock.pid"), "1\n");
   lockDataFolder(folder.path).release();
 });
 
-test("a folder that cannot be made is refused in one line", () => {
+test("a data folder that cannot be created is an error of one line", () => {
   const file = join(folder.path, "file");
   writeFileSync(file, "");
   expect(() => openDataFolder(join(file, "data"))).toThrow(StartError);
@@ -48,7 +48,7 @@ test("a folder that cannot be made is refused in one line", () => {
   );
 });
 
-test("a secret is made once, readable by its owner only", () => {
+test("a secret is generated once and readable by its owner only", () => {
   const secret = loadOrCreateSecret(folder.path, "instance-key", 32);
   expect(secret).toHaveLength(32);
   expect(loadOrCreateSecret(folder.path, "instance-key", 32)).toEqual(secret);

@@ -59,7 +59,7 @@ async function stop(run: ProgramRun, signal: NodeJS.Signals = "SIGTERM"): Promis
   expect(processesOn(folder.path)).toEqual([]);
 }
 
-test("through the launcher: starts, answers, refuses a second start, and leaves nothing behind", async () => {
+test("the launcher starts a service that responds, refuses a second start and leaves no process behind", async () => {
   const first = start({}, "src/launch/run.sh", ["start"]);
   const url = await ready(first);
   expect(await readiness(url)).toMatchObject({ status: "ok", database: "ok", temporal: "ok" });
@@ -77,7 +77,7 @@ test("through the launcher: starts, answers, refuses a second start, and leaves 
   await stop(again, "SIGINT");
 });
 
-test.each(["the program", "everything"])("after kill -9 of %s the next start recovers", async (victim) => {
+test.each(["the program", "everything"])("the next start recovers after kill -9 of %s", async (victim) => {
   const first = start();
   await ready(first);
   const [, password = ""] = await first.until(/with password (\S+)/);
@@ -94,7 +94,7 @@ test.each(["the program", "everything"])("after kill -9 of %s the next start rec
   await stop(second);
 });
 
-test("a killed PostgreSQL is brought back and the service with it", async () => {
+test("a killed PostgreSQL is restarted, and the service recovers", async () => {
   const run = start();
   const url = await ready(run);
   process.kill(postgresPid(folder.path), "SIGKILL");
@@ -117,7 +117,7 @@ test("a PostgreSQL that cannot be restarted ends the program, and the last line 
   expect(processesOn(folder.path)).toEqual([]);
 });
 
-test("a port in use is one line, before anything is started for nothing", async () => {
+test("a port in use is an error of one line, before any server is started", async () => {
   const holder = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => holder.once("listening", resolve));
   const { port } = holder.address() as AddressInfo;
@@ -155,7 +155,7 @@ test.each([
 });
 
 test.each([/development profile/, /PostgreSQL is running on/, /Migrated the database/])(
-  "a signal while it starts, at %s, ends it cleanly",
+  "a signal during the start, at %s, stops the program cleanly",
   async (moment) => {
     const run = start();
     await run.until(moment);
@@ -164,7 +164,7 @@ test.each([/development profile/, /PostgreSQL is running on/, /Migrated the data
   },
 );
 
-test("an echo of the signal changes nothing, a second signal later ends at once", async () => {
+test("a repeated signal within a second changes nothing, and a later one exits at once", async () => {
   const run = start();
   await ready(run);
   process.kill(run.pid, "SIGINT");
@@ -212,7 +212,7 @@ test("reset-password prints a link that sets a new password once, and refuses an
   expect(away.output()).toMatch(/^atrium: The database cannot be reached; start the service first\.$/m);
 });
 
-test("migrate, --help and --version do their thing and end", async () => {
+test("migrate, --help and --version print their result and exit", async () => {
   const migrated = start({}, "src/main.ts", ["migrate"]);
   expect(await migrated.exit).toBe(0);
   expect(migrated.output()).toMatch(/Migrated the database: 0001/);

@@ -55,7 +55,7 @@ async function start(): Promise<EmbeddedPostgres> {
   return startPostgres({ folder: folder.path, ...quick, onFatal: unexpected });
 }
 
-test("PostgreSQL keeps its data and its port over a restart, and leaves no process behind", async () => {
+test("PostgreSQL keeps its data and port across a restart, and leaves no process behind", async () => {
   const first = await start();
   await ask(first.url, "create table kept as select 7 as n");
   expect(
@@ -72,7 +72,7 @@ test("PostgreSQL keeps its data and its port over a restart, and leaves no proce
   await second.stop();
 });
 
-test("in real use PostgreSQL writes through to the disk", async () => {
+test("PostgreSQL runs with fsync outside tests", async () => {
   const server = await startPostgres({ folder: folder.path, log: () => {}, onFatal: unexpected });
   expect(
     await ask(server.url, "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as wait"),
@@ -80,7 +80,7 @@ test("in real use PostgreSQL writes through to the disk", async () => {
   await server.stop();
 });
 
-test("a PostgreSQL that is killed is back within 5 s on the same port", async () => {
+test("a killed PostgreSQL is restarted on the same port within 5 s", async () => {
   const server = await start();
   const pid = postgresPid(folder.path);
   process.kill(pid, "SIGKILL");
@@ -91,7 +91,7 @@ test("a PostgreSQL that is killed is back within 5 s on the same port", async ()
   await server.stop();
 });
 
-test("a PostgreSQL left over from a crash is ended, and the new one takes its place", async () => {
+test("a PostgreSQL left running by a crash is stopped and replaced", async () => {
   const lost = runProgram("test/life/run-postgres.ts", [folder.path]);
   await lost.until(/up/);
   const orphan = postgresPid(folder.path);
@@ -104,7 +104,7 @@ test("a PostgreSQL left over from a crash is ended, and the new one takes its pl
   await server.stop();
 });
 
-test("a stale pid file that names a living stranger does not keep PostgreSQL from starting", async () => {
+test("PostgreSQL starts despite a stale pid file that names another program's process", async () => {
   const first = await start();
   const pidFile = join(folder.path, "postgres", "postmaster.pid");
   const stale = readFileSync(pidFile, "utf8");
@@ -115,20 +115,20 @@ test("a stale pid file that names a living stranger does not keep PostgreSQL fro
   await second.stop();
 });
 
-test("a half made cluster of an interrupted first start is made anew", async () => {
+test("an incomplete cluster of an interrupted first start is created again", async () => {
   mkdirSync(join(folder.path, "postgres.new"));
   writeFileSync(join(folder.path, "postgres.new", "PG_VERSION"), "18\n");
   await (await start()).stop();
 });
 
-test("PostgreSQL runs in a folder below one that is closed to others", async () => {
+test("PostgreSQL runs below a folder that is closed to others", async () => {
   chmodSync(folder.path, 0o700);
   const server = await start();
   expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   await server.stop();
 });
 
-test("Temporal keeps its workflows over a kill and a restart", async () => {
+test("Temporal keeps its workflows across a kill and a restart", async () => {
   const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],

@@ -43,7 +43,7 @@ function setUp(outcome: (attempt: number) => "up" | "down", stableAfterMs = 0) {
   return { supervised, servers, fatal, attempts: () => attempts };
 }
 
-test("a server that dies is started again, as often as it takes", async () => {
+test("a server that ends is restarted every time", async () => {
   const { supervised, servers, fatal } = setUp(() => "up");
   const running = await supervised;
   for (let death = 0; death < 5; death += 1) {
@@ -55,7 +55,7 @@ test("a server that dies is started again, as often as it takes", async () => {
   expect(servers).toHaveLength(6);
 });
 
-test("three failed starts in a row are the end, in one line", async () => {
+test("three failed starts in a row are fatal, with an error of one line", async () => {
   const { supervised, servers, fatal, attempts } = setUp((attempt) => (attempt === 1 ? "up" : "down"));
   const running = await supervised;
   servers[0]?.die();
@@ -64,7 +64,7 @@ test("three failed starts in a row are the end, in one line", async () => {
   await running.stop();
 });
 
-test("a server that dies right after each start does not go on for ever", async () => {
+test("a server that ends right after each start is not restarted forever", async () => {
   const { supervised, servers, fatal } = setUp(() => "up", 60_000);
   const running = await supervised;
   for (let death = 1; death <= 3; death += 1) {
@@ -75,11 +75,11 @@ test("a server that dies right after each start does not go on for ever", async 
   await running.stop();
 });
 
-test("a first start that fails is the caller's to hear", async () => {
+test("supervise rejects when the first start fails", async () => {
   await expect(setUp(() => "down").supervised).rejects.toThrow("no luck");
 });
 
-test("stopped while it is being started again, it stays down", async () => {
+test("a server stopped during its restart stays down", async () => {
   const { supervised, servers, fatal } = setUp(() => "up");
   const running = await supervised;
   servers[0]?.die();

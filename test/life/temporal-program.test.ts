@@ -50,12 +50,12 @@ const GO =
   'printf "#!/bin/sh\\necho temporal version 1\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"; ' +
   'echo "$@ $CGO_ENABLED" > "$(dirname "$0")/said"';
 
-test("one on the PATH is taken as it is", async () => {
+test("a Temporal program on the PATH is used as it is", async () => {
   const path = pathWith("temporal", "exit 0");
   expect(await search(`/nowhere:${path}`).run()).toBe(join(path, "temporal"));
 });
 
-test("without the internet it is built with Go, once, however many ask", async () => {
+test("without the internet the Temporal program is built once with Go, for any number of callers", async () => {
   const path = pathWith("go", GO);
   const { run, kept, lines } = search(path);
   const found = await Promise.all([run(), run(), run()]);
@@ -91,7 +91,7 @@ async function archives(): Promise<{ origin: string; sum: string; asked: string[
 
 const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
 
-test("with the internet the archive is downloaded, compared with its checksum and unpacked", async () => {
+test("with the internet the archive is downloaded, verified by its checksum and unpacked", async () => {
   const from = await archives();
   const { run, kept } = search("/usr/bin:/bin", from.origin, { [platform]: from.sum });
   expect(await run()).toBe(join(kept, "temporal"));
@@ -119,7 +119,7 @@ test("when every attempt fails, the error names them and says what to do, and th
   expect(readdirSync(kept)).toEqual(["lock.db"]);
 });
 
-test("a program that does not run is not kept", async () => {
+test("a built program that does not run is not kept", async () => {
   const { run, kept } = search(
     pathWith("go", 'printf "#!/bin/sh\\nexit 3\\n" > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"'),
   );

@@ -97,7 +97,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-it("every table has a bound, so that none grows for ever", async () => {
+it("every table has a bound, so that none grows forever", async () => {
   const rows = await runSql<{ name: string }>(
     database.url,
     `select relname as name from pg_class

@@ -18,16 +18,16 @@ const FEWEST_WORDS = 4;
 const files = contractFiles();
 
 describe("the files of the contract", () => {
-  test("are formatted as buf formats them (buf format -w proto)", () => {
+  test("the contract is formatted by buf (buf format -w proto)", () => {
     expect(run("buf", "format", "-d", "--exit-code", "proto")).toEqual({ ok: true, output: "" });
   });
 
-  test("carry the options from which stock plugins name Go, Java and C# packages without mapping flags", () => {
+  test("every file has the options with which plugins name Go, Java and C# packages without mapping flags", () => {
     expect(files.length).toBeGreaterThan(30);
     expect(files.map(optionsOf)).toEqual(files.map(wantedOptions));
   });
 
-  test("say of every rpc what it does", () => {
+  test("every rpc has a comment that says what it does", () => {
     const comments = files.flatMap(commentsOfRpcs);
     expect(comments.length).toBeGreaterThan(200);
     expect(comments.filter(({ text }) => text.split(/\s+/u).length < FEWEST_WORDS)).toEqual([]);

@@ -5,15 +5,15 @@ import { generate, readTree } from "../contract/generate.ts";
 import { root, run } from "../contract/run.ts";
 
 describe("the contract", () => {
-  test("keeps buf's rules, comments on everything included", () => {
+  test("the contract passes buf lint, which requires comments on everything", () => {
     expect(run("buf", "lint")).toEqual({ ok: true, output: "" });
   });
 
-  test("breaks no client of the accepted contract (npm run contract:accept until the first release)", () => {
+  test("the contract is compatible with the accepted one (npm run contract:accept until the first release)", () => {
     expect(breaches()).toBe("");
   });
 
-  test("gen/ is what the contract generates (npm run generate)", async () => {
+  test("gen/ matches the contract (npm run generate)", async () => {
     const [wanted, present] = [await generate(), readTree(join(root, "gen"))];
     const differing = [...new Set([...wanted.keys(), ...present.keys()])].filter(
       (path) => wanted.get(path) !== present.get(path),

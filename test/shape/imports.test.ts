@@ -48,7 +48,7 @@ function faultOf(file: string, to: string): string | undefined {
 }
 
 describe("imports", () => {
-  it("go downward only", () => {
+  it("imports go downward only", () => {
     const faults = files.flatMap((file) =>
       importsOf(file)
         .flatMap(({ to }) => faultOf(file, to) ?? [])
@@ -57,16 +57,16 @@ describe("imports", () => {
     expect(faults).toEqual([]);
   });
 
-  it("of a domain that the list does not know do not exist", () => {
+  it("every domain is in src/domains/order.ts", () => {
     const known = new Set(domains);
     expect(files.map(domainOf).filter((name) => name !== undefined && !known.has(name))).toEqual([]);
   });
 
-  it("of every file lie on a floor", () => {
+  it("every file belongs to a floor", () => {
     expect(files.filter((file) => !(floorOf(file) in floors))).toEqual([]);
   });
 
-  it("are told apart", () => {
+  it("the check tells allowed imports from forbidden ones", () => {
     expect(faultOf("src/platform/x.ts", "src/domains/organizations/index.ts")).toBeDefined();
     expect(faultOf("src/domains/organizations/x.ts", "src/domains/people/index.ts")).toBeDefined();
     expect(faultOf("src/domains/people/x.ts", "src/domains/organizations/store.ts")).toBeDefined();
@@ -89,17 +89,17 @@ describe("a workflow", () => {
 });
 
 describe("the environment", () => {
-  it("is read by the program's entry alone", () => {
+  it("only the entries of the program read the environment", () => {
     const entries = ["src/main.ts", "src/launch/prepare-tests.ts", "src/launch/install.mjs"];
     expect(files.filter((file) => /process\.env\b/u.test(codeOf(file)) && !entries.includes(file))).toEqual([]);
   });
 });
 
-describe("time and chance", () => {
-  it("come in by the door", () => {
-    const doors = ["src/platform/clock.ts", "src/platform/random.ts"];
+describe("time and randomness", () => {
+  it("domains take time and randomness from their dependencies", () => {
+    const sources = ["src/platform/clock.ts", "src/platform/random.ts"];
     const ground = (file: string): boolean =>
-      file.startsWith("src/domains/") && !file.includes("/workflows/") && !doors.includes(file);
+      file.startsWith("src/domains/") && !file.includes("/workflows/") && !sources.includes(file);
     expect(
       files.filter(
         (file) =>

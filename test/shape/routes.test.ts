@@ -10,7 +10,7 @@ const line = ({ method, path, auth, status }: { method: string; path: string; au
   `${method} ${path} ${auth} ${status}`;
 
 describe("the contract and the route table", () => {
-  test("every route is bound exactly once, for its callers and with its status, and nothing else is", () => {
+  test("every route of the table is bound exactly once, with its callers and status, and no other route exists", () => {
     expect(bound.map(line).sort()).toEqual(routeTable().map(line).sort());
   });
 
@@ -41,14 +41,14 @@ describe("the contract and the route table", () => {
 });
 
 describe("the options of an rpc", () => {
-  test("every rpc says who may call and where it is bound", () => {
+  test("every rpc declares who may call it and where it is bound", () => {
     const silent = rpcs.filter(
       (rpc) => getOption(rpc, access).credential === Credential.UNSPECIFIED || !hasOption(rpc, http),
     );
     expect(silent.map(String)).toEqual([]);
   });
 
-  test("tenant and app are fields of the request", () => {
+  test("the fields named as tenant and app are fields of the request", () => {
     const wrong = rpcs.filter((rpc) => {
       const { tenant, powers } = getOption(rpc, access);
       const names = rpc.input.fields.map((field) => field.name);
@@ -69,7 +69,7 @@ describe("the options of an rpc", () => {
     expect(loose.map(({ path }) => path)).toEqual([]);
   });
 
-  test("resources are those a scope can name", () => {
+  test("the resource of every rpc is one that a scope can name", () => {
     const known = [
       "",
       ...["users", "roles", "sessions", "events", "keys", "credentials", "secrets", "certificates", "identities"],
@@ -79,14 +79,14 @@ describe("the options of an rpc", () => {
     expect(wrong.map(String)).toEqual([]);
   });
 
-  test("a 204 has no answer", () => {
+  test("an rpc that returns 204 has an empty response message", () => {
     const wrong = rpcs.filter(
       (rpc) => getOption(rpc, rest).status === 204 && rpc.output.typeName !== "google.protobuf.Empty",
     );
     expect(wrong.map(String)).toEqual([]);
   });
 
-  test("a POST that answers 201 to an authenticated caller honours Idempotency-Key", () => {
+  test("a POST that returns 201 to an authenticated caller honours Idempotency-Key", () => {
     const deaf = bound.filter(
       ({ rpc, method, status }) =>
         method === "POST" &&
