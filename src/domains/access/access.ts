@@ -44,6 +44,8 @@ export function createAccess({ database, organizations }: AccessDeps) {
 
     /** What somebody is now, row locked against a change of password. Undefined where they are no active member. */
     standing: store.readStanding,
+    /** The same, of the person and organization that a query names. */
+    standingOf: store.readStandingOf,
 
     /** What a token made now grants: role, features of the plan, installed and administered apps. */
     async grants(tx: Tx, standing: Standing): Promise<Grants> {

@@ -25,6 +25,7 @@ export interface OrgStanding {
 }
 
 interface StandingRow {
+  wanted_org_uuid: string | null;
   uuid: string;
   id: number;
   email: string;
@@ -40,16 +41,19 @@ interface StandingRow {
   membership_version: number;
 }
 
-const standingSql = `
-  select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin,
+/** The standing of the one row of `subject`, which has the columns `user_uuid` and `org_uuid`. */
+const standingOf = (subject: string): string => `
+  select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin, s.org_uuid as wanted_org_uuid,
     o.uuid as org_uuid, o.name as org_name, o.sandbox, plans.features, r.name as role, m.role_id, m.is_owner, m.version as membership_version
-  from people p
-  left join memberships m on m.user_uuid = p.uuid and m.org_uuid = $2 and m.status = 'active'
+  from ${subject} as s
+  join people p on p.uuid = s.user_uuid
+  left join memberships m on m.user_uuid = p.uuid and m.org_uuid = s.org_uuid and m.status = 'active'
   left join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
   left join plans on plans.plan = o.plan
   left join roles r on r.id = m.role_id
-  where p.uuid = $1
   for share of p`;
+
+const standingSql = standingOf("(select $1::uuid as user_uuid, $2::uuid as org_uuid)");
 
 /**
  * What somebody is in an organization, or in none. The person's row is share locked, so that a password change
@@ -57,8 +61,23 @@ const standingSql = `
  * organization they are no active member of.
  */
 export async function readStanding(tx: Tx, userUuid: string, orgUuid: string | null): Promise<Standing | undefined> {
-  const [row] = await tx.query<StandingRow>(standingSql, [userUuid, orgUuid]);
-  if (row === undefined || (orgUuid !== null && row.org_uuid === null)) return undefined;
+  return toStanding(await tx.query<StandingRow>(standingSql, [userUuid, orgUuid]));
+}
+
+/**
+ * The same where a query names person and organization, as `user_uuid` and `org_uuid` of at most one row: the statement
+ * need not wait for the answer to that query. `subject` must be a constant.
+ */
+export async function readStandingOf(
+  tx: Tx,
+  subject: string,
+  params: readonly unknown[],
+): Promise<Standing | undefined> {
+  return toStanding(await tx.query<StandingRow>(standingOf(`(${subject})`), params));
+}
+
+function toStanding([row]: readonly StandingRow[]): Standing | undefined {
+  if (row === undefined || (row.wanted_org_uuid !== null && row.org_uuid === null)) return undefined;
   const org =
     row.org_uuid === null
       ? null

@@ -21,7 +21,11 @@ const sourceEnd = (s: string): string => `(select o.expires_at from sessions o w
 const idleEnd = (s: string, wanted: string): string =>
   `case when ${s}.source_uuid is not null then least(${s}.refresh_until, ${wanted}) end`;
 
-/** A refresh token by its hash. */
+/** Person and organization of a live session, by the hash of a refresh token and the present time. */
+export const LIVE_SESSION = `select s.user_uuid, s.org_uuid from refresh_tokens r join sessions s on s.uuid = r.session_uuid
+  where r.hash = $1 and s.revoked_at is null and s.expires_at > $2`;
+
+/** Returns a refresh token by its hash. */
 export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<RefreshRow | undefined> {
   const rows = await tx.query<RefreshRow>(
     `select r.session_uuid, s.user_uuid, s.org_uuid, s.device_uuid, s.amr, s.auth_time, r.expires_at, r.used_at, r.successor,
@@ -60,14 +64,11 @@ export interface Rotation {
 }
 
 /**
- * Uses a refresh token up, once, prolongs its session and stores the next token, all in one statement. `spent` when the
- * token was used or has expired, `dead` when its session is not live.
+ * Marks a refresh token as used, prolongs its session and stores the next token, in one statement. False when the token
+ * was used or has expired, or its session is not live; part of it may be written then.
  */
-export async function rotateRefresh(
-  tx: Tx,
-  { hash, next, successor, at, wanted }: Rotation,
-): Promise<"rotated" | "spent" | "dead"> {
-  const [row] = await tx.query<{ used: boolean; rotated: boolean }>(
+export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): Promise<boolean> {
+  const rows = await tx.query(
     `with used as (
        update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
      ), prolonged as (
@@ -77,10 +78,10 @@ export async function rotateRefresh(
        returning s.uuid, least(s.refresh_until, $4) as until
      ), added as (
        insert into refresh_tokens (hash, session_uuid, created_at, expires_at) select $5, uuid, $2, until from prolonged returning hash
-     ) select exists (select from used) as used, exists (select from added) as rotated`,
+     ) select from added`,
     [hash, at, successor, wanted, next],
   );
-  return row?.rotated === true ? "rotated" : row?.used === true ? "dead" : "spent";
+  return rows.length === 1;
 }
 
 /** Prolongs a live session by a refresh; answers its new end, undefined when it is not live. */

@@ -4,21 +4,21 @@ import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import type { Access } from "../access/index.ts";
+import type { Access, Standing } from "../access/index.ts";
 import type { Audit } from "../auth-events/index.ts";
 import type { AnnounceSessions } from "./announcing.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
 import { tellFollowers } from "./followers.ts";
-import { findRefresh, prolongSession, rotateRefresh } from "./refresh-store.ts";
+import { findRefresh, LIVE_SESSION, prolongSession, rotateRefresh } from "./refresh-store.ts";
 import type { RefreshRow } from "./refresh-store.ts";
 import { revokeSession } from "./store.ts";
 
-/** What refreshing is made of. */
+/** Dependencies of {@link createRefresh}. */
 export interface RefreshDeps extends OpenDeps {
   database: Database;
-  /** Seals successors with the instance key, for clients that lost the answer. */
+  /** Seals successors with the instance key, for clients that lost the response. */
   sealer: Sealer;
-  access: Pick<Access, "standing">;
+  access: Pick<Access, "standingOf">;
   audit: Pick<Audit, "record" | "recordFailure">;
   announce: AnnounceSessions;
 }
@@ -29,38 +29,84 @@ interface Refused {
   row: RefreshRow | undefined;
 }
 
-/** Refresh rotation with grace and reuse detection (decisions 3.4). */
+/** Thrown to roll back: another refresh, or the end of the session, was committed between two statements. */
+const overtaken = new Error("the refresh token was used or its session ended meanwhile");
+
+/**
+ * Creates the rotation of refresh tokens with grace and reuse detection (decisions 3.4). A first use takes three round
+ * trips: `begin` and the reads, all writes, `commit`.
+ */
 export function createRefresh(deps: RefreshDeps) {
   const { database, clock, random, tokens, ttls, sealer, access, audit, announce } = deps;
 
-  /** One refresh in one transaction. Locks in the order person, refresh token, session. */
+  /**
+   * One refresh in one transaction. Locks in the order person, refresh token, session.
+   * @throws overtaken when nothing of what the transaction wrote may stay and it has to run again
+   */
   async function attempt(tx: Tx, hash: Buffer, info: RequestInfo): Promise<OpenedPair | Refused> {
     const now = dateOf(clock);
-    const row = await findRefresh(tx, hash, now);
-    const standing = row?.live === true ? await access.standing(tx, row.user_uuid, row.org_uuid) : undefined;
+    const [row, standing] = await Promise.all([
+      findRefresh(tx, hash, now),
+      access.standingOf(tx, LIVE_SESSION, [hash, now]),
+    ]);
     if (row === undefined || standing === undefined) return { refused: true, row };
-    const successor = newOpaqueToken(random);
+    if (row.used_at === null && row.expires_at <= now) return { refused: true, row };
+    return row.used_at === null
+      ? firstUse(tx, hash, row, standing, now, info)
+      : laterUse(tx, hash, row, row.used_at, standing, now, info);
+  }
+
+  async function firstUse(
+    tx: Tx,
+    hash: Buffer,
+    row: RefreshRow,
+    standing: Standing,
+    at: Date,
+    info: RequestInfo,
+  ): Promise<OpenedPair> {
+    const { token, hash: next } = newOpaqueToken(random);
+    const successor = sealer.seal(token, context(hash));
     const wanted = dateOf(clock, ttls.refreshIdleMs);
-    const rotation = {
-      hash,
-      next: successor.hash,
-      successor: sealer.seal(successor.token, context(hash)),
-      at: now,
-      wanted,
-    };
-    const turn = row.used_at === null ? await rotateRefresh(tx, rotation) : "spent";
-    if (turn === "dead") return { refused: true, row };
-    const first = turn === "rotated";
-    const used = first ? row : await findRefresh(tx, hash, now);
-    if (used === undefined || (!first && used.used_at === null)) return { refused: true, row };
-    if (!first && used.used_at !== null && now.getTime() - used.used_at.getTime() > ttls.refreshGraceMs) {
+    // Nothing waits for the answer of the rotation: where it fails, all is rolled back.
+    const [isRotated, pair] = await Promise.all([
+      rotateRefresh(tx, { hash, next, successor, at, wanted }),
+      issue(tx, row, standing, token, info, {}),
+    ]);
+    if (!isRotated) throw overtaken;
+    return pair;
+  }
+
+  /** Within its grace a used token gets the same successor again; after it, it ends its family. */
+  async function laterUse(
+    tx: Tx,
+    hash: Buffer,
+    row: RefreshRow,
+    usedAt: Date,
+    standing: Standing,
+    at: Date,
+    info: RequestInfo,
+  ): Promise<OpenedPair | Refused> {
+    if (at.getTime() - usedAt.getTime() > ttls.refreshGraceMs) {
       await endFamily(tx, row, info);
       return { refused: true, row };
     }
-    if (!first && (await prolongSession(tx, row.session_uuid, now, wanted)) === undefined)
-      return { refused: true, row };
-    const refreshToken =
-      first || used.successor === null ? successor.token : sealer.open(used.successor, context(hash)).toString("utf8");
+    const wanted = dateOf(clock, ttls.refreshIdleMs);
+    if ((await prolongSession(tx, row.session_uuid, at, wanted)) === undefined) return { refused: true, row };
+    const token =
+      row.successor === null
+        ? newOpaqueToken(random).token
+        : sealer.open(row.successor, context(hash)).toString("utf8");
+    return issue(tx, row, standing, token, info, { repeated: true });
+  }
+
+  async function issue(
+    tx: Tx,
+    row: RefreshRow,
+    standing: Standing,
+    refreshToken: string,
+    info: RequestInfo,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<OpenedPair> {
     const [minted] = await Promise.all([
       tokens.mint(tx, {
         standing,
@@ -72,7 +118,7 @@ export function createRefresh(deps: RefreshDeps) {
       audit.record(tx, {
         ...eventOf(row, info),
         outcome: "success",
-        metadata: { session_id: row.session_uuid, ...(first ? {} : { repeated: true }) },
+        metadata: { session_id: row.session_uuid, ...metadata },
       }),
     ]);
     return {
@@ -100,12 +146,17 @@ export function createRefresh(deps: RefreshDeps) {
 
   return {
     /**
-     * The next pair of a session. Throws `unauthorized` for any token that is not the family's present one or within
-     * its grace.
+     * Returns the next pair of a session.
+     * @throws {unauthorized} when the token is neither the latest of its family nor within its grace
      */
     async refresh(token: string, info: RequestInfo): Promise<OpenedPair> {
       const hash = hashToken(token);
-      const outcome = await database.transaction((tx) => attempt(tx, hash, info), info);
+      const run = () => database.transaction((tx) => attempt(tx, hash, info), info);
+      // What overtook the first attempt is committed, and the second one reads it.
+      const outcome = await run().catch((error: unknown) => {
+        if (error !== overtaken) throw error;
+        return run();
+      });
       if (!("refused" in outcome)) return outcome;
       await audit.recordFailure({ ...eventOf(outcome.row, info), metadata: { code: "unauthorized" } });
       throw errors.unauthorized({

@@ -68,8 +68,11 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBe
   const open = openOn(client, deps.orm, onBehalf?.judge);
   let result: T;
   try {
-    await client.query("begin");
+    // The first statement does not wait for the answer to `begin`, which PostgreSQL takes before it.
+    const begun = client.query("begin");
+    begun.catch(() => undefined);
     result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
+    await begun;
     await open.flush();
     if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
     if (onBehalf?.judge === undefined && onBehalf?.regardless === undefined) await guard?.demandJudged(open.tx);
