@@ -14,7 +14,7 @@ import type { Fail } from "./reporter.ts";
 
 const nosniff = Object.entries(NOSNIFF).flat();
 
-/** What REST needs besides the rpcs. */
+/** Dependencies of {@link restTranscoder}. */
 export interface RestOptions {
   rpcs: readonly CompiledRpc[];
   policies: ReadonlyMap<DescMethod, Policy>;

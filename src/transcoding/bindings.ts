@@ -6,11 +6,11 @@ import { parseTemplate } from "./template.ts";
 import type { Template } from "./template.ts";
 import type { RestRule, Route } from "./types.ts";
 
-/** A route with what its descriptors say, checked. */
+/** A route with its descriptors, checked. */
 export interface Binding {
   readonly route: Route;
   readonly template: Template;
-  /** Fields each variable leads through, in the template's order. */
+  /** The field path of each variable, in the template's order. */
   readonly pathFields: readonly (readonly DescField[])[];
   /** Field of the request the body goes to; undefined for `*` and for none. */
   readonly bodyField: DescField | undefined;
@@ -18,14 +18,14 @@ export interface Binding {
   readonly responseField: DescField | undefined;
 }
 
-/** True for the message that stands for raw bytes. */
+/** True for the message that carries raw bytes. */
 export function isHttpBody(desc: DescMessage | undefined): boolean {
   return desc?.typeName === "google.api.HttpBody";
 }
 
 /**
  * Reads the bindings of an rpc from `google.api.http`; none for an rpc without.
- * @throws Error naming the rpc for a rule that cannot be served
+ * @throws {Error} naming the rpc, for a rule that cannot be served
  */
 export function bindingsOf(method: DescMethod, rule: RestRule): Binding[] {
   if (!hasOption(method, http)) return [];

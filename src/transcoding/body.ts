@@ -7,7 +7,7 @@ import type { NodeRequest } from "./types.ts";
 const inflate = promisify(gunzip);
 const nothing = Buffer.alloc(0);
 
-/** True where a body follows the headers, as far as they say. */
+/** True when a body follows the headers, according to the headers. */
 export function hasBody(request: NodeRequest): boolean {
   const { headers } = request;
   const length = headers["content-length"];
@@ -31,13 +31,14 @@ function mediaType(taken: readonly string[]): Refusal {
 }
 
 /**
- * Judges the headers of a body that is about to be read.
- * @throws Refusal 415 for a content type or coding that is not taken, 413 for a length beyond the limit
+ * Checks the headers of a body that is about to be read.
+ * @throws {unsupported_media_type} when the content type or coding is not accepted
+ * @throws {payload_too_large} when the announced length exceeds the limit
  */
 export function checkBodyHeaders(request: NodeRequest, taken: readonly string[], limit: number): void {
   const { headers } = request;
   const type = headers["content-type"];
-  // Without a length only the bytes say whether there is a body that would need a type.
+  // Without a length, only reading shows whether there is a body that needs a type.
   const untyped = type === undefined && headers["content-length"] !== undefined;
   if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isTaken(type, taken))
     throw mediaType(taken);
@@ -51,8 +52,10 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
 }
 
 /**
- * Reads a body, inflated where it came with gzip.
- * @throws Refusal 413 beyond the limit, 415 for bytes without a content type, 400 for broken gzip
+ * Reads a body and inflates gzip.
+ * @throws {payload_too_large} when it exceeds the limit
+ * @throws {unsupported_media_type} when it has no content type
+ * @throws {malformed_body} when the gzip is broken
  */
 export function readBody(request: NodeRequest, taken: readonly string[], limit: number): Promise<Buffer> {
   const bytes =
@@ -100,7 +103,7 @@ function collect(request: NodeRequest, limit: number): Promise<Buffer> {
       over = true;
       resolve(more === undefined ? (first ?? nothing) : Buffer.concat(more, size));
     };
-    // A client that goes away ends the call through the response's `close`; nobody waits for this promise then.
+    // When the client disconnects, the response's `close` ends the call, and this promise stays pending.
     request.on("data", onData).on("end", onEnd);
   });
 }

@@ -18,7 +18,7 @@ import type { Limits, NodeRequest, NodeResponse, Outcome, PrintedError, Route, T
 const noText: readonly PathText[] = [];
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** One request on its way through the library. */
+/** One request in the library. */
 export class Call implements Outcome {
   readonly request: NodeRequest;
   readonly response: NodeResponse;
@@ -27,9 +27,9 @@ export class Call implements Outcome {
   readonly limits: Limits;
   target: Target | undefined;
   context: RestContext | undefined;
-  /** The answer is on its way, or nobody waits for it. */
+  /** The response has been handed to Node, or the client has disconnected. */
   over = false;
-  /** The first bytes of a stream have gone. */
+  /** The head of a streaming response has been written. */
   started = false;
   error: unknown = undefined;
   status: number | undefined;
@@ -51,7 +51,7 @@ export class Call implements Outcome {
     return this.context?.answerHeader;
   }
 
-  /** Serves a request whose binding is known: gate, message, implementation, answer. */
+  /** Serves a request whose binding is known: gate, message, implementation, response. */
   async serve(target: Target, segments: readonly string[], query: string | undefined): Promise<void> {
     this.target = target;
     const { request, response } = this;
@@ -118,7 +118,7 @@ export class Call implements Outcome {
     return readBody(request, taken, bodyBytes);
   }
 
-  /** Prints and sends the answer of a unary call; a promise only where it takes time. */
+  /** Prints and sends the response of a unary call; returns a promise only when it is compressed. */
   private succeed(target: Target, message: Message, mediaType: string): Promise<void> | undefined {
     const context = this.context as RestContext;
     const headers: string[] = [];
@@ -148,7 +148,7 @@ export class Call implements Outcome {
     return undefined;
   }
 
-  /** Adds what every answer of the program says, where this one does not say it itself. */
+  /** Adds the headers of every response, unless this one has them already. */
   addHeaders(headers: string[]): void {
     const more = this.options.answerHeaders?.(this.values);
     if (more === undefined) return;
@@ -158,13 +158,13 @@ export class Call implements Outcome {
     }
   }
 
-  /** Sends an answer that needs no more work. */
+  /** Sends a complete response. */
   answer(answer: Answer): void {
     this.finish(undefined, answer.status);
     this.send(answer);
   }
 
-  /** What node refuses to send (a header with a line break, say) ends the connection, not the program. */
+  /** A response that Node refuses to send (a header with a line break, for example) closes the connection. */
   private send(answer: Answer): void {
     this.addHeaders(answer.headers);
     try {
@@ -174,7 +174,7 @@ export class Call implements Outcome {
     }
   }
 
-  /** Answers with an error; does nothing when an answer is on its way. */
+  /** Responds with an error; does nothing when a response has been sent. */
   fail(thrown: unknown): void {
     if (this.over) return;
     const error = this.translated(thrown);
@@ -185,7 +185,7 @@ export class Call implements Outcome {
     this.send({ status, headers, body: printed.body });
   }
 
-  /** The program's own error for a refusal of the library. */
+  /** Returns the program's own error for a refusal of the library. */
   translated(error: unknown): unknown {
     return error instanceof Refusal ? (this.options.refuse?.(error) ?? error) : error;
   }
@@ -199,7 +199,7 @@ export class Call implements Outcome {
     }
   }
 
-  /** Marks the call as answered and tells whoever wants to know. */
+  /** Marks the call as finished and reports its outcome. */
   finish(error: unknown, status?: number): void {
     this.over = true;
     this.error = error;
@@ -233,5 +233,5 @@ function copied(from: Headers, headers: string[], mediaType: string): string {
   return contentType;
 }
 
-/** Headers that node sets, or that belong to one connection. */
+/** Headers that Node sets, or that belong to one connection. */
 const hopByHop = new Set(["connection", "content-length", "keep-alive", "transfer-encoding", "upgrade", "trailer"]);

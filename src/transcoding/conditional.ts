@@ -2,12 +2,12 @@ import type { NodeRequest } from "./types.ts";
 
 const entityTag = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** The opaque part of an entity tag: `If-None-Match` compares weakly (RFC 9110 section 8.8.3.2). */
+/** The opaque part of an entity tag: `If-None-Match` compares weakly (RFC 9110 §8.8.3.2). */
 function opaque(tag: string): string {
   return tag.startsWith("W/") ? tag.slice(2) : tag;
 }
 
-/** True where a read's answer with this `ETag` is what the client has already (RFC 9110 section 13.1.2). */
+/** True when the client already has the representation with this `ETag` (RFC 9110 §13.1.2). */
 export function isKnown(request: NodeRequest, etag: string): boolean {
   const { method } = request;
   const known = request.headers["if-none-match"];

@@ -5,12 +5,12 @@ import { RequestHeaders } from "./headers.ts";
 import { Refusal } from "./refusal.ts";
 import type { RequestHead } from "./types.ts";
 
-/** Media type the answer will have, where the route has several; set before the handler runs. */
+/** Media type of the response, for routes with several; set before the handler runs. */
 export const mediaTypeKey = createContextKey<string>("application/json", { description: "negotiated media type" });
 
 /**
- * What a handler sees of a call. The signal and the `Headers` of request and
- * answer are made when they are first looked at; a call that needs none pays for none.
+ * The context of a call, for its handler. The signal and the `Headers` of request and response are created on first
+ * use.
  */
 export class RestContext implements HandlerContext {
   readonly method: DescMethod;
@@ -24,7 +24,7 @@ export class RestContext implements HandlerContext {
   private readonly request: RequestHead;
   private readonly shutdown: AbortSignal | undefined;
   private controller: AbortController | undefined;
-  /** What the handler said about the answer's headers; undefined while it has not. */
+  /** Response headers that the handler has set; undefined until it sets one. */
   answerHeader: Headers | undefined;
   private trailer: Headers | undefined;
   private over: { readonly reason: unknown } | undefined;
@@ -79,7 +79,7 @@ export class RestContext implements HandlerContext {
     else shutdown.addEventListener("abort", this.onShutdown, { once: true });
   }
 
-  /** Ends the call for whoever listens to the signal; without a reason it is over well. */
+  /** Aborts the signal; without a reason the call has completed. */
   end(reason: unknown = completed): void {
     if (this.over !== undefined) return;
     this.over = { reason };

@@ -5,7 +5,7 @@ import type { PrintedError } from "./types.ts";
 
 /**
  * Prints an error as Connect does for unary calls: its JSON, its status, its
- * metadata as headers. What is no ConnectError becomes `internal` and tells nothing.
+ * metadata as headers. Any other error becomes `internal` without details.
  */
 export function printConnectError(thrown: unknown): PrintedError {
   const error = thrown instanceof ConnectError ? thrown : new ConnectError("internal error", Code.Internal);

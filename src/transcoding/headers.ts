@@ -1,6 +1,6 @@
 import type { RequestHead } from "./types.ts";
 
-/** `Headers` that are made when something needs all of them. */
+/** `Headers` that are created when all of them are needed. */
 abstract class LazyHeaders implements Headers {
   protected abstract all(): Headers;
   abstract get(name: string): string | null;
@@ -49,8 +49,8 @@ abstract class LazyHeaders implements Headers {
 }
 
 /**
- * The request's headers, made from node's own only when something but `get`
- * and `has` is asked: making them costs more than a small call.
+ * The request's headers. `Headers` are created only for methods other than `get` and `has`: creating them costs more
+ * than a small call.
  */
 export class RequestHeaders extends LazyHeaders {
   private readonly request: RequestHead;
@@ -83,13 +83,13 @@ export class RequestHeaders extends LazyHeaders {
   }
 }
 
-/** What {@link AnswerHeaders} stand for. */
+/** The call whose headers {@link AnswerHeaders} represent. */
 interface AnswerHeaderOwner {
   readonly answerHeader: Headers | undefined;
   readonly responseHeader: Headers;
 }
 
-/** A call's response headers as interceptors see them, unmade until one of them is set. */
+/** A call's response headers for interceptors, created when one of them is set. */
 export class AnswerHeaders extends LazyHeaders {
   private readonly owner: AnswerHeaderOwner;
 

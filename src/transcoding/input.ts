@@ -16,13 +16,13 @@ export interface PathText {
   readonly ok: boolean;
 }
 
-/** Makes request messages for one binding. */
+/** Creates request messages for one binding. */
 export interface Input {
   /** How the body is read: as JSON, as raw bytes, or not at all. */
   readonly body: "json" | "raw" | "none";
   /**
-   * Makes the message. `bytes` is undefined for an absent body.
-   * @throws Refusal
+   * Creates the message. `bytes` is undefined for an absent body.
+   * @throws {Refusal} when path, query or body are not valid
    */
   make(path: readonly PathText[], query: string | undefined, bytes: Buffer | undefined, contentType: string): Message;
 }
@@ -67,7 +67,7 @@ export function inputOf(binding: Binding, limits: Limits, options: InputOptions)
     bytes: Buffer | undefined,
     contentType: string,
   ): Message {
-    // The path is judged first: it comes before the body in the order of refusals.
+    // The path is checked first: its errors take precedence over those of the body.
     const values = variables.length > 0 ? readPath(path) : undefined;
     const message = body === "none" ? create(input) : fill(bytes, contentType);
     if (values !== undefined)

@@ -33,7 +33,7 @@ export function implementationOf(entry: ServiceEntry, method: DescMethod): (...a
   };
 }
 
-/** What an interceptor sees of a call. The signal stays unmade until it is looked at. */
+/** A call as interceptors see it. The signal is created on first use. */
 class Request {
   readonly stream: boolean;
   readonly message: unknown;
@@ -62,7 +62,7 @@ class Request {
   }
 }
 
-/** An interceptor may pass on a copy made with `{...req}`, which lacks the getter. */
+/** An interceptor may pass a copy made with `{...req}`, which lacks the getter. */
 function withSignal(request: AnyRequest, context: RestContext): AnyRequest {
   if ("signal" in request) return request;
   return Object.defineProperty(request, "signal", { get: () => context.signal, enumerable: true });
@@ -77,7 +77,7 @@ function chain(last: Next, interceptors: readonly Interceptor[], context: RestCo
   return next;
 }
 
-/** The context as the handler gets it after interceptors had their say. */
+/** The context for the handler, with the changes of interceptors. */
 function contextOf(request: AnyRequest, context: RestContext): HandlerContext {
   const { header, contextValues, service } = request;
   const own = Object.getOwnPropertyDescriptor(request, "signal") === undefined;

@@ -48,7 +48,7 @@ export class Matcher<T> {
     return undefined;
   }
 
-  /** Looks up in advance what every path without variables leads to. Call after the last `add`. */
+  /** Resolves every path without variables in advance. Call after the last `add`. */
   seal(paths: readonly string[]): void {
     for (const path of paths) this.fixed.set(path, this.walk(path));
   }

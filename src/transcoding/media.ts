@@ -1,4 +1,10 @@
-/** A media type taken apart: `text/csv; charset=utf-8` gives `text/csv` and its charset. */
+/**
+ * Media types, and their negotiation. Not by `negotiator`: among types of equal weight it follows the order of the
+ * client and among codings it knows neither `x-gzip` nor a preference for `br`, while here the server's order decides,
+ * so using it would change responses. It would not show in the row `me-rest`, whose route has one media type.
+ */
+
+/** A parsed media type: `text/csv; charset=utf-8` gives `text/csv` and its charset. */
 export interface MediaType {
   /** Type and subtype, lower case. */
   readonly essence: string;
@@ -9,7 +15,7 @@ export interface MediaType {
 const parsed = /^\s*([!#$%&'*+.^`|~\w-]+\/[!#$%&'*+.^`|~\w-]+)\s*(?:;(.*))?$/;
 const charsetParameter = /(?:^|;)\s*charset\s*=\s*"?([^\s;"]+)"?/i;
 
-/** Parses a Content-Type; undefined when it is not one. */
+/** Parses a Content-Type; undefined when it is not valid. */
 export function parseMediaType(text: string): MediaType | undefined {
   const m = parsed.exec(text);
   if (m === null) return undefined;
@@ -21,13 +27,13 @@ export function isJson(essence: string): boolean {
   return /^[^/]+\/(?:json|x-ndjson|ndjson|jsonl)$|\+json$/.test(essence);
 }
 
-/** True where `essence` is in the range (`text/csv`, `text/*`, `*`+`/*`). */
+/** True when `essence` is in the range (`text/csv`, `text/*`, `*`+`/*`). */
 export function inRange(essence: string, range: string): boolean {
   if (range === "*/*" || range === essence) return true;
   return range.endsWith("/*") && essence.startsWith(range.slice(0, -1));
 }
 
-/** True where a request with this Content-Type fits what a route takes; a charset other than UTF-8 never does. */
+/** True when a route accepts a body of this Content-Type. JSON in a charset other than UTF-8 is never accepted. */
 export function isTaken(contentType: string, taken: readonly string[]): boolean {
   const type = parseMediaType(contentType);
   if (type === undefined || !taken.some((range) => inRange(type.essence, range))) return false;
@@ -51,9 +57,8 @@ function weighed(header: string): Weighed[] {
 }
 
 /**
- * Chooses what to send by Accept (RFC 9110, 12.5.1): highest weight, then the
- * server's order. The most specific range that covers an offer decides.
- * Undefined: nothing will do.
+ * Chooses a media type by Accept (RFC 9110 §12.5.1): highest weight, then the server's order. The most specific range
+ * that covers an offer determines its weight. Undefined when none is acceptable.
  */
 export function negotiate(accept: string | undefined, offers: readonly string[]): string | undefined {
   if (accept === undefined || accept.trim() === "") return offers[0];
@@ -78,7 +83,7 @@ export function negotiate(accept: string | undefined, offers: readonly string[])
   return best;
 }
 
-/** Chooses a content coding by Accept-Encoding; undefined sends the bytes as they are. */
+/** Chooses a content coding by Accept-Encoding; undefined for none. */
 export function negotiateCoding(header: string): "br" | "gzip" | undefined {
   const wanted = weighed(header);
   const q = (name: string): number =>

@@ -2,19 +2,19 @@ import { ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { NodeResponse } from "./types.ts";
 
-/** Size of a piece of a large answer. Node reports a write as done only when the client has taken all of it. */
+/** Size of a piece of a large response. Node completes a write only when the client has received all of it. */
 export const PIECE_BYTES = 64 * 1024;
 
 /** Bytes that wait for their piece's turn, by HTTP/2 stream or HTTP/1.1 connection. */
 const heldBack = new WeakMap<object, number>();
 
-/** Bytes of answers on this HTTP/2 stream or HTTP/1.1 connection that are not written yet, beyond `writableLength`. */
+/** Bytes of responses on this stream or connection that are not written yet, beyond `writableLength`. */
 export function heldBackBytes(of: object): number {
   return heldBack.get(of) ?? 0;
 }
 
 /**
- * Writes an answer and ends it. A large one is written piece by piece, each when the client has taken the one before,
+ * Writes a body and ends the response. A large body is written in pieces, each after the client received the last one,
  * so that the progress of a slow reader shows.
  */
 export function endInPieces(

@@ -17,8 +17,8 @@ const table: Record<RefusalKind, readonly [status: number, code: Code]> = {
 };
 
 /**
- * A request that the library refuses, before or instead of the handler's answer.
- * It keeps the name ConnectError, by which Connect knows its errors.
+ * The error of a request that the library refuses. It keeps the name ConnectError, by which Connect recognizes its
+ * errors.
  */
 export class Refusal extends ConnectError implements RefusalFacts {
   readonly kind: RefusalKind;

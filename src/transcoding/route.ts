@@ -18,18 +18,18 @@ export interface Target {
   readonly input: Input;
   /** Media types of the body. */
   readonly taken: readonly string[];
-  /** Media types of the answer, the usual one first; one, unless there are alternatives. */
+  /** Media types of the response, the default first. */
   readonly offers: readonly string[];
   readonly status: number;
-  /** Prints the answer in a media type; not asked for raw answers. */
+  /** Prints the response in a media type; not called for raw responses. */
   print(message: Message, mediaType: string): string | Uint8Array;
-  /** The raw answer, where the rpc gives one. */
+  /** The raw response, where the rpc returns one. */
   raw(message: Message): { readonly contentType: string; readonly data: Uint8Array } | undefined;
   readonly unary: InvokeUnary | undefined;
   readonly stream: InvokeStream | undefined;
 }
 
-/** Prints a frozen message once: it is taken to be immutable, with all that it holds. */
+/** Caches the text of frozen messages, which are assumed to be deeply immutable. */
 function once(print: (message: Message) => string): (message: Message) => string {
   const printed = new WeakMap<Message, string>();
   return (message) => {
@@ -43,7 +43,7 @@ function once(print: (message: Message) => string): (message: Message) => string
 
 /**
  * Compiles a binding.
- * @throws Error for a media type nothing can read or print
+ * @throws {Error} for a media type that nothing can read or print
  */
 export function targetOf(
   entry: ServiceEntry,

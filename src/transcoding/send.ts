@@ -10,12 +10,12 @@ const deflate = promisify(gzip);
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 const compressible = /^(?:text\/|application\/(?:.*\+)?(?:json|xml|javascript|x-ndjson|x-pem-file)|image\/svg)/;
 
-/** An answer as it goes to node. */
+/** A response for Node. */
 export interface Answer {
   readonly status: number;
   /** Names and values in turn, lower-case names. */
   readonly headers: string[];
-  /** Undefined for an answer that has none (204, 304). */
+  /** Undefined for a response without a body (204, 304). */
   readonly body: string | Uint8Array | undefined;
 }
 
@@ -29,7 +29,7 @@ export function vary(response: NodeResponse, headers: string[], name: string): v
   else headers.push("vary", all);
 }
 
-/** Compresses an answer where the client asked for it and it is worth it; otherwise gives it back. */
+/** Compresses a response where the client accepts it and the media type is compressible. */
 export async function compressed(
   request: NodeRequest,
   response: NodeResponse,
@@ -46,14 +46,14 @@ export async function compressed(
   return { status: answer.status, headers, body: bytes };
 }
 
-/** Writes an answer, whole. */
+/** Writes a complete response. */
 export function send(request: NodeRequest, response: NodeResponse, answer: Answer): void {
   const { headers, body } = answer;
   let encoding: BufferEncoding = "utf8";
   if (typeof body === "string") {
     const length = Buffer.byteLength(body);
     headers.push("content-length", `${length}`);
-    // Nothing but ASCII: the cheaper encoding gives the same bytes.
+    // For ASCII the cheaper encoding gives the same bytes.
     if (length === body.length) encoding = "latin1";
   } else if (body !== undefined) headers.push("content-length", `${body.length}`);
   writeHead(response, answer);

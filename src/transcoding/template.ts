@@ -9,11 +9,11 @@ export interface Variable {
   readonly from: number;
   /** Step after the last; the steps a `**` takes count as one. */
   readonly to: number;
-  /** More than one segment may be taken, so `%2F` stays encoded. */
+  /** It may match several segments, so `%2F` stays encoded. */
   readonly multi: boolean;
 }
 
-/** A path template of `google.api.http`, taken apart. */
+/** A parsed path template of `google.api.http`. */
 export interface Template {
   readonly steps: readonly Step[];
   readonly variables: readonly Variable[];
@@ -28,7 +28,7 @@ const literalText = /^[^{}*/:?#=\s]+$/;
 
 /**
  * Parses a path template: `/v1/{name=shelves/*}/books/{id}:move`.
- * @throws Error that says what is wrong with it
+ * @throws {Error} when it is not valid
  */
 export function parseTemplate(text: string): Template {
   const fail = (why: string): never => {

@@ -10,7 +10,7 @@ export type ReadText = (text: string) => unknown;
 
 const textual = new Set(["google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask"]);
 
-/** How a field's text is read; undefined for types that cannot stand in a path or query. */
+/** Returns the reader of a field's text; undefined for types that a path or query cannot carry. */
 export function textReader(field: DescField): ReadText | undefined {
   if (field.fieldKind === "map") return undefined;
   if (field.enum !== undefined) {
@@ -42,7 +42,7 @@ function scalarText(type: ScalarType, asString: boolean): ReadText {
   return (text) => read(text === "true" ? true : text === "false" ? false : text);
 }
 
-/** Puts a value where a field path leads, making the messages on the way; false when a oneof is taken already. */
+/** Sets the field at a path, creating messages on the way; false when another field of a oneof is set. */
 export function put(message: object, fields: readonly DescField[], value: unknown, replace: boolean): boolean {
   let at = message as Record<string, unknown>;
   const last = fields.length - 1;

@@ -131,7 +131,8 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
 
     /**
      * Resolves when a token that was accepted before is still valid.
-     * @throws {unauthorized} @throws {unavailable} as `authenticate` does
+     * @throws {unauthorized} when it is not
+     * @throws {unavailable} when that cannot be determined
      */
     async holds(token: string): Promise<void> {
       const entry = cached(token) ?? (await verify(token));

@@ -1,12 +1,12 @@
 import type { LiveRow } from "./liveness-store.ts";
 
-/** The instance's own subject: of sessions without an organization. */
-const instance = "00000000-0000-0000-0000-000000000000";
+/** Subject of sessions without an organization. */
+const INSTANCE = "00000000-0000-0000-0000-000000000000";
 
-/** Something known of a session and a key. */
+/** A cached row. */
 export interface Known {
   readonly row: LiveRow;
-  /** False as soon as it was told that something of it has changed, and once nobody would tell. */
+  /** False once the row has been removed from the cache. */
   holds: boolean;
 }
 
@@ -15,16 +15,16 @@ interface Entry extends Known {
   readonly subjects: readonly string[];
 }
 
-/** What is known of sessions, found by name and by what it depends on. */
+/** Rows of sessions, found by name and by the subjects they depend on. */
 export interface LivenessCache {
   get(name: string): Known | undefined;
   set(name: string, sid: string, row: LiveRow): void;
-  /** Forgets whatever depends on this session, person or organization. */
+  /** Removes the rows that depend on this session, person or organization. */
   drop(subject: string): void;
   clear(): void;
 }
 
-/** At most `size` entries, about half a kilobyte each; the one kept longest makes room. */
+/** Creates a cache of at most `size` rows, about half a kilobyte each, first in, first out. */
 export function createLivenessCache(size: number): LivenessCache {
   const entries = new Map<string, Entry>();
   const bySubject = new Map<string, Set<Entry>>();
@@ -44,7 +44,7 @@ export function createLivenessCache(size: number): LivenessCache {
     set(name, sid, row) {
       const before = entries.get(name) ?? (entries.size >= size ? entries.values().next().value : undefined);
       if (before !== undefined) remove(before);
-      const entry: Entry = { name, row, holds: true, subjects: [sid, row.user_uuid, row.org_uuid ?? instance] };
+      const entry: Entry = { name, row, holds: true, subjects: [sid, row.user_uuid, row.org_uuid ?? INSTANCE] };
       entries.set(name, entry);
       for (const subject of entry.subjects) {
         const dependent = bySubject.get(subject);

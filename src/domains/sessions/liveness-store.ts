@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** What is true of a session at this moment; the rest of a caller is in the token. */
+/** The state of a live session; the rest of a caller is in the token. */
 export interface LiveRow {
   user_uuid: string;
   org_uuid: string | null;
@@ -10,9 +10,9 @@ export interface LiveRow {
   membership_version: number | null;
   is_superuser: boolean;
   is_operator: boolean;
-  /** When the organization's newest app was made, epoch milliseconds; null where it publishes none. */
+  /** Creation time of the organization's newest app, epoch milliseconds; null without apps. */
   newest_app: number | null;
-  /** When the session or its key is over by itself, epoch milliseconds. */
+  /** When the session or its key expires, epoch milliseconds. */
   until: number;
 }
 
@@ -22,19 +22,22 @@ export interface LiveRow {
 // while the table is small, and very badly once an organization is large.
 const livenessSql = `
   select coalesce(json_agg(live), '[]') as rows from (
-    select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner, m.version as membership_version,
-      p.is_superuser, p.is_operator, (extract(epoch from a.newest) * 1000)::bigint as newest_app,
+    select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner,
+      m.version as membership_version, p.is_superuser, p.is_operator,
+      (extract(epoch from a.newest) * 1000)::bigint as newest_app,
       (extract(epoch from least(s.expires_at, k.valid_until)) * 1000)::bigint as until
     from unnest($1::uuid[], $2::text[]) with ordinality as q (sid, kid, n)
     cross join lateral (
-      select user_uuid, org_uuid, expires_at from sessions where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
+      select user_uuid, org_uuid, expires_at from sessions
+      where uuid = q.sid and revoked_at is null and expires_at > $3 limit 1) s
     cross join lateral (
       select valid_until from signing_keys where kid = q.kid and org_uuid is not distinct from s.org_uuid
         and (valid_until is null or valid_until > $3) limit 1) k
     cross join lateral (
       select email, is_superuser, is_operator from people where uuid = s.user_uuid limit 1) p
     left join lateral (
-      select is_owner, version, status from memberships where org_uuid = s.org_uuid and user_uuid = s.user_uuid limit 1) m on m.status = 'active'
+      select is_owner, version, status from memberships
+      where org_uuid = s.org_uuid and user_uuid = s.user_uuid limit 1) m on m.status = 'active'
     left join lateral (
       select name from organizations where uuid = s.org_uuid and deleted_at is null limit 1) o on true
     left join lateral (
@@ -44,7 +47,7 @@ const livenessSql = `
 /**
  * Which of these sessions are live, and their keys valid: the session is neither revoked nor over, the key that
  * signed the token is the organization's and not deleted, the membership is active, the organization exists.
- * Answers in the order of the questions, undefined for one that is not live.
+ * Returns rows in the order of the arguments, undefined for a session that is not live.
  */
 export async function readLiveness(
   database: Database,
@@ -64,8 +67,8 @@ export async function readLiveness(
 }
 
 /**
- * Rejects with `unauthorized` unless all of what a person's token stands on is as it was; locks it until the
- * transaction ends.
+ * Checks that everything a person's token depends on is unchanged, and locks it until the transaction ends.
+ * @throws {unauthorized} when something has changed
  */
 export async function judgeSession(
   tx: Pick<Tx, "query">,
@@ -85,7 +88,7 @@ export async function judgeSession(
   await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", params);
 }
 
-/** A moment of the database: whatever was committed in it is known, whatever was not is asked for next. */
+/** A point in the database's history: changes after it are read next. */
 export interface Moment {
   /** `pg_snapshot` as text. */
   snapshot: string;
@@ -93,18 +96,15 @@ export interface Moment {
   at: string;
 }
 
-/** What has changed since a moment. */
+/** Changes since a moment. */
 export interface Changes {
   now: Moment;
-  /**
-   * Sessions, people and organizations; undefined when that cannot be told: the moment is too old, or they are too
-   * many.
-   */
+  /** Sessions, people and organizations; undefined when the moment is too old or the changes are too many. */
   subjects: readonly string[] | undefined;
 }
 
-/** More changes than this at once are not told one by one. */
-const most = 5_000;
+/** Maximum number of changes that are read one by one. */
+const MAX_CHANGES = 5_000;
 
 // The path of every request, whatever the number of sessions: one step into an index that mostly finds its end.
 const changesSql = `
@@ -113,9 +113,9 @@ const changesSql = `
     (select string_agg(subject::text, ',') from (
       select subject from liveness_changes
       where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
-      order by xid limit ${most + 1}) as changed) as changed`;
+      order by xid limit ${MAX_CHANGES + 1}) as changed) as changed`;
 
-/** What has been committed since `since` that access tokens stand on; without it, only what time it is now. */
+/** Reads the changes committed since `since` that access tokens depend on; without it, only the present moment. */
 export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
   const [row] = await database.identifying<Moment & { told: boolean | null; changed: string | null }>(
     "sessions_changes",
@@ -126,14 +126,14 @@ export async function readChanges(database: Database, since: Moment | undefined)
   const now = { snapshot: row.snapshot, at: row.at };
   if (row.told !== true) return { now, subjects: undefined };
   const subjects = row.changed === null ? [] : row.changed.split(",");
-  return { now, subjects: subjects.length > most ? undefined : subjects };
+  return { now, subjects: subjects.length > MAX_CHANGES ? undefined : subjects };
 }
 
-/** Forgets changes that every instance has asked for or will not ask for any more, at most 10,000; answers how many. */
+/** Deletes changes that no instance will read any more, at most 10,000; returns how many. */
 export async function forgetChanges(database: Database): Promise<number> {
   // Far longer than any transaction may take and any instance relies on a moment, all by the database's own clock.
-  const sql =
-    "delete from liveness_changes where ctid in (select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1";
+  const sql = `delete from liveness_changes where ctid in (
+    select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1`;
   return (await database.prepared("sessions_changes_forget", sql, [])).length;
 }
 

@@ -15,21 +15,22 @@ export interface RefreshRow {
   live: boolean;
 }
 
-/** The end of the session that `s` is derived from; null, which `least` passes over, for a sign-in. */
+/** The end of the session that `s` is derived from; null, which `least` ignores, for a sign-in. */
 const sourceEnd = (s: string): string => `(select o.expires_at from sessions o where o.uuid = ${s}.source_uuid)`;
-/** What `idle_until` of a derived session becomes when it is to last until `wanted`. */
+/** The new `idle_until` of a derived session that is extended until `wanted`. */
 const idleEnd = (s: string, wanted: string): string =>
   `case when ${s}.source_uuid is not null then least(${s}.refresh_until, ${wanted}) end`;
 
 /** Person and organization of a live session, by the hash of a refresh token and the present time. */
-export const LIVE_SESSION = `select s.user_uuid, s.org_uuid from refresh_tokens r join sessions s on s.uuid = r.session_uuid
+export const LIVE_SESSION = `select s.user_uuid, s.org_uuid
+  from refresh_tokens r join sessions s on s.uuid = r.session_uuid
   where r.hash = $1 and s.revoked_at is null and s.expires_at > $2`;
 
 /** Returns a refresh token by its hash. */
 export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<RefreshRow | undefined> {
   const rows = await tx.query<RefreshRow>(
-    `select r.session_uuid, s.user_uuid, s.org_uuid, s.device_uuid, s.amr, s.auth_time, r.expires_at, r.used_at, r.successor,
-       (s.revoked_at is null and s.expires_at > $2) as live
+    `select r.session_uuid, s.user_uuid, s.org_uuid, s.device_uuid, s.amr, s.auth_time, r.expires_at, r.used_at,
+       r.successor, (s.revoked_at is null and s.expires_at > $2) as live
      from refresh_tokens r join sessions s on s.uuid = r.session_uuid where r.hash = $1`,
     [hash, at],
   );
@@ -52,14 +53,14 @@ export async function insertRefresh(
   ]);
 }
 
-/** A refresh token and what is to take its place. */
+/** A refresh token and its successor. */
 export interface Rotation {
   hash: Buffer;
-  /** The next token's hash, and the token sealed. */
+  /** The hash of the successor, and the successor sealed. */
   next: Buffer;
   successor: Buffer;
   at: Date;
-  /** Until when the next token is wanted to be good. */
+  /** Requested expiry of the successor. */
   wanted: Date;
 }
 
@@ -70,21 +71,23 @@ export interface Rotation {
 export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): Promise<boolean> {
   const rows = await tx.query(
     `with used as (
-       update refresh_tokens set used_at = $2, successor = $3 where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
+       update refresh_tokens set used_at = $2, successor = $3
+       where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
      ), prolonged as (
        update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $4, ${sourceEnd("s")})),
          idle_until = ${idleEnd("s", "$4")}, last_seen_at = $2
        from used where s.uuid = used.session_uuid and s.revoked_at is null and s.expires_at > $2
        returning s.uuid, least(s.refresh_until, $4) as until
      ), added as (
-       insert into refresh_tokens (hash, session_uuid, created_at, expires_at) select $5, uuid, $2, until from prolonged returning hash
+       insert into refresh_tokens (hash, session_uuid, created_at, expires_at)
+       select $5, uuid, $2, until from prolonged returning hash
      ) select from added`,
     [hash, at, successor, wanted, next],
   );
   return rows.length === 1;
 }
 
-/** Prolongs a live session by a refresh; answers its new end, undefined when it is not live. */
+/** Extends a live session by a refresh; returns its new end, undefined when it is not live. */
 export async function prolongSession(tx: Tx, uuid: string, at: Date, wanted: Date): Promise<Date | undefined> {
   const rows = await tx.query<{ expires_at: Date }>(
     `update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $3, ${sourceEnd("s")})),

@@ -8,7 +8,7 @@ import type { Keys } from "../signing-keys/index.ts";
 /** Header `typ` of access tokens (RFC 9068). */
 export const accessTokenType = "at+jwt";
 
-/** What access tokens are made of. */
+/** Dependencies of {@link createTokens}. */
 export interface TokensDeps {
   clock: Clock;
   random: Pick<Random, "uuid">;
@@ -18,7 +18,7 @@ export interface TokensDeps {
   issuer: string;
 }
 
-/** What a token says besides what its holder is. */
+/** What a token contains besides the standing of its holder. */
 export interface TokenRequest {
   standing: Standing;
   sessionId: string;
@@ -28,11 +28,11 @@ export interface TokenRequest {
   authTime: Date;
   /** Lifetime, milliseconds. */
   ttlMs: number;
-  /** The token of a step-up. */
+  /** The token is issued by a step-up. */
   elevated?: boolean;
 }
 
-/** Claims of an access token as `mint` makes them. */
+/** Claims of an access token. */
 export interface AccessClaims {
   sub: string;
   /** Organization; empty for a token without one. */
@@ -55,22 +55,25 @@ export interface AccessClaims {
   acr?: "elevated";
   /** Client the token was issued to (RFC 9068 §2.2). */
   client_id: string;
-  /** Version of the membership: a change of role makes older tokens void. */
+  /** Version of the membership: a change of role invalidates older tokens. */
   mv: number;
   /** Issue time in milliseconds: an app's key rotation voids what was issued before it, to the millisecond. */
   ims: number;
 }
 
-/** Apps an access token names, the newest granted: it has to fit into a header. An owner's others count live. */
-const MOST_APPS = 200;
+/** Maximum number of apps in a token, newest grants first: a token must fit into a header. */
+const MAX_APPS = 200;
 
-/** `client_id` of tokens from the service's own doors. */
+/** `client_id` of tokens from the service's own sign-ins. */
 const OWN_CLIENT = "atrium";
 
-/** Makes access tokens (decisions 3.1): JWTs by the organization's active key, or the instance's. */
+/**
+ * Creates the issuer of access tokens (decisions 3.1): JWTs signed by the active key of the organization, or the
+ * instance.
+ */
 export function createTokens({ clock, random, access, keys, issuer }: TokensDeps) {
   return {
-    /** A token of what somebody is now. */
+    /** Issues a token of somebody's present standing. */
     async mint(tx: Tx, request: TokenRequest): Promise<{ accessToken: string; expiresIn: number; expiresAt: Date }> {
       const { standing } = request;
       const iat = Math.floor(clock.now() / 1000);
@@ -88,7 +91,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
         iat,
         exp: iat + expiresIn,
         ...grants,
-        app_admin: grants.app_admin.slice(-MOST_APPS),
+        app_admin: grants.app_admin.slice(-MAX_APPS),
         sid: request.sessionId,
         amr: [...request.amr],
         auth_time: Math.floor(request.authTime.getTime() / 1000),
@@ -103,5 +106,5 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
   };
 }
 
-/** Making of access tokens. */
+/** Issuer of access tokens. */
 export type Tokens = ReturnType<typeof createTokens>;

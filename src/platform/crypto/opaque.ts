@@ -1,26 +1,26 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Random } from "../random.ts";
 
-/** A token that means nothing to its holder, and what is stored of it. */
+/** An opaque token, and what is stored of it. */
 export interface OpaqueToken {
-  /** base64url without padding; given out once. */
+  /** base64url without padding; shown once. */
   token: string;
   /** SHA-256 of the token's text; what the database keeps. */
   hash: Buffer;
 }
 
-/** A fresh token of `bytes` random bytes (default 32, 256 bits). */
+/** Returns a new token of `bytes` random bytes (default 32, 256 bits). */
 export function newOpaqueToken(random: Pick<Random, "bytes">, bytes = 32): OpaqueToken {
   const token = random.bytes(bytes).toString("base64url");
   return { token, hash: hashToken(token) };
 }
 
-/** SHA-256 of a token's text. Right for secrets of high entropy only; passwords and short codes need more. */
+/** Returns the SHA-256 of a token's text. For secrets of high entropy only; passwords and short codes need more. */
 export function hashToken(token: string): Buffer {
-  return createHash("sha256").update(token, "utf8").digest();
+  return hash("sha256", token, "buffer");
 }
 
-/** Compares without telling by time where the difference is. Lengths are not secret. */
+/** Compares in constant time. Lengths are not secret. */
 export function constantTimeEqual(a: Buffer | string, b: Buffer | string): boolean {
   const left = typeof a === "string" ? Buffer.from(a, "utf8") : a;
   const right = typeof b === "string" ? Buffer.from(b, "utf8") : b;

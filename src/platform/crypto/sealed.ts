@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto";
 import { systemRandom } from "../random.ts";
 import type { Random } from "../random.ts";
 
@@ -25,7 +25,8 @@ export interface Sealer {
  */
 export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = systemRandom, previous?: Buffer): Sealer {
   if (key.length !== 32) throw new RangeError("a sealing key is 32 bytes");
-  const secret = Buffer.from(key);
+  // With a buffer, every createCipheriv first finds out at some cost that it is no key object.
+  const secret = createSecretKey(key);
   const before = previous === undefined ? undefined : createSealer(previous, random);
   return {
     seal(plain, context) {
