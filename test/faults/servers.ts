@@ -129,7 +129,7 @@ export async function startServers(
   };
   const start = async (instance: Instance): Promise<void> => {
     instance.program = runProgram("src/main.ts", [instance.role], instance.env);
-    await instance.program.until(/Ready on|Working/u);
+    await instance.program.until(/Ready on|The worker is running/u);
   };
   const end = async ({ program }: Instance): Promise<void> => {
     if (program === undefined) return;
