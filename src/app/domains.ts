@@ -10,14 +10,13 @@ import { createSigningKeys } from "../domains/signing-keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
 import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
 import { createMfa } from "../domains/mfa/index.ts";
-import type { Continuation } from "../domains/mfa/index.ts";
+import { createStepUp } from "../domains/step-up/index.ts";
 import { createOperatorConfig, createOrganizations } from "../domains/organizations/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
-import { ACCEPT_INVITATION, createLogin, JOIN_BY_MAIL } from "../domains/login/index.ts";
-import type { Login } from "../domains/login/index.ts";
+import { createInvitations } from "../domains/invitations/index.ts";
+import { createLogin } from "../domains/login/index.ts";
 import { createPeople } from "../domains/people/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
-import type { Webhooks } from "../domains/webhooks/index.ts";
 import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
 import type { WebhookEventType } from "../domains/event-catalogue/index.ts";
 import { createAuditRecord } from "../domains/audit-record/index.ts";
@@ -64,18 +63,10 @@ export function composeDomains(ground: Ground) {
   });
 
   // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
-  const late: { marketplace?: Marketplace; webhooks?: Webhooks; login?: Login } = {};
-  const tell = (): Webhooks => {
-    if (late.webhooks === undefined) throw new Error("webhooks are not composed yet");
-    return late.webhooks;
-  };
+  const late: { marketplace?: Marketplace } = {};
   const market = (): Marketplace => {
     if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
     return late.marketplace;
-  };
-  const doors = (): Login => {
-    if (late.login === undefined) throw new Error("the doors are not composed yet");
-    return late.login;
   };
   const access = createAccess({ database, organizations });
   const keys = createSigningKeys({
@@ -95,8 +86,7 @@ export function composeDomains(ground: Ground) {
     random,
     log,
     sealer,
-    audit,
-    announce,
+    events,
     access,
     keys,
     administeredApps: access.apps.ofToken,
@@ -117,6 +107,17 @@ export function composeDomains(ground: Ground) {
     access,
     events,
     environment: config.development ? "dev" : "live",
+  });
+  const invitations = createInvitations({
+    database,
+    clock,
+    random,
+    events,
+    organizations,
+    people,
+    access,
+    limiter: config.rateLimits ? limiter : undefined,
+    config: { baseUrl, invitationMs: ttl.invitationMs },
   });
   const administration = createAdministration({
     database,
@@ -139,67 +140,40 @@ export function composeDomains(ground: Ground) {
     whenEnded: [
       async (tx, orgUuid, userUuid, status) =>
         status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined,
-      (tx, orgUuid, userUuid, _status, by) => doors().invitations.endWithMembership(tx, orgUuid, userUuid, by),
+      (tx, orgUuid, userUuid, _status, by) => invitations.endWithMembership(tx, orgUuid, userUuid, by),
     ],
     whenDeleted: [(...ended) => market().organizationEnds(...ended)],
   });
-  // What doors do after the second factor; the doors stand below, so they are entered here by name.
-  const continuations: Record<string, Continuation> = {};
   const mfa = createMfa({
     database,
     clock,
     random,
     sealer,
-    hasher,
-    audit,
-    announce,
+    events,
     people,
     access,
     sessions,
-    continuations,
     members: administration.members,
-    config: {
-      baseUrl,
-      elevatedMs: ttl.elevatedMs,
-      mfaTokenMs: ttl.mfaTokenMs,
-      stepUpMs: ttl.stepUpMs,
-      magicLinkMs: ttl.magicLinkMs,
-      stepUpLockMs: patience.stepUpLockMs,
-    },
+    config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: patience.stepUpLockMs },
   });
-  const login = (late.login = createLogin({
+  const stepUp = createStepUp({
     database,
     clock,
     random,
-    sealer,
     hasher,
-    audit,
-    organizations,
+    events,
     people,
     access,
-    keys,
     sessions,
     mfa,
-    credentials,
-    administration,
-    endWebhooks: (tx, orgUuid) => tell().organizationEnds(tx, orgUuid),
-    limiter: config.rateLimits ? limiter : undefined,
     config: {
       baseUrl,
-      openSignup: config.openSignup,
-      magicLinkDevEcho: config.magicLinkDevEcho,
-      accessMs: ttl.accessMs,
+      elevatedMs: ttl.elevatedMs,
+      stepUpMs: ttl.stepUpMs,
       magicLinkMs: ttl.magicLinkMs,
-      magicAccessMs: ttl.magicAccessMs,
-      otpMs: ttl.otpMs,
-      passwordResetMs: ttl.passwordResetMs,
-      invitationMs: ttl.invitationMs,
     },
-  }));
-  continuations[ACCEPT_INVITATION] = login.invite.complete;
-  continuations[JOIN_BY_MAIL] = login.completeJoining;
-
-  const webhooks = (late.webhooks = createWebhooks({
+  });
+  const webhooks = createWebhooks({
     database,
     clock,
     random,
@@ -230,7 +204,7 @@ export function composeDomains(ground: Ground) {
       timeoutMs: patience.webhookTimeoutMs,
       secretOverlapMs: ttl.secretOverlapMs,
     },
-  }));
+  });
 
   /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
   async function tellMarketplace(
@@ -284,6 +258,36 @@ export function composeDomains(ground: Ground) {
     },
   }));
 
+  const login = createLogin({
+    database,
+    clock,
+    random,
+    sealer,
+    hasher,
+    events,
+    organizations,
+    people,
+    access,
+    keys,
+    sessions,
+    mfa,
+    stepUp,
+    credentials,
+    webhooks,
+    invitations,
+    administration,
+    config: {
+      baseUrl,
+      openSignup: config.openSignup,
+      magicLinkDevEcho: config.magicLinkDevEcho,
+      accessMs: ttl.accessMs,
+      magicLinkMs: ttl.magicLinkMs,
+      magicAccessMs: ttl.magicAccessMs,
+      otpMs: ttl.otpMs,
+      passwordResetMs: ttl.passwordResetMs,
+    },
+  });
+
   return {
     events,
     organizations,
@@ -296,6 +300,8 @@ export function composeDomains(ground: Ground) {
     keys,
     sessions,
     mfa,
+    stepUp,
+    invitations,
     login,
     marketplace,
     webhooks,

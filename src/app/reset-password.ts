@@ -47,7 +47,7 @@ export async function resetPassword(
     contexts: createRequestContexts(database),
   });
   try {
-    const made = await login.rescue(email);
+    const made = await login.createResetLink(email);
     if (made === undefined) throw new StartError(`No account has the address ${email}; check its spelling.`);
     return made;
   } catch (error) {

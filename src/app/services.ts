@@ -3,27 +3,21 @@ import { services } from "../../gen/services.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
-import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
 import { authEventsRpc } from "../domains/auth-events/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
-import { signingKeysLoginRpc, signingKeysRpc } from "../domains/signing-keys/index.ts";
+import { signingKeysRpc } from "../domains/signing-keys/index.ts";
 import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
-import { mfaRpc, stepUpRpc } from "../domains/mfa/index.ts";
-import { operatorConfigRpc, organizationsLoginRpc } from "../domains/organizations/index.ts";
-import { sessionsLoginRpc, sessionsRpc } from "../domains/sessions/index.ts";
-import {
-  invitationsRpc,
-  inviteLoginRpc,
-  passwordRpc,
-  signUpPreconditions,
-  signUpRpc,
-  loginRpc,
-} from "../domains/login/index.ts";
-import { profileRpc, usersLoginRpc } from "../domains/people/index.ts";
+import { mfaRpc } from "../domains/mfa/index.ts";
+import { stepUpRpc } from "../domains/step-up/index.ts";
+import { operatorConfigRpc } from "../domains/organizations/index.ts";
+import { sessionsRpc } from "../domains/sessions/index.ts";
+import { invitationsRpc } from "../domains/invitations/index.ts";
+import { loginRpc, passwordRpc, signUpPreconditions, signUpRpc } from "../domains/login/index.ts";
+import { profileRpc } from "../domains/people/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import type { RequestContexts } from "../platform/context.ts";
 import { registration } from "../platform/rpc.ts";
@@ -42,7 +36,6 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     keys,
     marketplace,
     mfa,
-    organizations,
     sessions,
     login,
     people,
@@ -50,14 +43,7 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     credentials,
   } = domains;
   return [
-    registration(LoginService, {
-      ...loginRpc(login),
-      ...inviteLoginRpc(login),
-      ...sessionsLoginRpc(sessions),
-      ...usersLoginRpc(people),
-      ...organizationsLoginRpc(organizations),
-      ...signingKeysLoginRpc(keys),
-    }),
+    loginRpc(domains, contexts),
     registration(AccessService, accessRpc(access)),
     registration(
       UsersService,
@@ -65,16 +51,16 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
         ...profileRpc(people, contexts),
         ...organizationsRpc(access),
         ...membersRpc(administration),
-        ...signUpRpc(login),
-        ...passwordRpc(login),
-        ...invitationsRpc(login),
+        ...signUpRpc(login, contexts),
+        ...passwordRpc(login, contexts),
+        ...invitationsRpc(domains.invitations, contexts),
       },
       signUpPreconditions(login),
     ),
     rolesRpc(access, administration),
-    mfaRpc(mfa),
-    stepUpRpc(mfa),
-    sessionsRpc(sessions),
+    mfaRpc(mfa, contexts, login.completeSignIn),
+    stepUpRpc(domains.stepUp, contexts),
+    sessionsRpc(sessions, contexts),
     registration(AuthEventsService, authEventsRpc(audit, auditChain, contexts)),
     registration(SigningKeysService, signingKeysRpc(keys, contexts)),
     publisherRpc(marketplace),

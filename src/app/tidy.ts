@@ -13,8 +13,10 @@ interface PlatformStores {
 export function tidyTasks(domains: Domains, { idempotency, limiter }: PlatformStores) {
   return {
     ...domains.sessions.tidy,
-    ...domains.login.tidy,
     ...domains.mfa.tidy,
+    ...domains.stepUp.tidy,
+    ...domains.invitations.tidy,
+    ...domains.login.tidy,
     ...domains.credentials.tidy,
     ...domains.webhooks.tidy,
     ...domains.operatorConfig.tidy,

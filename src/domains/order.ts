@@ -12,10 +12,12 @@ export const DOMAIN_ORDER = [
   "signing-keys",
   "sessions",
   "mfa",
+  "step-up",
   "credentials",
   "webhooks",
-  "login",
   "marketplace",
+  "invitations",
+  "login",
 ] as const;
 
 /** Name of a domain, of its folder and, with underscores, of its proto package. */

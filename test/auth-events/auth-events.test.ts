@@ -11,19 +11,25 @@ beforeAll(async () => {
   identity = await openIdentity();
   await identity.login.bootstrap(identity.owner);
   admin = await identity.me((await identity.loginOwner()).accessToken);
-  const made = await identity.login.signUp.signUp(
-    undefined,
-    { name: "Other", email: "o@other.test", password: "a long enough one", firstName: "Ann" },
-    info,
-  );
+  const made = await identity.login.signUp.signUp(identity.context(undefined), {
+    name: "Other",
+    email: "o@other.test",
+    password: "a long enough one",
+    firstName: "Ann",
+  });
   stranger = await identity.me(made.accessToken);
   identity.clock.advance(1_000);
-  const wrong = identity.login.password.login({ email: "owner@acme.test", password: "wrong", orgName: "Acme" }, info);
+  const wrong = identity.login.password.login(identity.anonymous(), {
+    email: "owner@acme.test",
+    password: "wrong",
+    orgName: "Acme",
+  });
   await wrong.catch(() => undefined);
-  const unknown = identity.login.password.login(
-    { email: "nobody@acme.test", password: "wrong", orgName: "Acme" },
-    info,
-  );
+  const unknown = identity.login.password.login(identity.anonymous(), {
+    email: "nobody@acme.test",
+    password: "wrong",
+    orgName: "Acme",
+  });
   await unknown.catch(() => undefined);
 });
 afterAll(() => identity.close());

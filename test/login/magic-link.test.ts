@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { info, openIdentity, opened } from "../support/identity.ts";
+import { openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -16,16 +16,19 @@ afterAll(() => identity.close());
 beforeEach(() => identity.sql("update organizations set jit_domains = '{}' where uuid = $1", [org]));
 
 async function link(request: { email: string; orgUuid?: string; redirectTo?: string }): Promise<string> {
-  const { devToken } = await identity.login.magicLink.send(request);
+  const { devToken } = await identity.login.magicLink.send(identity.anonymous(), request);
   return devToken ?? "";
 }
 
-const verify = async (token: string) => opened(await identity.login.magicLink.verify(token, info));
+const verify = async (token: string) => opened(await identity.login.magicLink.verify(identity.anonymous(), token));
 const unauthorized = { status: 401, code: "unauthorized" };
 
 describe("magic link", () => {
   it("mails a link that signs in once", async () => {
-    const sent = await identity.login.magicLink.send({ email: "owner@ACME.test", redirectTo: "https://app.test/x" });
+    const sent = await identity.login.magicLink.send(identity.anonymous(), {
+      email: "owner@ACME.test",
+      redirectTo: "https://app.test/x",
+    });
     expect(sent.expiresInSeconds).toBe(900);
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe("owner@acme.test");
@@ -54,7 +57,7 @@ describe("magic link", () => {
     const token = await link({ email: "race@acme.test" });
     const other = identity.another();
     const uses = Array.from({ length: 50 }, (_, at) =>
-      (at % 2 === 0 ? identity : other).login.magicLink.verify(token, info),
+      (at % 2 === 0 ? identity : other).login.magicLink.verify(identity.anonymous(), token),
     );
     const settled = await Promise.allSettled(uses);
     expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -90,22 +93,23 @@ describe("magic link", () => {
   });
 
   it("refuses an address that is none", async () => {
-    await expect(identity.login.magicLink.send({ email: "a@b, c@d" })).rejects.toMatchObject({
+    await expect(identity.login.magicLink.send(identity.anonymous(), { email: "a@b, c@d" })).rejects.toMatchObject({
       status: 400,
       code: "bad_request",
     });
   });
 
   it("uses a confirmation token for nothing", async () => {
-    await identity.login.signUp.signUp(
-      undefined,
-      { name: "Purpose", email: "p@purpose.test", password: "correct horse 2", firstName: "Ann" },
-      info,
-    );
+    await identity.login.signUp.signUp(identity.context(undefined), {
+      name: "Purpose",
+      email: "p@purpose.test",
+      password: "correct horse 2",
+      firstName: "Ann",
+    });
     const token = /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "";
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
-    await expect(identity.login.signUp.confirmEmail(token, info)).resolves.toBeUndefined();
-    await expect(identity.login.signUp.confirmEmail(token, info)).rejects.toMatchObject(unauthorized);
+    await expect(identity.login.signUp.confirmEmail(identity.anonymous(), token)).resolves.toBeUndefined();
+    await expect(identity.login.signUp.confirmEmail(identity.anonymous(), token)).rejects.toMatchObject(unauthorized);
   });
 });
 
@@ -151,26 +155,30 @@ describe("a mailbox proven for the first time", () => {
   const request = { name: "Squatted", email: "victim@mail.test", password: "set by a stranger", firstName: "Ann" };
 
   it("ends the password and the sessions of whoever signed up with it unproven", async () => {
-    const stranger = await identity.login.signUp.signUp(undefined, request, info);
+    const stranger = await identity.login.signUp.signUp(identity.context(undefined), request);
     await identity.me(stranger.accessToken);
     const victim = await verify(await link({ email: request.email }));
     await expect(identity.me(stranger.accessToken)).rejects.toMatchObject(unauthorized);
-    await expect(identity.sessions.refresh(stranger.refreshToken, info)).rejects.toMatchObject(unauthorized);
-    await expect(identity.login.password.login({ ...request, orgName: request.name }, info)).rejects.toMatchObject(
+    await expect(identity.sessions.refresh(identity.anonymous(), stranger.refreshToken)).rejects.toMatchObject(
       unauthorized,
     );
+    await expect(
+      identity.login.password.login(identity.anonymous(), { ...request, orgName: request.name }),
+    ).rejects.toMatchObject(unauthorized);
     expect(await identity.me(victim.accessToken)).toMatchObject({ email: request.email });
   });
 
   it("leaves a confirmed account as it is", async () => {
     const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
-    const { accessToken } = await identity.login.signUp.signUp(undefined, person, info);
+    const { accessToken } = await identity.login.signUp.signUp(identity.context(undefined), person);
     await identity.login.signUp.confirmEmail(
+      identity.anonymous(),
       /token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1] ?? "",
-      info,
     );
     await verify(await link({ email: person.email }));
     await expect(identity.me(accessToken)).resolves.toBeDefined();
-    await expect(identity.login.password.login({ ...person, orgName: person.name }, info)).resolves.toBeDefined();
+    await expect(
+      identity.login.password.login(identity.anonymous(), { ...person, orgName: person.name }),
+    ).resolves.toBeDefined();
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { argon2id, hash } from "argon2";
 import { decodeJwt, decodeProtectedHeader } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -63,7 +63,7 @@ describe("password login", () => {
 
   it("matches the organization's name and the email folded", async () => {
     const request = { email: " OWNER@Acme.TEST ", password: identity.owner.password, orgName: "ａｃｍｅ" };
-    await expect(identity.login.password.login(request, info)).resolves.toBeDefined();
+    await expect(identity.login.password.login(identity.anonymous(), request)).resolves.toBeDefined();
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe("password login", () => {
     ["an unknown organization", { orgName: "Nowhere" }],
   ])("refuses %s in one and the same way", async (_what, change) => {
     const { email, password, orgName } = { ...identity.owner, ...change };
-    const refused = identity.login.password.login({ email, password, orgName }, info);
+    const refused = identity.login.password.login(identity.anonymous(), { email, password, orgName });
     await expect(refused).rejects.toMatchObject({
       status: 401,
       code: "unauthorized",
@@ -82,13 +82,14 @@ describe("password login", () => {
   });
 
   it("refuses a person who is no member of the organization", async () => {
-    await identity.login.signUp.signUp(
-      undefined,
-      { name: "Other", email: "o@other.test", password: "correct horse 2", firstName: "Ann" },
-      info,
-    );
+    await identity.login.signUp.signUp(identity.context(undefined), {
+      name: "Other",
+      email: "o@other.test",
+      password: "correct horse 2",
+      firstName: "Ann",
+    });
     const request = { email: "o@other.test", password: "correct horse 2", orgName: "Acme" };
-    await expect(identity.login.password.login(request, info)).rejects.toMatchObject({ status: 401 });
+    await expect(identity.login.password.login(identity.anonymous(), request)).rejects.toMatchObject({ status: 401 });
   });
 
   it("stores a stronger hash when the parameters have grown", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import type { Caller } from "../../src/platform/caller.ts";
 
@@ -16,7 +16,7 @@ const signUp = (
   request: { name: string; email?: string; password?: string; firstName?: string },
   caller?: Caller,
   on = identity,
-) => on.login.signUp.signUp(caller, request, info);
+) => on.login.signUp.signUp(on.context(caller), request);
 
 describe("sign-up", () => {
   it("makes an organization, its owner and a session, and mails a confirmation", async () => {
@@ -113,7 +113,7 @@ describe("sign-up", () => {
   it("makes nothing for a person whose session ended while the request was under way", async () => {
     const first = await signUp({ name: "Ending", email: "ending@own.test", password, firstName: "Ann" });
     const caller = await identity.me(first.accessToken);
-    await identity.sessions.own.logout(caller, info);
+    await identity.sessions.own.logout(identity.context(caller));
     await expect(signUp({ name: "Too late" }, caller)).rejects.toMatchObject({ status: 401 });
     await expect(
       signUp({ name: "Too late", email: "new@own.test", password, firstName: "Ann" }),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSecondFactorLogin } from "../../src/domains/login/second-factor.ts";
 import { info, openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import { codeAt, ending, endings, enrolled, wrongCode } from "./support.ts";
@@ -60,17 +61,20 @@ function seeded(seed: number): (below: number) => number {
 function calls(person: Enrolled, factorId: number, issued: { totp: string; password: string; magic_link: string }) {
   const { caller, secret } = person;
   const wrong = (): string => wrongCode(secret, identity.clock.now());
-  const on = (at: number) => (at % 2 === 0 ? identity : other).mfa;
+  const on = (at: number) => (at % 2 === 0 ? identity : other);
+  const context = identity.context(caller);
+  const anonymous = identity.anonymous();
   const inOrder = [
-    (at: number) => on(at).stepUp.verify(caller, { challengeId: issued.totp, code: wrong() }, info),
-    (at: number) => on(at).stepUp.verify(caller, { challengeId: issued.password, password: "wrong" }, info),
-    (at: number) => on(at).stepUp.verify(caller, { challengeId: issued.magic_link, token: "wrong" }, info),
-    (at: number) => on(at).stepUp.verify(caller, { challengeId: issued.totp, code: "wrong", recovery: true }, info),
+    (at: number) => on(at).stepUp.verify(context, { challengeId: issued.totp, code: wrong() }),
+    (at: number) => on(at).stepUp.verify(context, { challengeId: issued.password, password: "wrong" }),
+    (at: number) => on(at).stepUp.verify(context, { challengeId: issued.magic_link, token: "wrong" }),
+    (at: number) => on(at).stepUp.verify(context, { challengeId: issued.totp, code: "wrong", recovery: true }),
   ];
   const second = [
-    async (at: number) => on(at).challenge({ mfaToken: await person.pass(), code: wrong() }, info),
-    async (at: number) => on(at).challenge({ mfaToken: await person.pass(), code: "wrong", recovery: true }, info),
-    (at: number) => on(at).factors.verify(caller, factorId, "no digits", info),
+    async (at: number) => on(at).login.completeSignIn(anonymous, { mfaToken: await person.pass(), code: wrong() }),
+    async (at: number) =>
+      on(at).login.completeSignIn(anonymous, { mfaToken: await person.pass(), code: "wrong", recovery: true }),
+    (at: number) => on(at).mfa.factors.verify(context, factorId, "no digits"),
   ];
   return {
     wrongStepUp: (which: number, at: number) =>
@@ -93,9 +97,9 @@ async function refresh(person: Enrolled): Promise<void> {
 async function prepared() {
   const person = await enrolled(identity);
   const { caller } = person;
-  const pending = await identity.mfa.factors.create(caller, undefined);
+  const pending = await identity.mfa.factors.create(identity.context(caller), undefined);
   const issue = async (method: "totp" | "password" | "magic_link") =>
-    (await identity.mfa.stepUp.challenge(caller, method, info)).challengeId;
+    (await identity.stepUp.challenge(identity.context(caller), method)).challengeId;
   const issued = {
     totp: await issue("totp"),
     password: await issue("password"),
@@ -124,12 +128,18 @@ describe("the failure budgets", () => {
           expect(got.sort(), `turn ${turn}`).toEqual(got.map(() => second.attempt(false, clock.now())).sort());
         } else if (action === 6) {
           const got = await ending(
-            other.mfa.stepUp.verify(person.caller, { challengeId: issued.password, password: person.password }, info),
+            other.stepUp.verify(identity.context(person.caller), {
+              challengeId: issued.password,
+              password: person.password,
+            }),
           );
           expect(got, `turn ${turn}`).toBe(stepUp.attempt(true, clock.now()));
         } else if (action === 7 && pick(3) === 0) {
           const got = await ending(
-            identity.mfa.challenge({ mfaToken: await person.pass(), code: person.fresh() }, info),
+            identity.login.completeSignIn(identity.anonymous(), {
+              mfaToken: await person.pass(),
+              code: person.fresh(),
+            }),
           );
           expect(got, `turn ${turn}`).toBe(second.attempt(true, clock.now()));
         } else {
@@ -151,7 +161,10 @@ describe("the failure budgets", () => {
       });
       identity.clock.advance(seconds * 1000 - 1);
       const right = { mfaToken: await person.pass(), code: codeAt(person.secret, identity.clock.now()) };
-      await expect(identity.mfa.challenge(right, info)).rejects.toMatchObject({ status: 429, retryAfter: 1 });
+      await expect(identity.login.completeSignIn(identity.anonymous(), right)).rejects.toMatchObject({
+        status: 429,
+        retryAfter: 1,
+      });
       identity.clock.advance(1);
       expect(await ending(wrongSecond(0, 1))).toBe("401 unauthorized");
     }
@@ -171,23 +184,25 @@ describe("the failure budgets", () => {
   it("are not emptied by a right answer that comes to nothing, nor by a new login or instance", async () => {
     const { person, wrongSecond } = await prepared();
     for (let at = 0; at < 9; at++) await ending(wrongSecond(at, at));
-    identity.continuations["test.fail"] = () => Promise.reject(new Error("undone"));
+    const completeSignIn = createSecondFactorLogin(identity, {
+      "test.fail": () => Promise.reject(new Error("undone")),
+    });
     const needed = await identity.database.transaction(async (tx) => {
       const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);
       if (standing === undefined) throw new Error("nobody");
-      return identity.mfa.gatekeeper.begin(tx, {
+      return identity.mfa.requestSecondFactor(tx, {
         standing,
         amr: ["pwd"],
         info,
-        continuation: { name: "test.fail", payload: {} },
+        next: { name: "test.fail", payload: {} },
       });
     });
-    expect(await ending(identity.mfa.challenge({ mfaToken: needed?.mfaToken ?? "", code: person.fresh() }, info))).toBe(
-      "undone",
-    );
+    expect(
+      await ending(completeSignIn(identity.anonymous(), { mfaToken: needed?.mfaToken ?? "", code: person.fresh() })),
+    ).toBe("undone");
     const third = identity.another();
     const wrong = { mfaToken: await person.pass(), code: wrongCode(person.secret, identity.clock.now()) };
-    expect(await ending(third.mfa.challenge(wrong, info))).toBe("401 unauthorized");
-    expect(await ending(third.mfa.challenge(wrong, info))).toBe("429 too_many_attempts");
+    expect(await ending(third.login.completeSignIn(identity.anonymous(), wrong))).toBe("401 unauthorized");
+    expect(await ending(third.login.completeSignIn(identity.anonymous(), wrong))).toBe("429 too_many_attempts");
   });
 });

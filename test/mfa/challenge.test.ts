@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
+import { createSecondFactorLogin } from "../../src/domains/login/second-factor.ts";
 import { info, openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import { codeAt, ending, endings, enrolled, eventsOf, wrongCode } from "./support.ts";
@@ -11,19 +12,20 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-const challenge = (mfaToken: string, code: string, from = info) => identity.mfa.challenge({ mfaToken, code }, from);
+const challenge = (mfaToken: string, code: string, from = info) =>
+  identity.login.completeSignIn(identity.anonymous(from), { mfaToken, code });
 
 describe("a door", () => {
   it("asks somebody with a factor for it and gives no token, and the challenge gives the pair", async () => {
     const person = await enrolled(identity);
-    const answer = await identity.login.password.login(person, info);
+    const answer = await identity.login.password.login(identity.anonymous(), person);
     expect(Object.keys(answer)).toEqual(["mfaRequired", "mfaToken"]);
     expect(await identity.sql("select 1 from sessions where user_uuid = $1", [person.caller.userUuid])).toHaveLength(1);
     const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
     expect(pair).toMatchObject({ tokenType: "Bearer", expiresIn: 420 });
     expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["pwd", "otp", "mfa"] });
     expect(await identity.me(pair.accessToken)).toMatchObject({ userUuid: person.caller.userUuid, elevated: false });
-    expect(await ending(identity.sessions.refresh(pair.refreshToken, info))).toBe("ok");
+    expect(await ending(identity.sessions.refresh(identity.anonymous(), pair.refreshToken))).toBe("ok");
     expect(await eventsOf(identity, person.caller.userUuid, "login.%")).toEqual([
       "login.password success",
       "login.totp_verify success",
@@ -32,33 +34,33 @@ describe("a door", () => {
 
   it("for magic links asks too, and the link is spent", async () => {
     const person = await enrolled(identity);
-    const { devToken = "" } = await identity.login.magicLink.send({
+    const { devToken = "" } = await identity.login.magicLink.send(identity.anonymous(), {
       email: person.email,
       redirectTo: "https://app.test/x",
     });
-    const answer = await identity.login.magicLink.verify(devToken, info);
+    const answer = await identity.login.magicLink.verify(identity.anonymous(), devToken);
     expect(answer).toMatchObject({ mfaRequired: true, redirectTo: "https://app.test/x" });
     expect(Object.keys(answer).sort()).toEqual(["mfaRequired", "mfaToken", "redirectTo"]);
-    expect(await ending(identity.login.magicLink.verify(devToken, info))).toBe("401 unauthorized");
+    expect(await ending(identity.login.magicLink.verify(identity.anonymous(), devToken))).toBe("401 unauthorized");
     const pair = await challenge("mfaToken" in answer ? answer.mfaToken : "", person.fresh());
     expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["mail", "otp", "mfa"] });
   });
 
   it("asks again for nothing once the factor is gone, and for a pending one not yet", async () => {
     const person = await enrolled(identity);
-    await identity.mfa.factors.remove(person.caller, person.factorId, info);
-    expect(opened(await identity.login.password.login(person, info)).accessToken).toBeDefined();
-    await identity.mfa.factors.create(person.caller, undefined);
-    expect(opened(await identity.login.password.login(person, info)).accessToken).toBeDefined();
+    await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
+    expect(opened(await identity.login.password.login(identity.anonymous(), person)).accessToken).toBeDefined();
+    await identity.mfa.factors.create(identity.context(person.caller), undefined);
+    expect(opened(await identity.login.password.login(identity.anonymous(), person)).accessToken).toBeDefined();
   });
 
   it("for magic links asks for the factor of an unconfirmed account, whose password and sessions end all the same", async () => {
     const squatter = await enrolled(identity);
     await identity.sql("update people set email_confirmed_at = null where uuid = $1", [squatter.caller.userUuid]);
-    await identity.mfa.recoveryCodes.regenerate(squatter.caller, info);
+    await identity.mfa.recoveryCodes.regenerate(identity.context(squatter.caller));
     const waiting = await squatter.pass();
-    const { devToken = "" } = await identity.login.magicLink.send({ email: squatter.email });
-    const asked = await identity.login.magicLink.verify(devToken, info);
+    const { devToken = "" } = await identity.login.magicLink.send(identity.anonymous(), { email: squatter.email });
+    const asked = await identity.login.magicLink.verify(identity.anonymous(), devToken);
     if (!("mfaRequired" in asked)) throw new Error("the factor is not asked for");
     expect(await ending(challenge(waiting, squatter.fresh()))).toBe("401 unauthorized");
     const confirmed = async () =>
@@ -69,51 +71,57 @@ describe("a door", () => {
       )[0]?.at;
     expect(await confirmed()).toBeNull();
     const mine = await identity.me(
-      (await identity.mfa.challenge({ mfaToken: asked.mfaToken, code: squatter.fresh() }, info)).accessToken,
+      (await identity.login.completeSignIn(identity.anonymous(), { mfaToken: asked.mfaToken, code: squatter.fresh() }))
+        .accessToken,
     );
     expect(await confirmed()).not.toBeNull();
-    expect(await identity.mfa.factors.list(mine)).toMatchObject([{ id: squatter.factorId, status: "active" }]);
-    expect(await identity.mfa.recoveryCodes.list(mine)).toHaveLength(10);
-    expect(await ending(identity.login.password.login(squatter, info))).toBe("401 unauthorized");
+    expect(await identity.mfa.factors.list(identity.context(mine))).toMatchObject([
+      { id: squatter.factorId, status: "active" },
+    ]);
+    expect(await identity.mfa.recoveryCodes.list(identity.context(mine))).toHaveLength(10);
+    expect(await ending(identity.login.password.login(identity.anonymous(), squatter))).toBe("401 unauthorized");
     const told = "select distinct org_uuid from auth_events where user_uuid = $1 and type = 'session.bulk_revoked'";
     expect(await identity.sql(told, [mine.userUuid])).toEqual([{ org_uuid: squatter.caller.orgUuid }]);
   });
 
   it("and the activation of a factor cannot pass each other", async () => {
     const person = await enrolled(identity);
-    await identity.mfa.factors.remove(person.caller, person.factorId, info);
-    const { id, secret } = await identity.mfa.factors.create(person.caller, undefined);
-    const logins = Array.from({ length: 10 }, () => identity.login.password.login(person, info));
+    await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
+    const { id, secret } = await identity.mfa.factors.create(identity.context(person.caller), undefined);
+    const logins = Array.from({ length: 10 }, () => identity.login.password.login(identity.anonymous(), person));
     await Promise.all([
       ...logins,
-      identity.mfa.factors.verify(person.caller, id, codeAt(secret, identity.clock.now()), info),
+      identity.mfa.factors.verify(identity.context(person.caller), id, codeAt(secret, identity.clock.now())),
     ]);
-    expect(await identity.login.password.login(person, info)).toHaveProperty("mfaRequired", true);
+    expect(await identity.login.password.login(identity.anonymous(), person)).toHaveProperty("mfaRequired", true);
   });
 
   it("may leave work to the challenge, which is undone with it", async () => {
     const person = await enrolled(identity);
     const seen: unknown[] = [];
     let refuse = true;
-    identity.continuations["test.join"] = async (_tx, { userUuid, payload }) => {
-      seen.push([userUuid, payload]);
-      if (refuse) throw new Error("not yet");
-      return null;
-    };
+    const completeSignIn = createSecondFactorLogin(identity, {
+      "test.join": async (_tx, userUuid, payload) => {
+        seen.push([userUuid, payload]);
+        if (refuse) throw new Error("not yet");
+        return null;
+      },
+    });
     const needed = await identity.database.transaction(async (tx) => {
       const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);
       if (standing === undefined) throw new Error("nobody");
-      return identity.mfa.gatekeeper.begin(tx, {
+      return identity.mfa.requestSecondFactor(tx, {
         standing,
         amr: ["pwd"],
         info,
-        continuation: { name: "test.join", payload: { invitation: 7 } },
+        next: { name: "test.join", payload: { invitation: 7 } },
       });
     });
     const [token, code] = [needed?.mfaToken ?? "", person.fresh()];
-    expect(await ending(challenge(token, code))).toBe("not yet");
+    const complete = () => completeSignIn(identity.anonymous(), { mfaToken: token, code });
+    expect(await ending(complete())).toBe("not yet");
     refuse = false;
-    expect(decodeJwt((await challenge(token, code)).accessToken)).toMatchObject({ org: "" });
+    expect(decodeJwt((await complete()).accessToken)).toMatchObject({ org: "" });
     expect(seen).toEqual([1, 2].map(() => [person.caller.userUuid, { invitation: 7 }]));
   });
 });
@@ -145,7 +153,7 @@ describe("an mfa_token", () => {
     const other = identity.another();
     const all = await endings(
       Array.from({ length: 50 }, (_, at) =>
-        (at % 2 === 0 ? identity : other).mfa.challenge({ mfaToken: token, code }, info),
+        (at % 2 === 0 ? identity : other).login.completeSignIn(identity.anonymous(), { mfaToken: token, code }),
       ),
     );
     expect(all.filter((one) => one === "ok")).toHaveLength(1);
@@ -199,8 +207,8 @@ describe("a code", () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const stepUp = async (code: string) => {
-      const { challengeId } = await identity.mfa.stepUp.challenge(caller, "totp", info);
-      return identity.mfa.stepUp.verify(caller, { challengeId, code }, info);
+      const { challengeId } = await identity.stepUp.challenge(identity.context(caller), "totp");
+      return identity.stepUp.verify(identity.context(caller), { challengeId, code });
     };
     const login = async (code: string) => challenge(await person.pass(), code);
     const first = person.fresh();
@@ -209,9 +217,9 @@ describe("a code", () => {
     const second = person.fresh();
     expect(await ending(stepUp(second))).toBe("ok");
     expect(await ending(login(second))).toBe("401 unauthorized");
-    const made = await identity.mfa.factors.create(caller, undefined);
+    const made = await identity.mfa.factors.create(identity.context(caller), undefined);
     const third = codeAt(made.secret, identity.clock.now());
-    await identity.mfa.factors.verify(caller, made.id, third, info);
+    await identity.mfa.factors.verify(identity.context(caller), made.id, third);
     expect(await ending(login(third))).toBe("401 unauthorized");
     expect(await ending(stepUp(third))).toBe("400 invalid_code");
   });
@@ -233,13 +241,13 @@ describe("a code", () => {
     const caller = await person.login();
     const tokens = await Promise.all(Array.from({ length: 25 }, () => person.pass()));
     const issued = await Promise.all(
-      Array.from({ length: 25 }, () => identity.mfa.stepUp.challenge(caller, "totp", info)),
+      Array.from({ length: 25 }, () => identity.stepUp.challenge(identity.context(caller), "totp")),
     );
     const code = person.fresh();
     const other = identity.another();
     const all = await endings([
-      ...tokens.map((mfaToken) => other.mfa.challenge({ mfaToken, code }, info)),
-      ...issued.map(({ challengeId }) => identity.mfa.stepUp.verify(caller, { challengeId, code }, info)),
+      ...tokens.map((mfaToken) => other.login.completeSignIn(identity.anonymous(), { mfaToken, code })),
+      ...issued.map(({ challengeId }) => identity.stepUp.verify(identity.context(caller), { challengeId, code })),
     ]);
     expect(all.filter((one) => one === "ok")).toHaveLength(1);
   });

@@ -36,11 +36,12 @@ export interface Somebody {
 export async function somebody(identity: Identity): Promise<Somebody> {
   people += 1;
   const who = { email: `person${people}@mfa.test`, password: "a long enough one", orgName: `Factors ${people}` };
-  const made = await identity.login.signUp.signUp(
-    undefined,
-    { name: who.orgName, email: who.email, password: who.password, firstName: "Ann" },
-    info,
-  );
+  const made = await identity.login.signUp.signUp(identity.context(undefined), {
+    name: who.orgName,
+    email: who.email,
+    password: who.password,
+    firstName: "Ann",
+  });
   await identity.sql("update people set email_confirmed_at = created_at where uuid = $1", [made.userUuid]);
   return { ...who, caller: await identity.me(made.accessToken) };
 }
@@ -61,14 +62,14 @@ export interface Enrolled extends Somebody {
 export async function enrolled(identity: Identity): Promise<Enrolled> {
   const who = await somebody(identity);
   const { clock } = identity;
-  const { id, secret } = await identity.mfa.factors.create(who.caller, undefined);
-  await identity.mfa.factors.verify(who.caller, id, codeAt(secret, clock.now()), info);
+  const { id, secret } = await identity.mfa.factors.create(identity.context(who.caller), undefined);
+  await identity.mfa.factors.verify(identity.context(who.caller), id, codeAt(secret, clock.now()));
   const fresh = (): string => {
     clock.advance(30_000);
     return codeAt(secret, clock.now());
   };
   const pass = async (from = info): Promise<string> => {
-    const answer = await identity.login.password.login(who, from);
+    const answer = await identity.login.password.login(identity.anonymous(from), who);
     if (!("mfaRequired" in answer)) throw new Error("no second factor is asked for");
     return answer.mfaToken;
   };
@@ -79,7 +80,10 @@ export async function enrolled(identity: Identity): Promise<Enrolled> {
     fresh,
     pass,
     login: async () =>
-      identity.me(opened(await identity.mfa.challenge({ mfaToken: await pass(), code: fresh() }, info)).accessToken),
+      identity.me(
+        opened(await identity.login.completeSignIn(identity.anonymous(), { mfaToken: await pass(), code: fresh() }))
+          .accessToken,
+      ),
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import { enrolled } from "./support.ts";
 
@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-const tidy = (): Promise<number> => identity.mfa.tidy.secondFactors();
+const tidy = async (): Promise<number[]> => [
+  await identity.mfa.tidy.secondFactors(),
+  await identity.stepUp.tidy.stepUpChallenges(),
+];
 
 const left = async (): Promise<number[]> => {
   const [row] = await identity.sql<{ tokens: number; challenges: number }>(
@@ -20,30 +23,29 @@ const left = async (): Promise<number[]> => {
   return [row?.tokens ?? -1, row?.challenges ?? -1];
 };
 
-it("forgets tokens and challenges of whomever, once they are over, and nothing that still counts", async () => {
+it("tidying deletes expired mfa_tokens, and step-up challenges a day after their expiry", async () => {
   const [early, late] = [await enrolled(identity), await enrolled(identity)];
   const begin = async (who: typeof early): Promise<void> => {
     await who.pass();
-    await identity.mfa.stepUp.challenge(who.caller, "password", info);
+    await identity.stepUp.challenge(identity.context(who.caller), "password");
   };
   await begin(early);
   identity.clock.advance(299_000);
   await begin(late);
-  expect(await tidy()).toBe(0);
+  expect(await tidy()).toEqual([0, 0]);
   expect(await left()).toEqual([2, 2]);
   identity.clock.advance(2_000);
-  expect(await tidy()).toBe(1);
+  expect(await tidy()).toEqual([1, 0]);
   expect(await left()).toEqual([1, 2]);
-  // A challenge is told from one that never was for a day after its end.
   identity.clock.advance(24 * hour);
-  expect(await tidy()).toBe(2);
+  expect(await tidy()).toEqual([1, 1]);
   expect(await left()).toEqual([0, 1]);
   identity.clock.advance(hour);
-  expect(await tidy()).toBe(1);
-  expect(await tidy()).toBe(0);
+  expect(await tidy()).toEqual([0, 1]);
+  expect(await tidy()).toEqual([0, 0]);
 });
 
-it("forgets factors 90 days after they were disabled, and no others", async () => {
+it("tidying deletes factors 90 days after they were disabled, and no others", async () => {
   const [leaving, staying] = [await enrolled(identity), await enrolled(identity)];
   await identity.sql(
     "update mfa_factors set status = 'disabled', secret = null, disabled_at = $2 where user_uuid = $1",

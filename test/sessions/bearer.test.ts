@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt, SignJWT, UnsecuredJWT } from "jose";
-import { info, openIdentity, opened } from "../support/identity.ts";
+import { openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -19,7 +19,7 @@ describe("an access token", () => {
     for (let round = 0; round < 50; round++) {
       const { accessToken } = await identity.loginOwner();
       const caller = await other.me(accessToken);
-      await identity.sessions.own.logout(caller, info);
+      await identity.sessions.own.logout(identity.context(caller));
       await expect(other.me(accessToken)).rejects.toMatchObject(unauthorized);
       await expect(identity.me(accessToken)).rejects.toMatchObject(unauthorized);
     }
@@ -41,11 +41,12 @@ describe("an access token", () => {
     ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
   ])("is refused when %s", async (what, change) => {
     const name = `Stop ${what}`;
-    const made = await identity.login.signUp.signUp(
-      undefined,
-      { name, email: `${what.replaceAll(/\W/gu, "")}@stop.test`, password: "a long enough one", firstName: "Ann" },
-      info,
-    );
+    const made = await identity.login.signUp.signUp(identity.context(undefined), {
+      name,
+      email: `${what.replaceAll(/\W/gu, "")}@stop.test`,
+      password: "a long enough one",
+      firstName: "Ann",
+    });
     await expect(identity.me(made.accessToken)).resolves.toBeDefined();
     const column = change.includes("organizations") ? "uuid" : "org_uuid";
     await identity.sql(`${change} where ${column} = $1`, [made.org.uuid]);
@@ -60,11 +61,12 @@ describe("an access token", () => {
     const kid = (JSON.parse(Buffer.from(head, "base64url").toString()) as { kid: string }).kid;
     const forged = (header: object, key = privateKey): Promise<string> =>
       new SignJWT(claims).setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid, ...header }).sign(key);
-    const stranger = await identity.login.signUp.signUp(
-      undefined,
-      { name: "Strangers", email: "s@strangers.test", password: "a long enough one", firstName: "Ann" },
-      info,
-    );
+    const stranger = await identity.login.signUp.signUp(identity.context(undefined), {
+      name: "Strangers",
+      email: "s@strangers.test",
+      password: "a long enough one",
+      firstName: "Ann",
+    });
     const bad = [
       "",
       "x",
@@ -111,22 +113,24 @@ describe("an access token", () => {
 
 describe("a person's sessions", () => {
   it("are listed with the present one marked, and without those that ended", async () => {
-    const made = await identity.login.signUp.signUp(
-      undefined,
-      { name: "Lists", email: "l@lists.test", password: "a long enough one", firstName: "Ann" },
-      info,
-    );
+    const made = await identity.login.signUp.signUp(identity.context(undefined), {
+      name: "Lists",
+      email: "l@lists.test",
+      password: "a long enough one",
+      firstName: "Ann",
+    });
     const login = async () =>
       opened(
-        await identity.login.password.login(
-          { email: "l@lists.test", password: "a long enough one", orgName: "Lists" },
-          info,
-        ),
+        await identity.login.password.login(identity.anonymous(), {
+          email: "l@lists.test",
+          password: "a long enough one",
+          orgName: "Lists",
+        }),
       );
     const [second, third] = [await login(), await login()];
-    await identity.sessions.own.logout(await identity.me(third.accessToken), info);
+    await identity.sessions.own.logout(identity.context(await identity.me(third.accessToken)));
     const caller = await identity.me(second.accessToken);
-    const { data, total } = await identity.sessions.own.list(caller, { limit: 50, offset: 0 });
+    const { data, total } = await identity.sessions.own.list(identity.context(caller), { limit: 50, offset: 0 });
     expect(total).toBe(2);
     expect(data.map(({ uuid, current }) => [uuid, current]).sort()).toEqual(
       [

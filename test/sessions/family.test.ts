@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServiceError } from "../../src/platform/errors.ts";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import { chanceOf, explain, isLive, lifetimes, opened } from "./family-model.ts";
 import type { Family, Outcome } from "./family-model.ts";
@@ -34,7 +34,7 @@ async function burst(run: Run, tried: readonly number[], chance: (below: number)
   const answers = await Promise.all(
     tried.map((n) =>
       pick(chance, instances)
-        .sessions.refresh(run.names[n] ?? "", info)
+        .sessions.refresh(identity.anonymous(), run.names[n] ?? "")
         .catch((error: unknown) => {
           if (error instanceof ServiceError && error.status === 401) return undefined;
           throw error;
@@ -76,7 +76,7 @@ async function step(run: Run, chance: (below: number) => number): Promise<void> 
     const caller = await pick(chance, instances)
       .me(run.access.token)
       .catch(() => undefined);
-    if (caller !== undefined) await pick(chance, instances).sessions.own.logout(caller, info);
+    if (caller !== undefined) await pick(chance, instances).sessions.own.logout(identity.context(caller));
     if (caller !== undefined) run.model = { ...run.model, revoked: true };
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -11,7 +11,8 @@ beforeAll(async () => {
 afterAll(() => identity.close());
 
 const unauthorized = { status: 401, code: "unauthorized" };
-const refresh = (token: string, on: Pick<Identity, "sessions"> = identity) => on.sessions.refresh(token, info);
+const refresh = (token: string, on: Pick<Identity, "sessions"> = identity) =>
+  on.sessions.refresh(identity.anonymous(), token);
 
 describe("refresh", () => {
   it("gives the next pair of the same session", async () => {
@@ -88,13 +89,13 @@ describe("refresh", () => {
   it("refuses what it never gave, and what was logged out", async () => {
     await expect(refresh("no such token")).rejects.toMatchObject(unauthorized);
     const pair = await identity.loginOwner();
-    await identity.sessions.own.logout(await identity.me(pair.accessToken), info);
+    await identity.sessions.own.logout(identity.context(await identity.me(pair.accessToken)));
     await expect(refresh(pair.refreshToken)).rejects.toMatchObject(unauthorized);
   });
 
   it("leaves nothing behind thirty days after the session's end", async () => {
     const { sessionId } = await identity.loginOwner();
-    await identity.login.magicLink.send({ email: "old@acme.test" });
+    await identity.login.magicLink.send(identity.anonymous(), { email: "old@acme.test" });
     identity.clock.advance(37 * 86_400_000 - 1);
     await identity.sessions.tidy.sessions();
     expect(await identity.sql("select 1 from sessions where uuid = $1", [sessionId])).toHaveLength(1);
@@ -105,11 +106,12 @@ describe("refresh", () => {
   });
 
   it("refuses when the membership has ended", async () => {
-    const made = await identity.login.signUp.signUp(
-      undefined,
-      { name: "Ended", email: "e@ended.test", password: "a long enough one", firstName: "Ann" },
-      info,
-    );
+    const made = await identity.login.signUp.signUp(identity.context(undefined), {
+      name: "Ended",
+      email: "e@ended.test",
+      password: "a long enough one",
+      firstName: "Ann",
+    });
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [made.userUuid]);
     await expect(refresh(made.refreshToken)).rejects.toMatchObject(unauthorized);
   });

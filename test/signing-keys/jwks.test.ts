@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLocalJWKSet, jwtVerify } from "jose";
-import { info, openIdentity, opened } from "../support/identity.ts";
+import { openIdentity, opened } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 
 let identity: Identity;
@@ -32,8 +32,8 @@ describe("key sets", () => {
     await Promise.all([1, 2, 3].map(() => identity.another().keys.signing.ensureInstanceKey()));
     const { keys } = await identity.keys.jwks.ofInstance();
     expect(keys).toHaveLength(1);
-    const { devToken } = await identity.login.magicLink.send({ email: "free@nowhere.test" });
-    const { accessToken } = opened(await identity.login.magicLink.verify(devToken ?? "", info));
+    const { devToken } = await identity.login.magicLink.send(identity.anonymous(), { email: "free@nowhere.test" });
+    const { accessToken } = opened(await identity.login.magicLink.verify(identity.anonymous(), devToken ?? ""));
     await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { info, openIdentity } from "../support/identity.ts";
+import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
 import { ending, endings, enrolled, eventsOf, somebody, wrongCode } from "../mfa/support.ts";
 
@@ -11,19 +11,18 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-const stepUp = () => identity.mfa.stepUp;
+const stepUp = () => identity.stepUp;
 
 describe("an elevated token", () => {
   it("is a complete access token of the session, for 900 seconds", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
-    const { challengeId, expiresAt } = await stepUp().challenge(caller, "totp", info);
+    const { challengeId, expiresAt } = await stepUp().challenge(identity.context(caller), "totp");
     expect(expiresAt.getTime() - identity.clock.now()).toBe(300_000);
-    const { elevatedToken, expiresIn } = await stepUp().verify(
-      caller,
-      { challengeId: challengeId.toUpperCase(), code: person.fresh() },
-      info,
-    );
+    const { elevatedToken, expiresIn } = await stepUp().verify(identity.context(caller), {
+      challengeId: challengeId.toUpperCase(),
+      code: person.fresh(),
+    });
     expect(expiresIn).toBe(900);
     const claims = decodeJwt(elevatedToken);
     expect(Object.keys(claims).sort()).toEqual([...Object.keys(caller.claims ?? {}), "acr"].sort());
@@ -35,8 +34,11 @@ describe("an elevated token", () => {
     });
     const elevated = await identity.me(elevatedToken);
     expect(elevated).toMatchObject({ elevated: true, isOwner: true });
-    expect(stepUp().status(elevated)).toEqual({ elevated: true, expiresAt: new Date((claims.exp ?? 0) * 1000) });
-    expect(stepUp().status(caller)).toEqual({ elevated: false, expiresAt: undefined });
+    expect(stepUp().status(identity.context(elevated))).toEqual({
+      elevated: true,
+      expiresAt: new Date((claims.exp ?? 0) * 1000),
+    });
+    expect(stepUp().status(identity.context(caller))).toEqual({ elevated: false, expiresAt: undefined });
     identity.clock.advance(900_000);
     expect(await ending(identity.me(elevatedToken))).toBe("401 unauthorized");
     expect(await eventsOf(identity, caller.userUuid, "step_up.%")).toEqual([
@@ -47,10 +49,10 @@ describe("an elevated token", () => {
 
   it("dies with the session", async () => {
     const { caller, password } = await somebody(identity);
-    const { challengeId } = await stepUp().challenge(caller, "password", info);
-    const { elevatedToken } = await stepUp().verify(caller, { challengeId, password }, info);
+    const { challengeId } = await stepUp().challenge(identity.context(caller), "password");
+    const { elevatedToken } = await stepUp().verify(identity.context(caller), { challengeId, password });
     expect(await identity.me(elevatedToken)).toMatchObject({ elevated: true });
-    await identity.sessions.own.logout(caller, info);
+    await identity.sessions.own.logout(identity.context(caller));
     expect(await ending(identity.me(elevatedToken))).toBe("401 unauthorized");
   });
 });
@@ -58,32 +60,38 @@ describe("an elevated token", () => {
 describe("a challenge", () => {
   it("by mail is answered with the token mailed, which serves nothing else", async () => {
     const { caller, email } = await somebody(identity);
-    const issued = await stepUp().challenge(caller, "magic_link", info);
+    const issued = await stepUp().challenge(identity.context(caller), "magic_link");
     expect(issued.expiresAt.getTime() - identity.clock.now()).toBe(900_000);
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe(email);
     const token = /[?&]token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
-    expect(await ending(identity.login.magicLink.verify(token, info))).toBe("401 unauthorized");
-    expect(await ending(identity.login.signUp.confirmEmail(token, info))).toBe("401 unauthorized");
-    const { devToken } = await identity.login.magicLink.send({ email });
-    expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, token: devToken }, info))).toBe(
-      "400 invalid_code",
-    );
-    expect(await ending(stepUp().verify(caller, { challengeId: issued.challengeId, code: token }, info))).toBe("ok");
-    const next = await stepUp().challenge(caller, "magic_link", info);
-    expect(await ending(stepUp().verify(caller, { challengeId: next.challengeId, token }, info))).toBe(
+    expect(await ending(identity.login.magicLink.verify(identity.anonymous(), token))).toBe("401 unauthorized");
+    expect(await ending(identity.login.signUp.confirmEmail(identity.anonymous(), token))).toBe("401 unauthorized");
+    const { devToken } = await identity.login.magicLink.send(identity.anonymous(), { email });
+    expect(
+      await ending(stepUp().verify(identity.context(caller), { challengeId: issued.challengeId, token: devToken })),
+    ).toBe("400 invalid_code");
+    expect(
+      await ending(stepUp().verify(identity.context(caller), { challengeId: issued.challengeId, code: token })),
+    ).toBe("ok");
+    const next = await stepUp().challenge(identity.context(caller), "magic_link");
+    expect(await ending(stepUp().verify(identity.context(caller), { challengeId: next.challengeId, token }))).toBe(
       "400 invalid_code",
     );
   });
 
   it("takes a recovery code in place of a code of the authenticator", async () => {
     const person = await enrolled(identity);
-    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(person.caller, info);
+    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     identity.clock.advance(900_001);
-    const { challengeId } = await stepUp().challenge(person.caller, "totp", info);
-    expect(await ending(stepUp().verify(person.caller, { challengeId, code }, info))).toBe("400 invalid_code");
-    expect(await ending(stepUp().verify(person.caller, { challengeId, code, recovery: true }, info))).toBe("ok");
-    expect(await ending(identity.mfa.recoveryCodes.regenerate(person.caller, info))).toBe("ok");
+    const { challengeId } = await stepUp().challenge(identity.context(person.caller), "totp");
+    expect(await ending(stepUp().verify(identity.context(person.caller), { challengeId, code }))).toBe(
+      "400 invalid_code",
+    );
+    expect(await ending(stepUp().verify(identity.context(person.caller), { challengeId, code, recovery: true }))).toBe(
+      "ok",
+    );
+    expect(await ending(identity.mfa.recoveryCodes.regenerate(identity.context(person.caller)))).toBe("ok");
   });
 
   it("wants the input of its method", async () => {
@@ -96,15 +104,17 @@ describe("a challenge", () => {
       ["totp", {}],
       ["totp", { code: "" }],
     ] as const) {
-      const { challengeId } = await stepUp().challenge(caller, method, info);
-      expect(await ending(stepUp().verify(caller, { challengeId, ...input }, info))).toBe("400 bad_request");
+      const { challengeId } = await stepUp().challenge(identity.context(caller), method);
+      expect(await ending(stepUp().verify(identity.context(caller), { challengeId, ...input }))).toBe(
+        "400 bad_request",
+      );
     }
     expect(await eventsOf(identity, caller.userUuid, "step_up.failed")).toEqual([]);
   });
 
   it("by code is for people with a factor", async () => {
     const { caller } = await somebody(identity);
-    await expect(stepUp().challenge(caller, "totp", info)).rejects.toMatchObject({
+    await expect(stepUp().challenge(identity.context(caller), "totp")).rejects.toMatchObject({
       status: 400,
       code: "bad_request",
       fields: [{ field: "method" }],
@@ -113,7 +123,7 @@ describe("a challenge", () => {
 
   it("is the session's that asked", async () => {
     const person = await enrolled(identity);
-    const { challengeId } = await stepUp().challenge(person.caller, "password", info);
+    const { challengeId } = await stepUp().challenge(identity.context(person.caller), "password");
     const [other, stranger] = [await person.login(), (await somebody(identity)).caller];
     for (const [who, id] of [
       [other, challengeId],
@@ -121,32 +131,38 @@ describe("a challenge", () => {
       [person.caller, randomUUID()],
     ] as const) {
       for (let at = 0; at < 6; at++)
-        expect(await ending(stepUp().verify(who, { challengeId: id, password: "wrong" }, info))).toBe("404 not_found");
+        expect(await ending(stepUp().verify(identity.context(who), { challengeId: id, password: "wrong" }))).toBe(
+          "404 not_found",
+        );
     }
-    expect(await ending(stepUp().verify(person.caller, { challengeId, password: person.password }, info))).toBe("ok");
+    expect(
+      await ending(stepUp().verify(identity.context(person.caller), { challengeId, password: person.password })),
+    ).toBe("ok");
   });
 
   it("expires, is gone once answered, and neither counts", async () => {
     const { caller, password } = await somebody(identity);
     const [late, used] = [
-      await stepUp().challenge(caller, "password", info),
-      await stepUp().challenge(caller, "password", info),
+      await stepUp().challenge(identity.context(caller), "password"),
+      await stepUp().challenge(identity.context(caller), "password"),
     ];
-    expect(await ending(stepUp().verify(caller, { ...used, password }, info))).toBe("ok");
+    expect(await ending(stepUp().verify(identity.context(caller), { ...used, password }))).toBe("ok");
     identity.clock.advance(300_000);
     for (let at = 0; at < 6; at++) {
-      expect(await ending(stepUp().verify(caller, { ...used, password }, info))).toBe("410 challenge_gone");
-      expect(await ending(stepUp().verify(caller, { ...late, password }, info))).toBe("400 expired_challenge");
+      expect(await ending(stepUp().verify(identity.context(caller), { ...used, password }))).toBe("410 challenge_gone");
+      expect(await ending(stepUp().verify(identity.context(caller), { ...late, password }))).toBe(
+        "400 expired_challenge",
+      );
     }
-    const next = await stepUp().challenge(caller, "password", info);
-    expect(await ending(stepUp().verify(caller, { ...next, password }, info))).toBe("ok");
+    const next = await stepUp().challenge(identity.context(caller), "password");
+    expect(await ending(stepUp().verify(identity.context(caller), { ...next, password }))).toBe("ok");
   });
 
   it.each(["totp", "password", "magic_link"] as const)(
     "is answered once by fifty parallel right answers: %s",
     async (method) => {
       const person = await enrolled(identity);
-      const { challengeId } = await stepUp().challenge(person.caller, method, info);
+      const { challengeId } = await stepUp().challenge(identity.context(person.caller), method);
       const token = /[?&]token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1];
       const answer = {
         challengeId,
@@ -159,7 +175,7 @@ describe("a challenge", () => {
       const other = identity.another();
       const all = await endings(
         Array.from({ length: 50 }, (_, at) =>
-          (at % 2 === 0 ? identity : other).mfa.stepUp.verify(person.caller, answer, info),
+          (at % 2 === 0 ? identity : other).stepUp.verify(identity.context(person.caller), answer),
         ),
       );
       expect(all.filter((one) => one === "ok")).toHaveLength(1);
@@ -172,9 +188,9 @@ describe("the lock", () => {
   it("falls with the fifth failure of whatever method, for both calls, and not for the doors", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
-    const code = await stepUp().challenge(caller, "totp", info);
-    const password = await stepUp().challenge(caller, "password", info);
-    const link = await stepUp().challenge(caller, "magic_link", info);
+    const code = await stepUp().challenge(identity.context(caller), "totp");
+    const password = await stepUp().challenge(identity.context(caller), "password");
+    const link = await stepUp().challenge(identity.context(caller), "magic_link");
     const wrong = wrongCode(person.secret, identity.clock.now());
     for (const answer of [
       { ...code, code: wrong },
@@ -183,18 +199,20 @@ describe("the lock", () => {
       { ...code, code: wrong, recovery: true },
       { ...code, code: "no digits" },
     ]) {
-      expect(await ending(stepUp().verify(caller, answer, info))).toBe("400 invalid_code");
+      expect(await ending(stepUp().verify(identity.context(caller), answer))).toBe("400 invalid_code");
     }
-    expect(await ending(stepUp().verify(caller, { challengeId: randomUUID() }, info))).toBe("400 bad_request");
-    expect(await ending(stepUp().verify(caller, { challengeId: randomUUID(), code: "1" }, info))).toBe(
+    expect(await ending(stepUp().verify(identity.context(caller), { challengeId: randomUUID() }))).toBe(
+      "400 bad_request",
+    );
+    expect(await ending(stepUp().verify(identity.context(caller), { challengeId: randomUUID(), code: "1" }))).toBe(
       "429 too_many_attempts",
     );
-    expect(await ending(stepUp().verify(caller, { ...password, password: person.password }, info))).toBe(
+    expect(await ending(stepUp().verify(identity.context(caller), { ...password, password: person.password }))).toBe(
       "429 too_many_attempts",
     );
-    expect(await ending(stepUp().challenge(caller, "password", info))).toBe("429 too_many_attempts");
+    expect(await ending(stepUp().challenge(identity.context(caller), "password"))).toBe("429 too_many_attempts");
     const again = await person.login();
-    expect(await ending(stepUp().challenge(again, "password", info))).toBe("429 too_many_attempts");
+    expect(await ending(stepUp().challenge(identity.context(again), "password"))).toBe("429 too_many_attempts");
     const [, ...events] = await eventsOf(identity, caller.userUuid, "step_up.failed");
     expect(events).toEqual([
       ...[1, 2, 3, 4].map(() => "step_up.failed failure invalid_code"),
@@ -205,15 +223,15 @@ describe("the lock", () => {
   it("ends after five minutes, is not prolonged, and the count starts at 0", async () => {
     const { caller, password } = await somebody(identity);
     const verify = async (answer: string) => {
-      const issued = await stepUp().challenge(caller, "password", info);
-      return stepUp().verify(caller, { ...issued, password: answer }, info);
+      const issued = await stepUp().challenge(identity.context(caller), "password");
+      return stepUp().verify(identity.context(caller), { ...issued, password: answer });
     };
     for (let round = 0; round < 2; round++) {
-      const kept = await stepUp().challenge(caller, "password", info);
+      const kept = await stepUp().challenge(identity.context(caller), "password");
       for (let at = 0; at < 5; at++) expect(await ending(verify("wrong"))).toBe("400 invalid_code");
       await expect(verify(password)).rejects.toMatchObject({ status: 429, retryAfter: 300 });
       identity.clock.advance(299_500);
-      await expect(stepUp().verify(caller, { ...kept, password: "wrong" }, info)).rejects.toMatchObject({
+      await expect(stepUp().verify(identity.context(caller), { ...kept, password: "wrong" })).rejects.toMatchObject({
         status: 429,
         retryAfter: 1,
       });

@@ -5,10 +5,12 @@ import { createAudit } from "../../src/domains/auth-events/index.ts";
 import { createCredentials } from "../../src/domains/credentials/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
-import type { Continuation, SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
+import type { SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
-import { createLogin, JOIN_BY_MAIL } from "../../src/domains/login/index.ts";
+import { createInvitations } from "../../src/domains/invitations/index.ts";
+import { createLogin } from "../../src/domains/login/index.ts";
+import { createStepUp } from "../../src/domains/step-up/index.ts";
 import { createPeople, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 import { createRequestContext } from "../../src/platform/context.ts";
@@ -111,7 +113,6 @@ function build(
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
     ...shared,
-    audit,
     access,
     keys,
     administeredApps: access.apps.ofToken,
@@ -126,16 +127,6 @@ function build(
     magicAccessMs: 86_400_000,
     otpMs: 600_000,
     passwordResetMs: 1_800_000,
-    invitationMs: 7 * 86_400_000,
-  };
-  const continuations: Record<string, Continuation> = {};
-  const mfaConfig = {
-    baseUrl,
-    elevatedMs: 900_000,
-    mfaTokenMs: 300_000,
-    stepUpMs: 300_000,
-    magicLinkMs: 900_000,
-    stepUpLockMs: 300_000,
   };
   const administration = createAdministration({
     ...shared,
@@ -150,33 +141,46 @@ function build(
   const mfa = createMfa({
     ...shared,
     members: administration.members,
-    hasher,
-    audit,
     people,
     access,
     sessions,
-    continuations,
-    config: mfaConfig,
+    config: { elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpLockMs: 300_000 },
+  });
+  const stepUp = createStepUp({
+    ...shared,
+    hasher,
+    people,
+    access,
+    sessions,
+    mfa,
+    config: { baseUrl, elevatedMs: 900_000, stepUpMs: 300_000, magicLinkMs: 900_000 },
   });
   const credentials = createCredentials({ ...shared, access, environment: "dev" });
-  const endWebhooks = () => Promise.resolve();
+  const invitations = createInvitations({
+    ...shared,
+    organizations,
+    people,
+    access,
+    limiter: undefined,
+    config: { baseUrl, invitationMs: 7 * 86_400_000 },
+  });
   const login = createLogin({
     ...shared,
     hasher,
-    audit,
     organizations,
     people,
     access,
     keys,
     sessions,
     mfa,
+    stepUp,
     credentials,
+    webhooks: { organizationEnds: () => Promise.resolve() },
+    invitations,
     administration,
-    endWebhooks,
-    limiter: undefined,
     config,
   });
-  continuations[JOIN_BY_MAIL] = login.completeJoining;
+  const anonymous = (from: RequestInfo = info) => createRequestContext(database, undefined, from);
   return {
     organizations,
     people,
@@ -185,8 +189,11 @@ function build(
     keys,
     sessions,
     mfa,
-    continuations,
+    stepUp,
     login,
+    events,
+    /** A request without a caller. */
+    anonymous,
     /** A request of a caller, or of nobody. */
     context: <C extends Caller | undefined>(caller: C, from: RequestInfo = info) =>
       createRequestContext(database, caller, from),
@@ -195,12 +202,16 @@ function build(
     /** The bootstrapped owner signs in, who has no second factor. */
     loginOwner: async () =>
       opened(
-        await login.password.login({ email: owner.email, password: owner.password, orgName: owner.orgName }, info),
+        await login.password.login(anonymous(), {
+          email: owner.email,
+          password: owner.password,
+          orgName: owner.orgName,
+        }),
       ),
   };
 }
 
-/** What a door answered somebody without a second factor. */
+/** The result of a sign-in that asks for no second factor. */
 export function opened<T extends object>(answer: T): Exclude<T, SecondFactorNeeded> {
   if ("mfaRequired" in answer) throw new Error("the second factor is asked for");
   return answer as Exclude<T, SecondFactorNeeded>;

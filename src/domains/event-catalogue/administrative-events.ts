@@ -25,7 +25,10 @@ export const ADMINISTRATIVE_EVENTS = {
     data: { org_uuid: "uuid", name: "string" },
   }),
   "user.invited": administrative("user.invited", { resource: "invitation" }),
+  "sent_invitations.withdrawn": administrative("user.invited", { resource: "user" }),
+  "organization_invitations.withdrawn": administrative("user.invited", { resource: "organization" }),
   "user.joined": administrative("user.joined", { resource: "user" }),
+  "invitation.accepted": administrative("user.joined", { resource: "invitation" }),
   "user.updated": administrative("user.updated", { resource: "user", webhook: "user.updated", data: USER_DATA }),
   "user.deactivated": administrative("user.deactivated", {
     resource: "user",

@@ -1,6 +1,6 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { actorOf, systemActor } from "../audit-record/index.ts";
+import { actorOf, personActor, systemActor } from "../audit-record/index.ts";
 import type { Actor, AuditRecordWriter } from "../audit-record/index.ts";
 import type { Announce } from "./announce.ts";
 import type { DataOf, EventRow } from "./row.ts";
@@ -44,6 +44,16 @@ export function causedBy({
   info: Cause["info"];
 }): Cause {
   return { actor: actorOf(caller), userUuid: caller.userUuid, info };
+}
+
+/** The cause of what a person does without a token, such as joining an organization. */
+export function causedByPerson({ userUuid, email }: { userUuid: string; email: string }, info: Cause["info"]): Cause {
+  return { actor: personActor(userUuid, email), userUuid, info };
+}
+
+/** The cause of an event whose actor the log does not name, such as a sign-in; `userUuid` is the person, if known. */
+export function withoutActor(userUuid: string | null, info: Cause["info"]): Cause {
+  return { actor: null, userUuid, info };
 }
 
 /** The cause of what the service does by itself. */

@@ -10,7 +10,7 @@ export {
   webhookEventTypes,
 } from "./catalogue.ts";
 export type { AuditEventType, AuthEventType, WebhookEventType } from "./catalogue.ts";
-export { bySystem, causedBy, createEvents } from "./events.ts";
+export { bySystem, causedBy, causedByPerson, createEvents, withoutActor } from "./events.ts";
 export type { Cause, Events, Occurrence } from "./events.ts";
 export { wakeRetries, WEBHOOK_RETRY } from "./retries.ts";
 export type { WebhookRetry } from "./retries.ts";

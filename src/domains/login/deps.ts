@@ -1,19 +1,22 @@
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import type { Limiter } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Access, Administration } from "../access/index.ts";
-import type { Audit } from "../auth-events/index.ts";
+import type { Access } from "../access/index.ts";
 import type { Credentials } from "../credentials/index.ts";
-import type { Keys } from "../signing-keys/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import type { Invitations } from "../invitations/index.ts";
 import type { Mfa } from "../mfa/index.ts";
 import type { Organizations } from "../organizations/index.ts";
-import type { Sessions } from "../sessions/index.ts";
 import type { People } from "../people/index.ts";
+import type { Sessions } from "../sessions/index.ts";
+import type { Keys } from "../signing-keys/index.ts";
+import type { StepUp } from "../step-up/index.ts";
+import type { Webhooks } from "../webhooks/index.ts";
 
-/** What the doors are made of. */
+/** Dependencies of sign-in and sign-up. */
 export interface LoginDeps {
   database: Database;
   clock: Clock;
@@ -21,32 +24,34 @@ export interface LoginDeps {
   /** Seals with the instance key. */
   sealer: Sealer;
   hasher: Pick<PasswordHasher, "hash" | "verify">;
-  audit: Audit;
+  events: Pick<Events, "emit" | "emitFailure" | "recordFailure">;
   organizations: Organizations;
   people: People;
-  access: Access;
+  access: Pick<Access, "standing">;
   keys: Keys;
   sessions: Sessions;
-  mfa: Pick<Mfa, "gatekeeper" | "factors" | "stepUp">;
+  mfa: Pick<Mfa, "isRequired" | "requestSecondFactor" | "verifyPending" | "factors">;
+  stepUp: Pick<StepUp, "counter" | "endMailed">;
   credentials: Pick<Credentials, "ending">;
-  administration: {
-    members: Pick<Administration["members"], "end">;
-    organizations: Pick<Administration["organizations"], "end">;
-  };
-  /** Ends every webhook of an organization. */
-  endWebhooks(tx: Tx, orgUuid: string): Promise<void>;
-  /** Counts calls for all instances; undefined where limits are off. */
-  limiter: Pick<Limiter, "take"> | undefined;
+  webhooks: Pick<Webhooks, "organizationEnds">;
+  invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
+  administration: AccountEndings;
   config: LoginConfig;
 }
 
-/** Settings of the doors; times in milliseconds. */
+/** The end of what an account belongs to, in the transaction that ends the account; `caller` stands for the account. */
+export interface AccountEndings {
+  members: { end(tx: Tx, caller: Caller, userUuid: string, info: RequestInfo): Promise<void> };
+  organizations: { end(tx: Tx, caller: Caller, info: RequestInfo): Promise<void> };
+}
+
+/** Settings of sign-in and sign-up; lifetimes in milliseconds. */
 export interface LoginConfig {
   /** Public URL of the service, no trailing slash. */
   baseUrl: string;
   /** Anybody may sign up; otherwise platform admins only. */
   openSignup: boolean;
-  /** Answers carry the token of a magic link. Development only. */
+  /** Responses contain the token of a magic link. Development only. */
   magicLinkDevEcho: boolean;
   /** Access token of a password login. */
   accessMs: number;
@@ -58,6 +63,4 @@ export interface LoginConfig {
   otpMs: number;
   /** Link to set a new password. */
   passwordResetMs: number;
-  /** Invitation. */
-  invitationMs: number;
 }

@@ -1,13 +1,14 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { defineErrors } from "../../platform/errors.ts";
-import { personActor } from "../audit-record/index.ts";
+import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
-import { createForfeit } from "./forfeit.ts";
+import { createRevocation } from "./revocation.ts";
 import { endAllMailTokens } from "./store.ts";
 
 const disownErrors = defineErrors({
@@ -18,14 +19,14 @@ const disownErrors = defineErrors({
 /** Why sessions, credentials and memberships end, for the audit log. */
 const REASON = "disowned";
 
-/** The way out for the owner of a mailbox that somebody else signed up with (decisions 2.3). */
+/** Deletion of an unconfirmed account by the owner of its mailbox, who did not sign up (decisions 2.3). */
 export function createDisown(deps: LoginDeps) {
-  const { database, clock, audit, people, mfa, administration } = deps;
-  const forfeit = createForfeit(deps);
+  const { clock, events, people, mfa, administration } = deps;
+  const revokeCredentials = createRevocation(deps);
 
   /** Ends the account and every organization it is the only member of. The row of the person must be locked. */
   async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
-    await forfeit(tx, { userUuid, email }, REASON, info);
+    await revokeCredentials(tx, { userUuid, email }, REASON, info);
     for (const { org_uuid: orgUuid, org_name: orgName, alone } of await people.memberships.allOf(tx, userUuid)) {
       const caller = ownerOf(userUuid, email, orgUuid, orgName);
       if (alone) await administration.organizations.end(tx, caller, info);
@@ -36,39 +37,33 @@ export function createDisown(deps: LoginDeps) {
     await endAllMailTokens(tx, emailKey, dateOf(clock));
     await endCodes(tx, emailKey);
     await people.disown(tx, userUuid);
-    const resource = { type: "user", id: userUuid };
-    await audit.record(tx, {
-      type: "user.removed",
-      outcome: "success",
-      userUuid,
+    await events.emit(tx, EVENTS["user.removed"], {
+      by: causedByPerson({ userUuid, email }, info),
       orgUuid: null,
-      info,
-      actor: personActor(userUuid, email),
-      resource,
+      resourceId: userUuid,
       metadata: { reason: REASON },
     });
   }
 
-  return {
-    /**
-     * Ends an account whose address was never confirmed, with the token of a mail to that address, once. Throws 401
-     * `unauthorized` for a token that is unknown, used or expired, 409 `conflict` for the token of a confirmed account.
-     */
-    async disown(token: string, info: RequestInfo): Promise<void> {
-      const hash = hashToken(token);
-      await database.transaction(async (tx) => {
-        const userUuid = await people.mails.disownedBy(tx, hash);
-        const account = userUuid === undefined ? undefined : await people.lockUnconfirmed(tx, userUuid);
-        if (userUuid === undefined || account === undefined) throw disownErrors.badLink();
-        if (account.confirmed) throw disownErrors.confirmed();
-        if (!(await people.mails.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
-        await end(tx, userUuid, account.email, info);
-      }, info);
-    },
+  /**
+   * Ends an account whose address was never confirmed, with the token of a mail to that address, once.
+   * @throws {unauthorized} when the token is unknown, used or expired
+   * @throws {conflict} when the address of the account has been confirmed
+   */
+  return async function disown(context: RequestContext, token: string): Promise<void> {
+    const hash = hashToken(token);
+    await context.transaction(async (tx) => {
+      const userUuid = await people.mails.disownedBy(tx, hash);
+      const account = userUuid === undefined ? undefined : await people.lockUnconfirmed(tx, userUuid);
+      if (userUuid === undefined || account === undefined) throw disownErrors.badLink();
+      if (account.confirmed) throw disownErrors.confirmed();
+      if (!(await people.mails.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
+      await end(tx, userUuid, account.email, context.info);
+    });
   };
 }
 
-/** The person as owner of an organization that ends with their account, for what records and reacts to that. */
+/** The person as owner of an organization that ends with their account. */
 function ownerOf(userUuid: string, email: string, orgUuid: string, orgName: string): Caller {
   return {
     principal: { type: "user", id: userUuid },

@@ -1,54 +1,56 @@
-import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedSession } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
-import { createMailboxEntry } from "./mailbox-entry.ts";
-import type { MailboxDoor } from "./mailbox-entry.ts";
+import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { magicLinkMail } from "./mails.ts";
 import { addressee, insertMailToken, useMailToken } from "./store.ts";
-import type { MailTokenRow } from "./store.ts";
 
-/** A magic link to be sent. */
+/** A magic link to send. */
 export interface MagicLinkRequest {
   email: string;
-  /** Organization to join where it admits the mail domain. */
+  /** Organization to join, if it admits the mail domain. */
   orgUuid?: string | undefined;
-  /** Echoed at verify. */
+  /** Returned by `verify`. */
   redirectTo?: string | undefined;
 }
 
-/** The token of a magic link and the person behind it. */
-export interface MagicSignIn extends OpenedSession {
+/** The token of a magic link and the person it signs in. */
+export interface MagicLinkLogin extends OpenedSession {
   user: { userUuid: string; email: string };
   redirectTo: string | undefined;
 }
 
-/** The call for the second factor of somebody who opened a link. */
-export interface MagicSecondFactor extends SecondFactorNeeded {
+/** The request for the second factor after a magic link. */
+export interface MagicLinkSecondFactor extends SecondFactorNeeded {
   redirectTo: string | undefined;
 }
 
-/** The door for mailed links (decisions 3.6). */
-export function createMagicLink(deps: LoginDeps) {
-  const { database, clock, random, audit, organizations, people, sessions, config } = deps;
-  const { enter } = createMailboxEntry(deps);
-  const door: MailboxDoor<OpenedSession> = {
-    method: "magic_link",
+/** Sign-in by mailed links (decisions 3.6). */
+export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
+  const { database, clock, random, events, organizations, people, sessions, config } = deps;
+  const method: MailMethod<OpenedSession> = {
+    name: "magic_link",
     amr: ["mail"],
     open: (tx, request) => sessions.open.alone(tx, { ...request, accessTtlMs: config.magicAccessMs }),
   };
 
   /**
-   * What a link means for the organization it names; undefined where it means nothing, which nobody but the recipient
-   * may learn.
+   * What a link does in the organization it names; undefined when it does nothing there, which only the recipient may
+   * learn.
    */
-  async function concern(tx: Tx, orgUuid: string, email: Email): Promise<{ name: string; joins: boolean } | undefined> {
+  async function effectOf(
+    tx: Tx,
+    orgUuid: string,
+    email: Email,
+  ): Promise<{ name: string; joins: boolean } | undefined> {
     const [org, status] = await Promise.all([
       organizations.findIn(tx, orgUuid),
       people.memberships.statusOf(tx, orgUuid, email.key),
@@ -58,23 +60,16 @@ export function createMagicLink(deps: LoginDeps) {
     return status === undefined && org.jit_domains.includes(email.domain) ? { name: org.name, joins: true } : undefined;
   }
 
-  async function open(tx: Tx, link: MailTokenRow, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
-    const redirectTo = link.redirect_to ?? undefined;
-    const entered = await enter(tx, { email: link.email, orgUuid: link.org_uuid, joins: link.joins }, door, info);
-    if ("mfaRequired" in entered) return { ...entered, redirectTo };
-    const { opened, standing } = entered;
-    return { ...opened, user: { userUuid: standing.userUuid, email: standing.email }, redirectTo };
-  }
-
   return {
     /**
-     * Mails a link. The answer is the same for known and unknown addresses and whatever the organization; the mail
-     * names the organization it concerns, and says when the link also joins it. Throws `bad_request` for an address
-     * that is none, 503 `unavailable` when mail is off.
+     * Mails a link. The response is the same for known and unknown addresses and whatever the organization; the mail
+     * names the organization, and says when the link also joins it.
+     * @throws {bad_request} when the address is not valid
+     * @throws {unavailable} when mail is off
      */
     async send(
+      context: RequestContext,
       request: MagicLinkRequest,
-      info?: RequestInfo,
     ): Promise<{ devToken: string | undefined; expiresInSeconds: number }> {
       const email = parseEmail(request.email);
       if (email === undefined)
@@ -85,9 +80,9 @@ export function createMagicLink(deps: LoginDeps) {
       const redirectTo = request.redirectTo || undefined;
       const orgUuid = request.orgUuid || undefined;
       const [url, minutes] = [`${config.baseUrl}/magic-link?token=${token}`, Math.ceil(config.magicLinkMs / 60_000)];
-      await database.transaction(async (tx) => {
-        const concerned = orgUuid === undefined ? undefined : await concern(tx, orgUuid, email);
-        const joins = concerned?.joins ?? false;
+      await context.transaction(async (tx) => {
+        const effect = orgUuid === undefined ? undefined : await effectOf(tx, orgUuid, email);
+        const joins = effect?.joins ?? false;
         await insertMailToken(tx, {
           hash,
           purpose: "magic_link",
@@ -100,8 +95,8 @@ export function createMagicLink(deps: LoginDeps) {
           expiresAt,
         });
         const write = (sender: string) => magicLinkMail(sender, { url, minutes, joins });
-        await people.mails.send(tx, { to: email.address, organization: concerned?.name, write }, expiresAt);
-      }, info);
+        await people.mails.send(tx, { to: email.address, organization: effect?.name, write }, expiresAt);
+      });
       return {
         devToken: config.magicLinkDevEcho ? token : undefined,
         expiresInSeconds: Math.floor(config.magicLinkMs / 1000),
@@ -109,23 +104,33 @@ export function createMagicLink(deps: LoginDeps) {
     },
 
     /**
-     * Signs in with the token of a link, once, or asks for the second factor; makes the person if need be. Throws
-     * `unauthorized` for any other token.
+     * Signs in with the token of a link, once, or asks for the second factor; creates the person if necessary.
+     * @throws {unauthorized} when the token is unknown, used or expired
      */
-    async verify(token: string, info: RequestInfo): Promise<MagicSignIn | MagicSecondFactor> {
+    async verify(context: RequestContext, token: string): Promise<MagicLinkLogin | MagicLinkSecondFactor> {
+      const { info } = context;
       const hash = hashToken(token);
-      const signedIn = await database.transaction(async (tx) => {
+      const signedIn = await context.transaction(async (tx) => {
         const link = await useMailToken(tx, hash, "magic_link", dateOf(clock));
-        return link === undefined ? undefined : open(tx, link, info);
-      }, info);
+        if (link === undefined) return undefined;
+        const redirectTo = link.redirect_to ?? undefined;
+        const mailbox = { email: link.email, orgUuid: link.org_uuid, joins: link.joins };
+        const outcome = await signIn(tx, mailbox, method, info);
+        if ("mfaRequired" in outcome) return { ...outcome, redirectTo };
+        const { opened, standing } = outcome;
+        return { ...opened, user: { userUuid: standing.userUuid, email: standing.email }, redirectTo };
+      });
       if (signedIn !== undefined) return signedIn;
-      const metadata = { method: "magic_link", code: "unauthorized" };
       const spent = await addressee(database, hash, "magic_link");
-      const whose =
+      const { userUuid, orgUuid } =
         spent === undefined
           ? { userUuid: null, orgUuid: null }
           : await people.memberships.wouldEnter(spent.email_key, spent.org_uuid);
-      await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
+      await events.recordFailure(EVENTS["login.magic_link"], {
+        by: withoutActor(userUuid, info),
+        orgUuid,
+        metadata: { method: "magic_link", code: "unauthorized" },
+      });
       throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },
   };

@@ -1,9 +1,9 @@
 import type { MailDraft } from "../people/index.ts";
 
-/** A link to sign in with. */
+/** A link to sign in. */
 export interface SignInLink {
   url: string;
-  /** How long it is good for. */
+  /** Its lifetime. */
   minutes: number;
   /** Signing in by it also makes the recipient a member of the organization. */
   joins: boolean;
@@ -26,7 +26,7 @@ export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLin
   };
 }
 
-/** The mail with a code to sign in. `minutes`: how long it is good for. */
+/** The mail with a code to sign in. `minutes`: its lifetime. */
 export function codeMail(sender: string, code: string, minutes: number): MailDraft {
   return {
     subject: `Your sign-in code for ${sender}`,
@@ -40,7 +40,7 @@ export function codeMail(sender: string, code: string, minutes: number): MailDra
   };
 }
 
-/** The mail with a link to set a new password. `minutes`: how long it is good for. */
+/** The mail with a link to set a new password. `minutes`: its lifetime. */
 export function resetMail(url: string, minutes: number): MailDraft {
   return {
     subject: "Set a new password",
@@ -54,8 +54,8 @@ export function resetMail(url: string, minutes: number): MailDraft {
   };
 }
 
-/** The mail to somebody without an account who asks for a new password. */
-export function nobodyMail(): MailDraft {
+/** The mail to an address without an account that asked for a new password. */
+export function noAccountMail(): MailDraft {
   return {
     subject: "Set a new password",
     title: "No account with this address",
@@ -66,7 +66,7 @@ export function nobodyMail(): MailDraft {
   };
 }
 
-/** The mail with the link that confirms the address of a sign-up. `days`: how long it is good for. */
+/** The mail with the link that confirms the address of a sign-up. `days`: its lifetime. */
 export function confirmationMail(sender: string, url: string, days: number): MailDraft {
   return {
     subject: "Confirm your email address",

@@ -2,7 +2,7 @@ import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
 import { readUsername } from "../people/index.ts";
 
-/** What a new person says of themselves. */
+/** Profile of a new person. */
 export interface Newcomer {
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -13,8 +13,8 @@ export interface Newcomer {
 }
 
 /**
- * Reads what a new person must say: everything but the telephone number. Throws `validation_error` with all that is
- * missing or wrong.
+ * Reads the profile of a new person; every member but the telephone number is required.
+ * @throws {validation_error} when members are missing or not valid, with all of them
  */
 export function readNewcomer(given: Newcomer): {
   firstName: string;

@@ -1,65 +1,66 @@
 import { createHmac } from "node:crypto";
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { RequestContext } from "../../platform/context.ts";
 import { constantTimeEqual } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import { countFailure, deleteCode, lockCode, replaceCode } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
-import { createMailboxEntry } from "./mailbox-entry.ts";
-import type { MailboxDoor } from "./mailbox-entry.ts";
+import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { codeMail } from "./mails.ts";
 
-/** A code that was read from a mail. */
-export interface CodeAnswer {
+/** A code as the person entered it. */
+export interface EnteredCode {
   email: string;
   code: string;
-  /** App the code was asked for, where one was named. */
+  /** App the code was requested for, if any. */
   appUuid?: string | undefined;
   /** Organization to act in, for its members: the mail with the code names none to join. */
   orgUuid?: string | undefined;
 }
 
-/** The door for mailed one-time codes (decisions 3.8). */
-export function createOtp(deps: LoginDeps) {
-  const { database, clock, random, sealer, audit, people, sessions, config } = deps;
-  const { enter } = createMailboxEntry(deps);
-  const door: MailboxDoor<OpenedPair> = { method: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
+/** Sign-in by mailed one-time codes (decisions 3.8). */
+export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
+  const { clock, random, sealer, events, people, sessions, config } = deps;
+  const method: MailMethod<OpenedPair> = { name: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
-  /** One try in one transaction; a refusal is answered, so that what it counts stays. */
+  /** One attempt in one transaction; undefined when it is refused, so that the failure it counts is committed. */
   async function attempt(
     tx: Tx,
-    answer: CodeAnswer,
+    entered: EnteredCode,
     info: RequestInfo,
   ): Promise<OpenedPair | SecondFactorNeeded | undefined> {
-    const email = parseEmail(answer.email);
+    const email = parseEmail(entered.email);
     if (email === undefined) return undefined;
-    const appUuid = answer.appUuid || null;
+    const appUuid = entered.appUuid || null;
     const row = await lockCode(tx, email.key, appUuid, dateOf(clock));
     if (row === undefined) return undefined;
-    if (
-      !constantTimeEqual(hashOf(sealer.open(row.key, context(email.key)), answer.code.replaceAll(/\s/gu, "")), row.hash)
-    ) {
+    const hash = hashOf(sealer.open(row.key, sealContext(email.key)), entered.code.replaceAll(/\s/gu, ""));
+    if (!constantTimeEqual(hash, row.hash)) {
       await countFailure(tx, email.key, appUuid);
       return undefined;
     }
     await deleteCode(tx, email.key, appUuid);
-    const entered = await enter(tx, { email: row.email, orgUuid: answer.orgUuid || null, joins: false }, door, info);
-    return "mfaRequired" in entered ? entered : entered.opened;
+    const mailbox = { email: row.email, orgUuid: entered.orgUuid || null, joins: false };
+    const outcome = await signIn(tx, mailbox, method, info);
+    return "mfaRequired" in outcome ? outcome : outcome.opened;
   }
 
   return {
     /**
-     * Mails a code, which takes the place of the one before for the same address and app. Known and unknown addresses
-     * get the same answer at the same cost. Throws `validation_error` for an address that is none, 503 `unavailable`
-     * when mail is off.
+     * Mails a code, which replaces the previous one for the same address and app. The response and its cost are the
+     * same for known and unknown addresses.
+     * @throws {validation_error} when the address is not valid
+     * @throws {unavailable} when mail is off
      */
     async send(
+      context: RequestContext,
       request: { email: string; appUuid?: string | undefined },
-      info?: RequestInfo,
     ): Promise<{ minutes: number }> {
       const email = parseEmail(request.email);
       if (email === undefined)
@@ -69,8 +70,8 @@ export function createOtp(deps: LoginDeps) {
       const secret = random.bytes(32);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.otpMs)];
       const minutes = Math.ceil(config.otpMs / 60_000);
-      const key = sealer.seal(secret, context(email.key));
-      await database.transaction(async (tx) => {
+      const key = sealer.seal(secret, sealContext(email.key));
+      await context.transaction(async (tx) => {
         await replaceCode(tx, {
           emailKey: email.key,
           email: email.address,
@@ -80,36 +81,38 @@ export function createOtp(deps: LoginDeps) {
           at,
           expiresAt,
         });
-        await people.mails.send(
-          tx,
-          { to: email.address, write: (sender) => codeMail(sender, code, minutes) },
-          expiresAt,
-        );
-      }, info);
+        const write = (sender: string) => codeMail(sender, code, minutes);
+        await people.mails.send(tx, { to: email.address, write }, expiresAt);
+      });
       return { minutes };
     },
 
     /**
-     * Signs in with a code, or asks for the second factor; makes the person if need be. Throws `unauthorized` for a
-     * code that is wrong, used up or expired.
+     * Signs in with a code, or asks for the second factor; creates the person if necessary.
+     * @throws {unauthorized} when the code is wrong, used up or expired
      */
-    async verify(answer: CodeAnswer, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
-      const signedIn = await database.transaction((tx) => attempt(tx, answer, info), info);
+    async verify(context: RequestContext, entered: EnteredCode): Promise<OpenedPair | SecondFactorNeeded> {
+      const { info } = context;
+      const signedIn = await context.transaction((tx) => attempt(tx, entered, info));
       if (signedIn !== undefined) return signedIn;
-      const metadata = { method: "otp", code: "unauthorized", email: answer.email.slice(0, 254) };
-      // Unknown addresses are looked up as well: they must cost what known ones do.
-      const whose = await people.memberships.wouldEnter(parseEmail(answer.email)?.key ?? "", answer.orgUuid || null);
-      await audit.recordFailure({ type: "login.magic_link", ...whose, info, metadata });
+      // Unknown addresses are looked up too, so that they cost what known ones do.
+      const emailKey = parseEmail(entered.email)?.key ?? "";
+      const { userUuid, orgUuid } = await people.memberships.wouldEnter(emailKey, entered.orgUuid || null);
+      await events.recordFailure(EVENTS["login.magic_link"], {
+        by: withoutActor(userUuid, info),
+        orgUuid,
+        metadata: { method: "otp", code: "unauthorized", email: entered.email.slice(0, 254) },
+      });
       throw errors.unauthorized({ message: "The code is wrong, used up or expired; ask for a new one." });
     },
   };
 }
 
-/** What a code is stored as: six digits need a key that the table alone does not give away. */
+/** The stored form of a code: six digits need a key that the table alone does not disclose. */
 function hashOf(key: Buffer, code: string): Buffer {
   return createHmac("sha256", key).update(code, "utf8").digest();
 }
 
-function context(emailKey: string): string {
+function sealContext(emailKey: string): string {
   return `one-time-code:${emailKey}`;
 }

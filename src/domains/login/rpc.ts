@@ -1,70 +1,105 @@
-import type { ServiceImpl } from "@connectrpc/connect";
-import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
-import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
-import { caller, callerKey, requestInfo } from "../../platform/caller.ts";
-import type { Precondition } from "../../platform/rpc.ts";
-import type { Login } from "./index.ts";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import type { RequestContexts } from "../../platform/context.ts";
+import { pageOf } from "../../platform/db/paging.ts";
+import { registration } from "../../platform/rpc.ts";
+import type { ServiceRegistration } from "../../platform/rpc.ts";
+import type { Invitations } from "../invitations/index.ts";
+import type { SecondFactorNeeded } from "../mfa/index.ts";
+import type { Organizations } from "../organizations/index.ts";
+import type { People } from "../people/index.ts";
+import type { OwnSession, Sessions } from "../sessions/index.ts";
+import type { Keys } from "../signing-keys/index.ts";
+import type { Accepted } from "./accept-invitation.ts";
+import type { Login } from "./login.ts";
 
-/** The doors over the wire. */
-export function loginRpc({
-  password,
-  passwordChange,
-  otp,
-  magicLink,
-  signUp,
-  disown,
-}: Login): Partial<ServiceImpl<typeof LoginService>> {
-  return {
-    login: async (request, context) => password.login(request, requestInfo(context)),
-    sendOtp: async (request, context) => ({
-      message: `The email was sent; the code in it is good for ${(await otp.send(request, requestInfo(context))).minutes} minutes.`,
+/** The domains that `LoginService` is implemented with. */
+export interface LoginServiceDeps {
+  login: Login;
+  sessions: Pick<Sessions, "own" | "refresh">;
+  people: Pick<People, "superuser">;
+  organizations: Pick<Organizations, "isNameAvailable">;
+  keys: Pick<Keys, "jwks">;
+  invitations: Pick<Invitations, "show">;
+}
+
+/** `atrium.login.v1.LoginService`. */
+export function loginRpc(
+  { login, sessions, people, organizations, keys, invitations }: LoginServiceDeps,
+  contexts: RequestContexts,
+): ServiceRegistration {
+  const { password, passwordChange, otp, magicLink, signUp } = login;
+  return registration(LoginService, {
+    login: async (request, context) => password.login(contexts.public(context), request),
+    sendOtp: async (request, context) => {
+      const { minutes } = await otp.send(contexts.public(context), request);
+      return { message: `The email was sent; the code in it is good for ${minutes} minutes.` };
+    },
+    verifyOtp: async (request, context) => otp.verify(contexts.public(context), request),
+    sendMagicLink: async (request, context) => ({
+      sent: true,
+      ...(await magicLink.send(contexts.public(context), request)),
     }),
-    verifyOtp: async (request, context) => otp.verify(request, requestInfo(context)),
+    verifyMagicLink: async ({ token }, context) => magicLink.verify(contexts.public(context), token),
     forgotPassword: async ({ email }, context) => {
-      await passwordChange.forgot(email, requestInfo(context));
+      await passwordChange.forgot(contexts.public(context), email);
       return {};
     },
     resetPassword: async ({ token, password: wanted }, context) => {
-      await passwordChange.reset(token, wanted, requestInfo(context));
+      await passwordChange.reset(contexts.public(context), token, wanted);
       return {};
     },
-    sendMagicLink: async (request, context) => ({
-      sent: true,
-      ...(await magicLink.send(request, requestInfo(context))),
-    }),
-    verifyMagicLink: async ({ token }, context) => magicLink.verify(token, requestInfo(context)),
     confirmEmail: async ({ token }, context) => {
-      await signUp.confirmEmail(token, requestInfo(context));
+      await signUp.confirmEmail(contexts.public(context), token);
       return {};
     },
     disownEmail: async ({ token }, context) => {
-      await disown(token, requestInfo(context));
+      await login.disown(contexts.public(context), token);
       return {};
     },
-  };
-}
-
-/** Sign-up: what of the users area is a door. */
-export function signUpRpc({ signUp }: Login): Partial<ServiceImpl<typeof UsersService>> {
-  return {
-    createOrganization: async (request, context) => {
-      const { org, ...opened } = await signUp.signUp(context.values.get(callerKey), request, requestInfo(context));
-      return { ...opened, orgUuid: org.uuid, name: org.name };
+    getInvite: async ({ token }) => {
+      const { email, org_uuid, org_name, role, expires_at } = await invitations.show(token);
+      return { email, orgUuid: org_uuid, orgName: org_name, role, expiresAt: timestampFromDate(expires_at) };
     },
-  };
-}
-
-/** Preconditions on the caller of a sign-up. */
-export function signUpPreconditions({ signUp }: Login): { createOrganization: Precondition } {
-  return { createOrganization: signUp.demandOpen };
-}
-
-/** Passwords: what of the users area a door ends with. */
-export function passwordRpc({ passwordChange }: Login): Partial<ServiceImpl<typeof UsersService>> {
-  return {
-    changePassword: async ({ currentPassword, newPassword }, context) => {
-      await passwordChange.change(caller(context), currentPassword, newPassword, requestInfo(context));
+    acceptInvite: async (request, context) => ({
+      data: printAcceptance(await login.acceptInvitation(contexts.public(context), request), context),
+    }),
+    refresh: async ({ refreshToken }, context) => sessions.refresh(contexts.public(context), refreshToken),
+    logout: async (_request, context) => {
+      await sessions.own.logout(contexts.authenticated(context));
       return {};
     },
+    listOwnSessions: async (request, context) => {
+      const page = pageOf(request);
+      const { data, ...total } = await sessions.own.list(contexts.authenticated(context), page);
+      return { data: data.map(printSession), ...total, ...page };
+    },
+    getSuperuser: async ({ email }) => ({ data: await people.superuser(email) }),
+    checkOrganizationName: async ({ name }) => ({
+      data: { name, available: await organizations.isNameAvailable(name) },
+    }),
+    getInstanceJwks: async (_request, context) => {
+      const { keys: set, headers } = await keys.jwks.ofInstance();
+      for (const [name, value] of Object.entries(headers)) context.responseHeader.set(name, value);
+      return { keys: set };
+    },
+  });
+}
+
+/** The binary form has memberships alone: the request for the second factor is JSON, whatever `Accept` says. */
+function printAcceptance(outcome: Accepted | SecondFactorNeeded, { protocolName, responseHeader }: HandlerContext) {
+  if (!("mfaRequired" in outcome)) return { ...outcome, message: "Invitation accepted." };
+  if (protocolName === "rest") responseHeader.set("content-type", "application/json");
+  return outcome;
+}
+
+function printSession({ uuid, device_uuid, created_at, last_seen_at, current }: OwnSession) {
+  return {
+    sessionId: uuid,
+    deviceUuid: device_uuid,
+    createdAt: timestampFromDate(created_at),
+    lastSeenAt: timestampFromDate(last_seen_at),
+    current,
   };
 }

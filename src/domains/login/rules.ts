@@ -3,21 +3,41 @@ import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 
 /**
- * Refuses who may not make an organization: where sign-up is closed, everybody but platform admins. Throws `forbidden`.
+ * Demands that the caller may create an organization: while sign-up is closed, only platform admins may.
+ * @throws {forbidden} when they may not
  */
-export function maySignUp(caller: Pick<Caller, "isPlatformAdmin" | "userUuid"> | undefined, openSignup: boolean): void {
+export function demandMaySignUp(
+  caller: Pick<Caller, "isPlatformAdmin" | "userUuid"> | undefined,
+  openSignup: boolean,
+): void {
   if (caller !== undefined && caller.userUuid === null) throw errors.forbidden();
   if (openSignup || caller?.isPlatformAdmin === true) return;
   throw errors.forbidden({ message: "Sign-up is closed; a platform administrator makes organizations." });
 }
 
-/** The signed-in person who will own the new organization; undefined where a new person will. */
-export function foundsForThemselves(
+/** The signed-in person who will own the new organization; undefined when a new person will. */
+export function callerAsOwner(
   caller: Pick<Caller, "isPlatformAdmin" | "userUuid" | "email"> | undefined,
   email: string | undefined,
 ): string | undefined {
   if (caller === undefined || caller.userUuid === null) return undefined;
-  const namesSomebodyElse =
+  const namesAnother =
     email !== undefined && email !== "" && parseEmail(email)?.key !== parseEmail(caller.email ?? "")?.key;
-  return caller.isPlatformAdmin && namesSomebodyElse ? undefined : caller.userUuid;
+  return caller.isPlatformAdmin && namesAnother ? undefined : caller.userUuid;
+}
+
+/** How and when a person proved who they are (RFC 8176). */
+export interface Proof {
+  amr: readonly string[];
+  /** Absent: now. */
+  authTime?: Date | undefined;
+}
+
+/** The proof a caller's token stands for; `amr` when it names none. */
+export function proofOf(caller: Pick<Caller, "claims"> | undefined, amr: readonly string[]): Proof {
+  const claims = caller?.claims;
+  return {
+    amr: Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : amr,
+    authTime: typeof claims?.["auth_time"] === "number" ? new Date(claims["auth_time"] * 1000) : undefined,
+  };
 }

@@ -1,23 +1,24 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
-import { actorOf, personActor } from "../audit-record/index.ts";
-import type { OpenedPair } from "../sessions/index.ts";
+import { causedBy, causedByPerson, EVENTS } from "../event-catalogue/index.ts";
 import type { PersonToMake } from "../people/index.ts";
+import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
-import type { Founded, Founder, Founding } from "./founding.ts";
 import { confirmationMail } from "./mails.ts";
-import { foundsForThemselves, maySignUp } from "./rules.ts";
+import type { Founded, Founder, NewOrganization } from "./new-organization.ts";
+import { callerAsOwner, demandMaySignUp, proofOf } from "./rules.ts";
 import { insertMailToken, useMailToken } from "./store.ts";
 
-/** How long the link of a sign-up confirms an address. */
-const confirmationMs = 7 * 24 * 60 * 60 * 1000;
+/** Lifetime of the link that confirms the address of a sign-up. */
+const CONFIRMATION_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** An organization to be made, and who will own it. */
+/** An organization to create, and its owner. */
 export interface SignUpRequest {
   name: string;
   email?: string | undefined;
@@ -26,15 +27,15 @@ export interface SignUpRequest {
   lastName?: string | undefined;
 }
 
-/** What a sign-up made. */
+/** A new organization, its owner and the owner's tokens. */
 export interface SignedUp extends OpenedPair {
   org: { uuid: string; name: string };
   userUuid: string;
 }
 
-/** The way in for new organizations (decisions 2.2). */
-export function createSignUp(deps: LoginDeps, founding: Founding) {
-  const { database, clock, random, hasher, audit, people, access, sessions, config } = deps;
+/** Sign-up: new organizations and their owners (decisions 2.2). */
+export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) {
+  const { clock, random, hasher, events, people, access, sessions, config } = deps;
 
   async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
@@ -45,10 +46,9 @@ export function createSignUp(deps: LoginDeps, founding: Founding) {
     return { email, firstName, lastName, passwordHash: await hasher.hash(password, address), confirmed: false };
   }
 
-  async function mailConfirmation(tx: Tx, founded: Founded, { email }: PersonToMake): Promise<void> {
+  async function mailConfirmation(tx: Tx, { userUuid, org }: Founded, { email }: PersonToMake): Promise<void> {
     const { token, hash } = newOpaqueToken(random);
-    const [at, expiresAt] = [dateOf(clock), dateOf(clock, confirmationMs)];
-    const { userUuid, org } = founded;
+    const [at, expiresAt] = [dateOf(clock), dateOf(clock, CONFIRMATION_MS)];
     await insertMailToken(tx, {
       hash,
       purpose: "confirm_email",
@@ -59,82 +59,82 @@ export function createSignUp(deps: LoginDeps, founding: Founding) {
       expiresAt,
     });
     const url = `${config.baseUrl}/confirm-email?token=${token}`;
-    const write = (sender: string) => confirmationMail(sender, url, confirmationMs / 86_400_000);
+    const write = (sender: string) => confirmationMail(sender, url, CONFIRMATION_MS / 86_400_000);
     await people.mails.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
   }
 
-  async function openFor(tx: Tx, founded: Founded, caller: Caller | undefined, info: RequestInfo): Promise<OpenedPair> {
-    const standing = await access.standing(tx, founded.userUuid, founded.org.uuid);
+  async function openSession(
+    tx: Tx,
+    { userUuid, org }: Founded,
+    caller: Caller | undefined,
+    info: RequestInfo,
+  ): Promise<OpenedPair> {
+    const standing = await access.standing(tx, userUuid, org.uuid);
     if (standing === undefined) throw new Error("a new organization has no owner");
-    const self = caller?.userUuid === founded.userUuid ? caller : undefined;
+    const self = caller?.userUuid === userUuid ? caller : undefined;
     const notAfter = self === undefined ? undefined : await sessions.own.demandLive(tx, self);
-    const same = self?.claims;
-    const amr = Array.isArray(same?.["amr"]) ? (same["amr"] as string[]) : ["pwd"];
-    const authTime = typeof same?.["auth_time"] === "number" ? new Date(same["auth_time"] * 1000) : undefined;
-    return sessions.open.pair(tx, { standing, amr, authTime, info, notAfter });
+    return sessions.open.pair(tx, { standing, ...proofOf(self, ["pwd"]), info, notAfter });
   }
 
   return {
-    /** Refuses who may not sign up, before anything of the request is read. Throws `forbidden`. */
-    demandOpen: (caller: Caller | undefined): void => maySignUp(caller, config.openSignup),
+    /**
+     * Demands, before anything of the request is read, that the caller may sign up.
+     * @throws {forbidden} when they may not
+     */
+    demandAllowed: (caller: Caller | undefined): void => demandMaySignUp(caller, config.openSignup),
 
     /**
-     * Makes an organization. Without a caller a new person signs up; a signed-in person makes a further one of
-     * their own; a platform admin may name another owner, a new person. Throws `forbidden` where sign-up
-     * is closed, 400 `validation_error`, 409 `conflict` for the name, 409 `email_taken`.
+     * Creates an organization. Without a caller a new person signs up; a signed-in person creates a further
+     * organization of their own; a platform admin may name another owner, a new person.
+     * @throws {forbidden} when sign-up is closed
+     * @throws {validation_error} when a member is missing or not valid
+     * @throws {conflict} when the name is or was in use
+     * @throws {email_taken} when the new person exists
      */
-    async signUp(caller: Caller | undefined, request: SignUpRequest, info: RequestInfo): Promise<SignedUp> {
-      maySignUp(caller, config.openSignup);
-      const self = foundsForThemselves(caller, request.email);
+    async signUp(context: RequestContext, request: SignUpRequest): Promise<SignedUp> {
+      const { caller, info } = context;
+      demandMaySignUp(caller, config.openSignup);
+      const self = callerAsOwner(caller, request.email);
       const founder: Founder = self === undefined ? await newPerson(request, info) : { userUuid: self };
-      const key = await founding.prepare();
-      return database.transaction(async (tx) => {
-        const founded = await founding.found(tx, request.name, founder, key);
+      const key = await newOrganization.generateKey();
+      return context.transaction(async (tx) => {
+        const founded = await newOrganization.create(tx, request.name, founder, key);
         const { org, userUuid } = founded;
         if (!("userUuid" in founder)) await mailConfirmation(tx, founded, founder);
-        const opened = await openFor(tx, founded, caller, info);
-        const resource = { type: "organization", id: org.uuid };
-        const actor =
+        const opened = await openSession(tx, founded, caller, info);
+        const { actor } =
           caller === undefined
-            ? { type: "user", id: userUuid, email: "email" in founder ? founder.email.address : null }
-            : actorOf(caller);
-        const metadata = { name: org.name, session_id: opened.sessionId };
-        await audit.record(tx, {
-          type: "organization.created",
-          outcome: "success",
-          userUuid,
+            ? { actor: { type: "user", id: userUuid, email: "email" in founder ? founder.email.address : null } }
+            : causedBy({ caller, info });
+        await events.emit(tx, EVENTS["organization.created"], {
+          by: { actor, userUuid, info },
           orgUuid: org.uuid,
-          info,
-          actor,
-          resource,
-          metadata,
+          resourceId: org.uuid,
+          metadata: { name: org.name, session_id: opened.sessionId },
         });
         return { ...opened, org, userUuid };
-      }, caller ?? info);
+      });
     },
 
-    /** Confirms the address of a sign-up. Throws `unauthorized` for a token that is unknown, used or expired. */
-    async confirmEmail(token: string, info: RequestInfo): Promise<void> {
-      const done = await database.transaction(async (tx) => {
+    /**
+     * Confirms the address of a sign-up.
+     * @throws {unauthorized} when the token is unknown, used or expired
+     */
+    async confirmEmail(context: RequestContext, token: string): Promise<void> {
+      const isKnown = await context.transaction(async (tx) => {
         const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
         if (link === undefined || link.user_uuid === null) return false;
         const userUuid = link.user_uuid;
         const confirmed = await people.confirm(tx, userUuid);
         if (confirmed === undefined) return true;
-        const orgUuid = (await people.memberships.lastUsed(tx, userUuid)) ?? null;
-        const resource = { type: "user", id: userUuid };
-        await audit.record(tx, {
-          type: "email.confirmed",
-          outcome: "success",
-          userUuid,
-          orgUuid,
-          info,
-          actor: personActor(userUuid, confirmed.email),
-          resource,
+        await events.emit(tx, EVENTS["email.confirmed"], {
+          by: causedByPerson({ userUuid, email: confirmed.email }, context.info),
+          orgUuid: (await people.memberships.lastUsed(tx, userUuid)) ?? null,
+          resourceId: userUuid,
         });
         return true;
-      }, info);
-      if (!done) throw errors.unauthorized({ message: "The link is unknown, expired or was used before." });
+      });
+      if (!isKnown) throw errors.unauthorized({ message: "The link is unknown, expired or was used before." });
     },
   };
 }

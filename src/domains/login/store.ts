@@ -1,9 +1,9 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** What a mailed token is good for; it serves nothing else. */
+/** The only purpose of a mailed token. */
 export type MailPurpose = "magic_link" | "confirm_email" | "password_reset";
 
-/** A token that was mailed, once it has been used. */
+/** A mailed token that has been used. */
 export interface MailTokenRow {
   email: string;
   user_uuid: string | null;
@@ -13,7 +13,7 @@ export interface MailTokenRow {
   joins: boolean;
 }
 
-/** A token to be mailed; only its hash is stored. */
+/** A token to mail; only its hash is stored. */
 export interface MailTokenToStore {
   hash: Buffer;
   purpose: MailPurpose;
@@ -27,10 +27,11 @@ export interface MailTokenToStore {
   expiresAt: Date;
 }
 
-/** Stores a token that is being mailed. */
+/** Stores the hash of a mailed token. */
 export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<void> {
   await tx.query(
-    `insert into mail_tokens (hash, purpose, email, email_key, user_uuid, org_uuid, redirect_to, created_at, expires_at, joins)
+    `insert into mail_tokens
+       (hash, purpose, email, email_key, user_uuid, org_uuid, redirect_to, created_at, expires_at, joins)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       token.hash,
@@ -47,7 +48,10 @@ export async function insertMailToken(tx: Tx, token: MailTokenToStore): Promise<
   );
 }
 
-/** Uses a mailed token up: one winner however many try. Undefined when it is unknown, used or expired. */
+/**
+ * Uses a mailed token up: one of several concurrent transactions succeeds. Undefined when it is unknown, used or
+ * expired.
+ */
 export async function useMailToken(
   tx: Tx,
   hash: Buffer,
@@ -62,7 +66,7 @@ export async function useMailToken(
   return rows[0];
 }
 
-/** Whether a mailed token could be used now, and the address it went to. */
+/** The address of a mailed token that could be used now. */
 export async function peekMailToken(
   tx: Tx,
   hash: Buffer,
@@ -73,7 +77,7 @@ export async function peekMailToken(
   return (await tx.query<{ email: string }>(sql, [hash, purpose, at]))[0];
 }
 
-/** Where a token was mailed to and for which organization, however it stands; undefined for one that never was. */
+/** Address and organization of a mailed token in any state; undefined when it is unknown. */
 export async function addressee(
   database: Database,
   hash: Buffer,
@@ -81,18 +85,18 @@ export async function addressee(
 ): Promise<{ email_key: string; org_uuid: string | null } | undefined> {
   const sql = "select email_key, org_uuid from mail_tokens where hash = $1 and purpose = $2";
   return (
-    await database.prepared<{ email_key: string; org_uuid: string | null }>("signin_addressee", sql, [hash, purpose])
+    await database.prepared<{ email_key: string; org_uuid: string | null }>("login_addressee", sql, [hash, purpose])
   )[0];
 }
 
-/** Ends the sign-in links and reset tokens that are under way to an address. */
+/** Ends the open sign-in links and reset tokens of an address. */
 export async function endMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
   const sql = `update mail_tokens set used_at = $2
     where email_key = $1 and purpose in ('magic_link', 'password_reset') and used_at is null and expires_at > $2`;
   await tx.query(sql, [emailKey, at]);
 }
 
-/** Ends every mailed token of an account that ends, confirmation links included. */
+/** Ends every mailed token of an address, confirmation links included. */
 export async function endAllMailTokens(tx: Tx, emailKey: string, at: Date): Promise<void> {
   await tx.query("update mail_tokens set used_at = $2 where email_key = $1 and used_at is null and expires_at > $2", [
     emailKey,
@@ -100,13 +104,14 @@ export async function endAllMailTokens(tx: Tx, emailKey: string, at: Date): Prom
   ]);
 }
 
-/** Forgets tokens that expired before `before`, at most 1,000; answers how many. */
-export async function forgetMailTokens(database: Database, before: Date): Promise<number> {
-  const sql = `delete from mail_tokens where hash in (select hash from mail_tokens where expires_at < $1 order by expires_at limit 1000) returning 1`;
-  return (await database.prepared("signin_forget", sql, [before])).length;
+/** Deletes up to 1,000 tokens that expired before a time; returns how many. */
+export async function deleteExpiredMailTokens(database: Database, before: Date): Promise<number> {
+  const sql = `delete from mail_tokens
+    where hash in (select hash from mail_tokens where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  return (await database.prepared("login_delete_expired_mail_tokens", sql, [before])).length;
 }
 
-/** Lets one instance at a time bootstrap; released with the transaction. */
+/** Lets one instance at a time bootstrap; the lock ends with the transaction. */
 export async function lockBootstrap(tx: Tx): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('atrium bootstrap', 0))");
 }

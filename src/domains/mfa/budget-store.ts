@@ -1,7 +1,7 @@
 import type { Tx } from "../../platform/db/types.ts";
 import type { Budget, Count } from "./rules.ts";
 
-/** Somebody's count, row locked until the transaction ends: tries on one budget are judged one after another. */
+/** A person's count, row locked until the transaction ends: attempts on one budget run one after another. */
 export async function lockCount(tx: Tx, userUuid: string, budget: Budget): Promise<Count> {
   const [row] = await tx.query<{ failures: number; blocked_until: Date | null }>(
     `insert into mfa_failures (user_uuid, budget) values ($1, $2)
@@ -11,7 +11,7 @@ export async function lockCount(tx: Tx, userUuid: string, budget: Budget): Promi
   return { failures: row?.failures ?? 0, blockedUntil: row?.blocked_until ?? null };
 }
 
-/** Until when somebody's tries are not judged; null when they are. */
+/** The end of a person's lockout; null without one. */
 export async function readBlock(tx: Tx, userUuid: string, budget: Budget): Promise<Date | null> {
   const sql = "select blocked_until from mfa_failures where user_uuid = $1 and budget = $2";
   return (await tx.query<{ blocked_until: Date | null }>(sql, [userUuid, budget]))[0]?.blocked_until ?? null;

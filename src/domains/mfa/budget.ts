@@ -1,25 +1,25 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { ServiceError } from "../../platform/errors.ts";
+import type { ServiceError } from "../../platform/errors.ts";
 import { lockCount, readBlock, writeCount } from "./budget-store.ts";
 import { mfaErrors } from "./errors.ts";
 import { afterSecondFactorFailure, afterStepUpFailure } from "./rules.ts";
 import type { Budget } from "./rules.ts";
 
-/** One try on a budget. The row is locked until the transaction ends. */
-export interface Try {
-  /** 429 `too_many_attempts` while the person is blocked: the try must not be judged. */
+/** One attempt on a budget. Its row is locked until the transaction ends. */
+export interface Attempt {
+  /** The lockout error, if any: the attempt must not be checked then. */
   refusal: ServiceError | undefined;
-  /** Counts a failure; the transaction must then be committed, not rolled back. */
+  /** Counts a failure; the transaction must then commit. */
   failed(): Promise<void>;
-  /** Starts the count at 0. */
+  /** Resets the count to 0. */
   passed(): Promise<void>;
 }
 
 /**
- * Counting of failures (decisions 4.3). A try takes the lock on the person's count, is judged, and counts in one
- * transaction. A wrong one changes nothing else and is committed, its refusal thrown afterwards; a right one that
- * is rolled back has opened nothing. So parallel tries cannot outrun the count and no rollback takes from it.
+ * Failure counts and lockouts (decisions 4.3). An attempt locks the person's count, is checked, and counts in one
+ * transaction. A wrong one changes nothing else and commits, and its error is thrown afterwards; a right one that is
+ * rolled back has opened nothing. So concurrent attempts cannot exceed the count, and no rollback reduces it.
  */
 export function createBudgets({ clock, config }: { clock: Clock; config: { stepUpLockMs: number } }) {
   function refusalOf(blockedUntil: Date | null): ServiceError | undefined {
@@ -28,8 +28,8 @@ export function createBudgets({ clock, config }: { clock: Clock; config: { stepU
   }
 
   return {
-    /** Begins a try. */
-    async begin(tx: Tx, userUuid: string, budget: Budget): Promise<Try> {
+    /** Begins an attempt. */
+    async begin(tx: Tx, userUuid: string, budget: Budget): Promise<Attempt> {
       const { failures, blockedUntil } = await lockCount(tx, userUuid, budget);
       const after = () =>
         budget === "step_up"
@@ -42,17 +42,11 @@ export function createBudgets({ clock, config }: { clock: Clock; config: { stepU
       };
     },
 
-    /** The refusal somebody gets now without trying anything; undefined when they are not blocked. */
+    /** The lockout error, if any, without an attempt. */
     refusal: async (tx: Tx, userUuid: string, budget: Budget): Promise<ServiceError | undefined> =>
       refusalOf(await readBlock(tx, userUuid, budget)),
   };
 }
 
-/** Failure budgets. */
+/** Failure counts and lockouts. */
 export type Budgets = ReturnType<typeof createBudgets>;
-
-/** The result of a transaction that had to be committed although it refuses: throws the refusal now. */
-export function settled<T>(outcome: T | ServiceError): T {
-  if (outcome instanceof ServiceError) throw outcome;
-  return outcome;
-}

@@ -4,15 +4,13 @@ import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Standing } from "../access/index.ts";
-import { personActor } from "../audit-record/index.ts";
-import type { OpenedPair } from "../sessions/index.ts";
-import { settled } from "./budget.ts";
+import { causedByPerson, EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { Budgets } from "./budget.ts";
+import type { Codes } from "./codes.ts";
 import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
-import type { Judge } from "./judge.ts";
 import { countTokenFailure, findPending, usePending } from "./token-store.ts";
-import type { PendingRow } from "./token-store.ts";
+import type { NextStep, PendingRow } from "./token-store.ts";
 
 /** The second step of a sign-in. */
 export interface SecondStep {
@@ -22,10 +20,24 @@ export interface SecondStep {
   recovery?: boolean | undefined;
 }
 
-/** The challenge that completes a sign-in. */
+/** A pending sign-in whose second factor has been verified; the caller opens its session in the same transaction. */
+export interface VerifiedSignIn {
+  userUuid: string;
+  /** In the organization the session would act in. */
+  standing: Standing;
+  deviceUuid: string | null;
+  /** Both steps (RFC 8176). */
+  amr: readonly string[];
+  /** What the sign-in still has to do. */
+  next: NextStep | null;
+  /** Type of the event that records the sign-in. */
+  event: "login.totp_verify" | "login.recovery_code";
+}
+
+/** The challenge that a pending sign-in waits for. */
 export function createChallenge(
-  { database, clock, audit, people, access, sessions, continuations }: MfaDeps,
-  judge: Judge,
+  { clock, events, people, access }: Pick<MfaDeps, "clock" | "events" | "people" | "access">,
+  codes: Codes,
   budgets: Budgets,
 ) {
   async function refuse(
@@ -35,100 +47,64 @@ export function createChallenge(
     refusal: ServiceError,
     info: RequestInfo,
   ): Promise<ServiceError> {
-    const who = { userUuid: pending?.user_uuid ?? null, orgUuid: pending?.org_uuid ?? null };
-    await audit.record(tx, { type: typeOf(step), outcome: "failure", ...who, info, metadata: { code: refusal.code } });
+    await events.emitFailure(tx, EVENTS[eventOf(step)], {
+      by: withoutActor(pending?.user_uuid ?? null, info),
+      orgUuid: pending?.org_uuid ?? null,
+      metadata: { code: refusal.code },
+    });
     return refusal;
   }
 
+  async function isRight(tx: Tx, { user_uuid: userUuid }: PendingRow, { code, recovery }: SecondStep) {
+    if (recovery === true) return codes.useRecoveryCode(tx, userUuid, code);
+    return (await codes.useTotp(tx, userUuid, code)) !== undefined;
+  }
+
   /**
-   * One try in one transaction; a refusal is answered, so that what it counts stays. Locks in the order person, count,
-   * token, factor.
+   * Verifies the second factor of a pending sign-in and uses its token up. Returns the error of a refused attempt, so
+   * that the failure it counts is committed. Locks in the order person, count, token, factor.
+   * @throws {unauthorized} when a concurrent attempt has used the token up
    */
-  async function attempt(tx: Tx, step: SecondStep, info: RequestInfo): Promise<OpenedPair | ServiceError> {
+  return async function verifyPending(
+    tx: Tx,
+    step: SecondStep,
+    info: RequestInfo,
+  ): Promise<VerifiedSignIn | ServiceError> {
     const hash = hashToken(step.mfaToken);
     const now = dateOf(clock);
     const pending = await findPending(tx, hash, now);
     const standing = pending === undefined ? undefined : await access.standing(tx, pending.user_uuid, pending.org_uuid);
     const same = standing !== undefined && standing.credentialsVersion === pending?.credentials_version;
     if (pending === undefined || !same) return refuse(tx, step, pending, mfaErrors.badToken(), info);
-    const count = await budgets.begin(tx, pending.user_uuid, "second_factor");
+    const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
+    const attempt = await budgets.begin(tx, userUuid, "second_factor");
     const present = await findPending(tx, hash, now);
     if (present?.live !== true) return refuse(tx, step, pending, mfaErrors.badToken(), info);
-    if (count.refusal !== undefined) return refuse(tx, step, pending, count.refusal, info);
-    const right =
-      step.recovery === true
-        ? await judge.recovery(tx, pending.user_uuid, step.code)
-        : (await judge.totp(tx, pending.user_uuid, step.code)) !== undefined;
-    if (!right) {
-      await count.failed();
+    if (attempt.refusal !== undefined) return refuse(tx, step, pending, attempt.refusal, info);
+    if (!(await isRight(tx, pending, step))) {
+      await attempt.failed();
       await countTokenFailure(tx, hash);
       return refuse(tx, step, pending, mfaErrors.wrongCode(), info);
     }
     if (!(await usePending(tx, hash, now))) throw mfaErrors.badToken();
-    await count.passed();
-    if (await people.confirmProven(tx, pending.user_uuid)) {
-      const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
-      const resource = { type: "user", id: userUuid };
-      await audit.record(tx, {
-        type: "email.confirmed",
-        outcome: "success",
-        userUuid,
+    await attempt.passed();
+    if (await people.confirmProven(tx, userUuid))
+      await events.emit(tx, EVENTS["email.confirmed"], {
+        by: causedByPerson({ userUuid, email: standing.email }, info),
         orgUuid,
-        info,
-        actor: personActor(userUuid, standing.email),
-        resource,
+        resourceId: userUuid,
       });
-    }
-    return open(tx, step, pending, standing, info);
-  }
-
-  async function open(
-    tx: Tx,
-    step: SecondStep,
-    pending: PendingRow,
-    before: Standing,
-    info: RequestInfo,
-  ): Promise<OpenedPair> {
-    const standing = pending.continuation === null ? before : await complete(tx, pending, pending.continuation, info);
-    const amr = [...new Set([...pending.amr, ...(step.recovery === true ? [] : ["otp"]), "mfa"])];
-    const device = { ...info, deviceUuid: info.deviceUuid ?? pending.device_uuid ?? undefined };
-    const opened = await sessions.open.pair(tx, { standing, amr, info: device, secondFactor: true });
-    const metadata = { session_id: opened.sessionId };
-    await audit.record(tx, {
-      type: typeOf(step),
-      outcome: "success",
-      userUuid: standing.userUuid,
-      orgUuid: standing.org?.uuid ?? null,
-      info,
-      metadata,
-    });
-    return opened;
-  }
-
-  async function complete(
-    tx: Tx,
-    pending: PendingRow,
-    { name, payload }: NonNullable<PendingRow["continuation"]>,
-    info: RequestInfo,
-  ): Promise<Standing> {
-    const continuation = continuations[name];
-    if (continuation === undefined) throw new Error(`no continuation is called ${name}`);
-    const org = await continuation(tx, { userUuid: pending.user_uuid, payload }, info);
-    await tx.em.flush();
-    const standing = await access.standing(tx, pending.user_uuid, org);
-    if (standing === undefined) throw mfaErrors.badToken();
-    return standing;
-  }
-
-  /**
-   * Opens the session of a sign-in that waits, with a token pair. Throws 401 `unauthorized` for a wrong code (the fifth
-   * ends the token) and for a token that is unknown, used, expired or worn out; 429 `too_many_attempts`.
-   */
-  return async function challenge(step: SecondStep, info: RequestInfo): Promise<OpenedPair> {
-    return settled(await database.transaction((tx) => attempt(tx, step, info), info));
+    return {
+      userUuid,
+      standing,
+      deviceUuid: pending.device_uuid,
+      amr: [...new Set([...pending.amr, ...(step.recovery === true ? [] : ["otp"]), "mfa"])],
+      next: pending.next,
+      event: eventOf(step),
+    };
   };
 }
 
-function typeOf({ recovery }: SecondStep): "login.totp_verify" | "login.recovery_code" {
+function eventOf({ recovery }: SecondStep): VerifiedSignIn["event"] {
   return recovery === true ? "login.recovery_code" : "login.totp_verify";
 }

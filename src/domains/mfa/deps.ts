@@ -1,59 +1,46 @@
-import type { Announce } from "../../platform/announce.ts";
-import type { RequestInfo } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Access, Administration } from "../access/index.ts";
-import type { Audit } from "../auth-events/index.ts";
-import type { Sessions } from "../sessions/index.ts";
+import type { Access } from "../access/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
 import type { People } from "../people/index.ts";
+import type { Sessions } from "../sessions/index.ts";
 
-/** What second factors and step-up are made of. */
+/** Dependencies of second factors. */
 export interface MfaDeps {
   database: Database;
   clock: Clock;
-  random: Pick<Random, "bytes" | "uuid">;
+  random: Pick<Random, "bytes">;
   /** Seals with the instance key. */
   sealer: Sealer;
-  hasher: Pick<PasswordHasher, "verify">;
-  audit: Pick<Audit, "record" | "recordFailure">;
-  /** Tells the webhooks of an organization. */
-  announce: Announce<"mfa.enrolled" | "mfa.disabled">;
-  people: Pick<People, "lock" | "findPassword" | "confirmProven"> & {
-    mails: Pick<People["mails"], "send" | "demandMail">;
+  events: Pick<Events, "emit" | "emitFailure">;
+  people: Pick<People, "lock" | "confirmProven"> & {
+    mails: Pick<People["mails"], "send">;
     memberships: Pick<People["memberships"], "belongsElsewhere" | "organizationsOf">;
   };
   access: Pick<Access, "standing">;
-  /** Members of the caller's organization, in the caller's turn. */
-  members: Pick<Administration["members"], "hold">;
-  sessions: Pick<Sessions, "open" | "own" | "proofs" | "tokens">;
-  /** What doors do once the second factor is proven, by name; they stand below and are filled in by compose.ts. */
-  continuations: Readonly<Record<string, Continuation>>;
+  members: LockedMembers;
+  sessions: Pick<Sessions, "own" | "proofs">;
   config: MfaConfig;
 }
 
-/**
- * What a door still had to do when it asked for the second factor, in the transaction that opens the session.
- * Answers the organization the session acts in. What it throws undoes the challenge: no code is used up.
- */
-export type Continuation = (
-  tx: Tx,
-  pending: { userUuid: string; payload: Readonly<Record<string, unknown>> },
-  info: RequestInfo,
-) => Promise<string | null>;
+/** Members of the caller's organization. */
+export interface LockedMembers {
+  /**
+   * A member, locked until the transaction ends, after the caller's membership has been checked again.
+   * @throws {user_not_found} when there is none
+   */
+  hold(tx: Tx, caller: Caller, userUuid: string): Promise<{ email: string; is_owner: boolean }>;
+}
 
-/** Settings; times in milliseconds. */
+/** Settings; lifetimes in milliseconds. */
 export interface MfaConfig {
-  /** Public URL of the service, no trailing slash. */
-  baseUrl: string;
-  /** Elevated tokens, and the age a proof of the second factor may have. */
+  /** Elevated tokens, and the maximum age of a proof of the second factor that changes factors. */
   elevatedMs: number;
+  /** Sign-ins that wait for the second factor. */
   mfaTokenMs: number;
-  /** Step-up challenges. */
-  stepUpMs: number;
-  /** Step-up challenges by mail. */
-  magicLinkMs: number;
+  /** Lockout after failed step-ups. */
   stepUpLockMs: number;
 }

@@ -1,6 +1,6 @@
 import { defineErrors } from "../../platform/errors.ts";
 
-/** Errors of second factors and step-up. */
+/** Errors of second factors, and of attempts that count as failures. */
 export const mfaErrors = defineErrors({
   wrongCode: [401, "unauthorized", "The code is wrong, expired or used; take the one the authenticator shows now."],
   badToken: [401, "unauthorized", "The mfa_token is not valid, has expired or is used up; sign in again."],
@@ -21,12 +21,4 @@ export const mfaErrors = defineErrors({
   elsewhere: [403, "forbidden", "The person belongs to another organization too; only they can change their factors."],
   ownersOnly: [403, "forbidden", "The factors of an owner are removed by owners only."],
   tooManyAttempts: [429, "too_many_attempts", "Too many wrong answers; wait and try again."],
-});
-
-/** Errors of step-up alone. */
-export const stepUpErrors = defineErrors({
-  invalidCode: [400, "invalid_code", "The answer to the challenge is wrong."],
-  expired: [400, "expired_challenge", "The challenge has expired; ask for another."],
-  notFound: [404, "not_found", "No such challenge of this session."],
-  gone: [410, "challenge_gone", "The challenge has been answered already; ask for another."],
 });

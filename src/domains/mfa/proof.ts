@@ -1,13 +1,12 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { errors } from "../../platform/errors.ts";
 import type { Sessions } from "../sessions/index.ts";
 import { mfaErrors } from "./errors.ts";
-import { isRecent } from "./rules.ts";
+import { isRecent, personOf } from "./rules.ts";
 import { hasActiveFactor } from "./store.ts";
 
-/** What the demand for a recent proof is made of. */
+/** Dependencies of the demand for a recent proof. */
 export interface ProofDeps {
   database: Database;
   clock: Clock;
@@ -15,34 +14,37 @@ export interface ProofDeps {
   config: { elevatedMs: number };
 }
 
-/** The proofs that changing factors demands (decisions 4.1); both demands need the person's row locked. */
+/** The proofs that changing factors requires (decisions 4.1). Both checks need the person's row locked. */
 export function createRecentProof({ database, clock, sessions, config }: ProofDeps) {
   const recent = (at: Date | null): boolean => isRecent(at, clock.now(), config.elevatedMs);
 
   /**
-   * @throws {step_up_required} when there is an active factor and none was proven in this session within the life of an
-   * elevated token.
+   * Demands, of a person with an active factor, a proof of it in this session within the lifetime of an elevated token.
+   * @throws {step_up_required} when there is none
    */
   async function demand(tx: Tx, caller: Caller): Promise<void> {
-    const userUuid = personOf(caller);
+    const { userUuid, sessionId } = personOf(caller);
     if (!(await hasActiveFactor(tx, userUuid))) return;
-    if (!recent((await sessions.proofs.last(tx, caller.sessionId ?? "")).secondFactor)) throw mfaErrors.proofRequired();
+    if (!recent((await sessions.proofs.last(tx, sessionId)).secondFactor)) throw mfaErrors.proofRequired();
   }
 
-  /** The same, and for a first factor a sign-in or step-up of that age. @throws {step_up_required} */
+  /**
+   * The same, and for a first factor a sign-in or step-up of that age.
+   * @throws {step_up_required} when there is none
+   */
   async function demandToEnrol(tx: Tx, caller: Caller): Promise<void> {
-    const userUuid = personOf(caller);
-    const { secondFactor, any } = await sessions.proofs.last(tx, caller.sessionId ?? "");
+    const { userUuid, sessionId } = personOf(caller);
+    const { secondFactor, any } = await sessions.proofs.last(tx, sessionId);
     if (await hasActiveFactor(tx, userUuid)) {
       if (!recent(secondFactor)) throw mfaErrors.proofRequired();
     } else if (!recent(any)) throw mfaErrors.freshSignInRequired();
   }
 
-  /** A demand made before the request is read; what changes until the transaction that writes is judged there again. */
+  /** A check before the request is read; the transaction that writes repeats it. */
   const first =
-    (asked: typeof demand) =>
+    (check: typeof demand) =>
     async (caller: Caller | undefined): Promise<void> => {
-      if (caller !== undefined) await database.transaction((tx) => asked(tx, caller));
+      if (caller !== undefined) await database.transaction((tx) => check(tx, caller));
     };
 
   return { demand, demandToEnrol, demandFirst: first(demand), demandToEnrolFirst: first(demandToEnrol) };
@@ -50,10 +52,3 @@ export function createRecentProof({ database, clock, sessions, config }: ProofDe
 
 /** The demand for a recent proof. */
 export type RecentProof = ReturnType<typeof createRecentProof>;
-
-/** The person who calls; refuses credentials that are nobody's with 403. */
-export function personOf(caller: Caller): string {
-  if (caller.userUuid === null || caller.sessionId === null)
-    throw errors.forbidden({ message: "This needs a person's own access token." });
-  return caller.userUuid;
-}

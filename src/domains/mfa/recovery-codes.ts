@@ -1,70 +1,67 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
-import { actorOf } from "../audit-record/index.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { hashRecoveryCode, recoveryContext } from "./codes.ts";
 import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
-import { hashRecoveryCode, recoveryContext } from "./judge.ts";
 import { factorMail, NOTICE_MS } from "./mails.ts";
-import { personOf } from "./proof.ts";
 import type { RecentProof } from "./proof.ts";
-import { codesPerGeneration } from "./rules.ts";
+import { CODES_PER_GENERATION, personOf } from "./rules.ts";
 import * as store from "./store.ts";
 import type { RecoveryCodeRow } from "./store.ts";
 
-/** Crockford's base32: no letters that look like others. */
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
-const groups = 5;
-const perGroup = 4;
+/** Crockford's base32: no letters that look alike. */
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const GROUPS = 5;
+const CHARACTERS_PER_GROUP = 4;
 
-/** Recovery codes: for the day the authenticator is gone. */
-export function createRecoveryCodes({ database, clock, random, sealer, audit, people }: MfaDeps, proof: RecentProof) {
+/** Recovery codes, for a person who has lost their authenticator. */
+export function createRecoveryCodes({ database, clock, random, sealer, events, people }: MfaDeps, proof: RecentProof) {
   /** 20 characters of 5 bits in groups of four: 100 bits. */
   function newCode(): string {
-    const characters = [...random.bytes(groups * perGroup)].map((byte) => alphabet.charAt(byte & 31)).join("");
-    return Array.from({ length: groups }, (_, at) => characters.slice(at * perGroup, (at + 1) * perGroup)).join("-");
+    const bytes = [...random.bytes(GROUPS * CHARACTERS_PER_GROUP)];
+    const characters = bytes.map((byte) => ALPHABET.charAt(byte & 31)).join("");
+    const group = (_: unknown, at: number) =>
+      characters.slice(at * CHARACTERS_PER_GROUP, (at + 1) * CHARACTERS_PER_GROUP);
+    return Array.from({ length: GROUPS }, group).join("-");
   }
 
   return {
-    /** The present generation of the caller's codes, never the codes themselves. */
-    list: (caller: Caller): Promise<RecoveryCodeRow[]> => store.recoveryCodesOf(database, personOf(caller)),
+    /** The present generation of the caller's codes, without the codes themselves. */
+    list: ({ caller }: CallerContext): Promise<RecoveryCodeRow[]> =>
+      store.recoveryCodesOf(database, personOf(caller).userUuid),
 
     /**
-     * Ten new codes, shown here only; the old ones are void. Throws 409 `conflict` without an active factor,
-     * 403 `step_up_required` without a recent proof of the second factor.
+     * Returns ten new codes, the only time they are shown; the old ones become void.
+     * @throws {conflict} when the caller has no active factor
+     * @throws {step_up_required} without a recent proof of the second factor
      */
-    async regenerate(caller: Caller, info: RequestInfo): Promise<string[]> {
-      const userUuid = personOf(caller);
-      const codes = Array.from({ length: codesPerGeneration }, newCode);
+    async regenerate(context: CallerContext): Promise<string[]> {
+      const { caller } = context;
+      const { userUuid } = personOf(caller);
+      const codes = Array.from({ length: CODES_PER_GENERATION }, newCode);
       const key = random.bytes(32);
       const hashes = codes.map((code) => hashRecoveryCode(key, code));
-      await database.transaction(async (tx) => {
+      await context.transaction(async (tx) => {
         await people.lock(tx, userUuid);
         if (!(await store.hasActiveFactor(tx, userUuid))) throw mfaErrors.noActiveFactor();
         await proof.demand(tx, caller);
         await store.dropRecoveryCodes(tx, userUuid);
-        await store.insertRecoveryCodes(
-          tx,
-          userUuid,
-          sealer.seal(key, recoveryContext(userUuid)),
-          hashes,
-          dateOf(clock),
-        );
-        const event = {
-          type: "recovery_codes.regenerated",
-          outcome: "success",
-          userUuid,
+        const sealed = sealer.seal(key, recoveryContext(userUuid));
+        await store.insertRecoveryCodes(tx, userUuid, sealed, hashes, dateOf(clock));
+        await events.emit(tx, EVENTS["recovery_codes.regenerated"], {
+          by: causedBy(context),
           orgUuid: caller.orgUuid,
-          info,
-        } as const;
-        await audit.record(tx, { ...event, actor: actorOf(caller), resource: { type: "user", id: userUuid } });
+          resourceId: userUuid,
+        });
         if (caller.email === null) return;
-        const letter = {
+        const mail = {
           to: caller.email,
           organization: caller.orgName ?? undefined,
           write: () => factorMail("codes"),
         };
-        await people.mails.send(tx, letter, dateOf(clock, NOTICE_MS));
-      }, caller);
+        await people.mails.send(tx, mail, dateOf(clock, NOTICE_MS));
+      });
       return codes;
     },
   };

@@ -1,38 +1,27 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { MfaService } from "../../../gen/atrium/mfa/v1/mfa_pb.ts";
-import { StepUpService } from "../../../gen/atrium/step_up/v1/step_up_pb.ts";
-import { caller, requestInfo } from "../../platform/caller.ts";
+import type { RequestContext, RequestContexts } from "../../platform/context.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
-import type { Mfa } from "./index.ts";
-import type { StepUpMethod } from "./step-up-store.ts";
+import type { OpenedPair } from "../sessions/index.ts";
+import type { SecondStep } from "./challenge.ts";
+import type { Mfa } from "./mfa.ts";
+import type { FactorRow, RecoveryCodeRow } from "./store.ts";
 
-/** Second factors over the wire. */
-export function mfaRpc({
-  factors,
-  recoveryCodes,
-  challenge,
-  resetFactors,
-  demandProof,
-  demandToEnrol,
-}: Mfa): ServiceRegistration {
+/** Verifies the second factor of a pending sign-in and opens its session; `login` does. */
+export type CompleteSignIn = (context: RequestContext, step: SecondStep) => Promise<OpenedPair>;
+
+/** `atrium.mfa.v1.MfaService`. */
+export function mfaRpc(mfa: Mfa, contexts: RequestContexts, completeSignIn: CompleteSignIn): ServiceRegistration {
+  const { factors, recoveryCodes, resetFactors, demandProof, demandToEnrol } = mfa;
   return registration(
     MfaService,
     {
-      listFactors: async (_request, context) => {
-        const rows = await factors.list(caller(context));
-        return {
-          data: rows.map((row) => ({
-            id: row.id,
-            factorType: row.factor_type,
-            status: row.status,
-            ...labelOf(row.label),
-          })),
-        };
-      },
+      listFactors: async (_request, context) => ({
+        data: (await factors.list(contexts.authenticated(context))).map(printFactor),
+      }),
       createFactor: async ({ label }, context) => {
-        const made = await factors.create(caller(context), label);
-        const { createdAt, label: name, ...shown } = made;
+        const { createdAt, label: name, ...shown } = await factors.create(contexts.authenticated(context), label);
         return {
           data: {
             ...shown,
@@ -44,30 +33,23 @@ export function mfaRpc({
         };
       },
       verifyFactor: async ({ id, code }, context) => {
-        const { activatedAt } = await factors.verify(caller(context), id, code, requestInfo(context));
+        const { activatedAt } = await factors.verify(contexts.authenticated(context), id, code);
         return { data: { id, factorType: "totp", status: "active", activatedAt: timestampFromDate(activatedAt) } };
       },
       deleteFactor: async ({ id }, context) => {
-        await factors.remove(caller(context), id, requestInfo(context));
+        await factors.remove(contexts.authenticated(context), id);
         return {};
       },
-      listRecoveryCodes: async (_request, context) => {
-        const rows = await recoveryCodes.list(caller(context));
-        return {
-          data: rows.map((row) => ({
-            id: row.id,
-            createdAt: timestampFromDate(row.created_at),
-            ...(row.used_at === null ? {} : { usedAt: timestampFromDate(row.used_at) }),
-          })),
-        };
-      },
-      regenerateRecoveryCodes: async (_request, context) => ({
-        data: { codes: await recoveryCodes.regenerate(caller(context), requestInfo(context)) },
+      listRecoveryCodes: async (_request, context) => ({
+        data: (await recoveryCodes.list(contexts.authenticated(context))).map(printRecoveryCode),
       }),
-      getMfaStatus: async (_request, context) => factors.status(caller(context)),
-      challengeTotp: async (request, context) => challenge(request, requestInfo(context)),
+      regenerateRecoveryCodes: async (_request, context) => ({
+        data: { codes: await recoveryCodes.regenerate(contexts.authenticated(context)) },
+      }),
+      getMfaStatus: async (_request, context) => factors.status(contexts.authenticated(context)),
+      challengeTotp: async (request, context) => completeSignIn(contexts.public(context), request),
       deleteMemberFactors: async ({ userUuid }, context) => {
-        await resetFactors(caller(context), userUuid.toLowerCase(), requestInfo(context));
+        await resetFactors(contexts.authenticated(context), userUuid.toLowerCase());
         return {};
       },
     },
@@ -80,20 +62,16 @@ export function mfaRpc({
   );
 }
 
-/** Step-up over the wire. */
-export function stepUpRpc({ stepUp }: Mfa): ServiceRegistration {
-  return registration(StepUpService, {
-    createChallenge: async ({ method }, context) => {
-      // The rules of the contract admit these three alone.
-      const issued = await stepUp.challenge(caller(context), method as StepUpMethod, requestInfo(context));
-      return { ...issued, expiresAt: timestampFromDate(issued.expiresAt) };
-    },
-    verifyChallenge: async (request, context) => stepUp.verify(caller(context), request, requestInfo(context)),
-    getStepUpStatus: async (_request, context) => {
-      const { elevated, expiresAt } = stepUp.status(caller(context));
-      return { elevated, ...(expiresAt === undefined ? {} : { expiresAt: timestampFromDate(expiresAt) }) };
-    },
-  });
+function printFactor({ id, factor_type, status, label }: FactorRow) {
+  return { id, factorType: factor_type, status, ...labelOf(label) };
+}
+
+function printRecoveryCode({ id, created_at, used_at }: RecoveryCodeRow) {
+  return {
+    id,
+    createdAt: timestampFromDate(created_at),
+    ...(used_at === null ? {} : { usedAt: timestampFromDate(used_at) }),
+  };
 }
 
 function labelOf(label: string | null): { label?: string } {

@@ -1,40 +1,43 @@
+import type { Caller } from "../../platform/caller.ts";
+import { errors } from "../../platform/errors.ts";
+
 /** The two budgets of a person (decisions 4.3). */
 export type Budget = "second_factor" | "step_up";
 
-/** Consecutive failures, and until when nothing is judged. */
+/** Consecutive failures, and the end of the lockout. */
 export interface Count {
   failures: number;
   blockedUntil: Date | null;
 }
 
-/** Most factors of a person, pending and active; each one more makes a guess more likely. */
-export const mostFactors = 10;
-/** Wrong codes an mfa_token survives, plus one. */
-export const triesPerToken = 5;
+/** Maximum number of factors of a person, pending and active; each one makes a guess more likely. */
+export const MAX_FACTORS = 10;
+/** Wrong codes that end an mfa_token. */
+export const FAILURES_PER_TOKEN = 5;
 /** Recovery codes of a generation. */
-export const codesPerGeneration = 10;
+export const CODES_PER_GENERATION = 10;
 
-const stepUpFailures = 5;
-const freeFailures = 10;
-const shortestBlockMs = 2_000;
-const longestBlockMs = 300_000;
+const STEP_UP_FAILURES = 5;
+const FREE_FAILURES = 10;
+const SHORTEST_LOCK_MS = 2_000;
+const LONGEST_LOCK_MS = 300_000;
 
-/** Step-up: the fifth failure in a row locks for `lockMs`, after which the count starts at 0. */
+/** Step-up: the fifth consecutive failure locks for `lockMs`, after which the count starts at 0. */
 export function afterStepUpFailure(failures: number, now: number, lockMs: number): Count {
   const count = failures + 1;
-  return count >= stepUpFailures
+  return count >= STEP_UP_FAILURES
     ? { failures: 0, blockedUntil: new Date(now + lockMs) }
     : { failures: count, blockedUntil: null };
 }
 
 /**
- * Second factor: from the tenth failure in a row on, a block of 2 s that doubles with each further one, to 5 minutes.
+ * Second factor: from the tenth consecutive failure on, a lockout of 2 s that doubles with each one, up to 5 minutes.
  */
 export function afterSecondFactorFailure(failures: number, now: number): Count {
   const count = failures + 1;
-  if (count < freeFailures) return { failures: count, blockedUntil: null };
-  const blockMs = Math.min(shortestBlockMs * 2 ** Math.min(count - freeFailures, 30), longestBlockMs);
-  return { failures: count, blockedUntil: new Date(now + blockMs) };
+  if (count < FREE_FAILURES) return { failures: count, blockedUntil: null };
+  const lockoutMs = Math.min(SHORTEST_LOCK_MS * 2 ** Math.min(count - FREE_FAILURES, 30), LONGEST_LOCK_MS);
+  return { failures: count, blockedUntil: new Date(now + lockoutMs) };
 }
 
 /** Whether a proof of the second factor is recent enough to change factors. Times in milliseconds. */
@@ -45,4 +48,17 @@ export function isRecent(provenAt: Date | null, now: number, maxAgeMs: number): 
 /** A code as the authenticator shows it, without the spaces people type. */
 export function plainTotpCode(text: string): string {
   return text.replaceAll(/\s/gu, "");
+}
+
+/**
+ * The person who calls, and their session.
+ * @throws {forbidden} when the credential is not a person's access token
+ */
+export function personOf({ userUuid, sessionId }: Pick<Caller, "userUuid" | "sessionId">): {
+  userUuid: string;
+  sessionId: string;
+} {
+  if (userUuid === null || sessionId === null)
+    throw errors.forbidden({ message: "This needs a person's own access token." });
+  return { userUuid, sessionId };
 }

@@ -1,5 +1,11 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { triesPerToken } from "./rules.ts";
+import { FAILURES_PER_TOKEN } from "./rules.ts";
+
+/** What a sign-in still has to do after the second factor: the name of a step, and JSON for it. */
+export interface NextStep {
+  name: string;
+  payload: Readonly<Record<string, unknown>>;
+}
 
 /** A sign-in that waits for the second factor. */
 export interface PendingRow {
@@ -8,12 +14,12 @@ export interface PendingRow {
   credentials_version: number;
   device_uuid: string | null;
   amr: string[];
-  continuation: { name: string; payload: Record<string, unknown> } | null;
-  /** Neither used, nor expired, nor worn out by failures. */
+  next: NextStep | null;
+  /** Neither used, nor expired, nor ended by failures. */
   live: boolean;
 }
 
-/** A sign-in to store; only the token's hash is. */
+/** A sign-in to store; of its token only the hash. */
 export interface PendingSignIn {
   hash: Buffer;
   userUuid: string;
@@ -21,16 +27,17 @@ export interface PendingSignIn {
   credentialsVersion: number;
   deviceUuid: string | null;
   amr: readonly string[];
-  continuation: { name: string; payload: Readonly<Record<string, unknown>> } | null;
+  next: NextStep | null;
   at: Date;
   expiresAt: Date;
 }
 
-/** Stores a sign-in that waits, and forgets those of the person that waited in vain. */
+/** Stores a sign-in that waits, and deletes the person's expired ones. */
 export async function insertPending(tx: Tx, pending: PendingSignIn): Promise<void> {
   await tx.query("delete from mfa_tokens where user_uuid = $1 and expires_at <= $2", [pending.userUuid, pending.at]);
   await tx.query(
-    `insert into mfa_tokens (hash, user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation, created_at, expires_at)
+    `insert into mfa_tokens
+       (hash, user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9)`,
     [
       pending.hash,
@@ -39,19 +46,19 @@ export async function insertPending(tx: Tx, pending: PendingSignIn): Promise<voi
       pending.credentialsVersion,
       pending.deviceUuid,
       pending.amr,
-      pending.continuation === null ? null : JSON.stringify(pending.continuation),
+      pending.next === null ? null : JSON.stringify(pending.next),
       pending.at,
       pending.expiresAt,
     ],
   );
 }
 
-/** The sign-in behind a token, dead or live. */
+/** The sign-in behind a token, live or not. */
 export async function findPending(tx: Tx, hash: Buffer, at: Date): Promise<PendingRow | undefined> {
-  const sql = `select user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation,
+  const sql = `select user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation as next,
       (used_at is null and expires_at > $2 and failures < $3) as live
     from mfa_tokens where hash = $1`;
-  return (await tx.query<PendingRow>(sql, [hash, at, triesPerToken]))[0];
+  return (await tx.query<PendingRow>(sql, [hash, at, FAILURES_PER_TOKEN]))[0];
 }
 
 /** Counts a wrong code against the token it came with. */
@@ -59,16 +66,16 @@ export async function countTokenFailure(tx: Tx, hash: Buffer): Promise<void> {
   await tx.query("update mfa_tokens set failures = failures + 1 where hash = $1", [hash]);
 }
 
-/** Uses a token up: one winner however many try. False when it is dead. */
+/** Uses a token up: one of several concurrent transactions succeeds. False when it is not live. */
 export async function usePending(tx: Tx, hash: Buffer, at: Date): Promise<boolean> {
-  const sql =
-    "update mfa_tokens set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 and failures < $3 returning hash";
-  return (await tx.query(sql, [hash, at, triesPerToken])).length === 1;
+  const sql = `update mfa_tokens set used_at = $2
+    where hash = $1 and used_at is null and expires_at > $2 and failures < $3 returning hash`;
+  return (await tx.query(sql, [hash, at, FAILURES_PER_TOKEN])).length === 1;
 }
 
-/** Forgets some of the tokens that expired before a time; answers how many. */
-export async function forgetPending(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql =
-    "delete from mfa_tokens where hash in (select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one";
-  return (await database.prepared("mfa-tokens-forget", sql, [before])).length;
+/** Deletes up to 1,000 tokens that expired before a time; returns how many. */
+export async function deleteExpiredPending(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+  const sql = `delete from mfa_tokens
+    where hash in (select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
+  return (await database.prepared("mfa_delete_expired_tokens", sql, [before])).length;
 }

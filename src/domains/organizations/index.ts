@@ -14,7 +14,6 @@ export { readName } from "./rules.ts";
 export type { OrganizationRow } from "./store.ts";
 export { createOperatorConfig } from "./operator-config.ts";
 export { operatorConfigRpc } from "./operator-rpc.ts";
-export { organizationsLoginRpc } from "./rpc.ts";
 
 /** What organizations are made of. */
 export interface OrganizationsDeps {

@@ -6,5 +6,5 @@ export { builtInRoles } from "./memberships.ts";
 export type { LoginRow } from "./password-store.ts";
 export { createPeople } from "./people.ts";
 export type { People, PeopleDeps } from "./people.ts";
-export { profileRpc, usersLoginRpc } from "./rpc.ts";
+export { profileRpc } from "./rpc.ts";
 export { readUsername } from "./rules.ts";

@@ -1,17 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { caller } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import type { People } from "./people.ts";
 import type { PersonRow } from "./person-store.ts";
-
-/** What of the login area is about people. */
-export function usersLoginRpc(people: People): Partial<ServiceImpl<typeof LoginService>> {
-  return {
-    getSuperuser: async ({ email }) => ({ data: await people.superuser(email) }),
-  };
-}
 
 /** A picture is an image and nothing else, for the caller alone, and checked again each time it is used. */
 const pictureHeaders = {

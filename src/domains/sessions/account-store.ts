@@ -4,13 +4,15 @@ import type { EndedSessions } from "./ending-store.ts";
 import { loginAccountId } from "./rules.ts";
 import type { DeviceAccount, Sight } from "./rules.ts";
 
-/** Most entries that are read for an admin, who also sees other people's. */
-const most = 200;
+/** Maximum number of entries that are read for an admin, who also sees other people's. */
+const MAX_ENTRIES = 200;
 
-/** Whether there is anything on a device that a caller sees: a live session or an account. */
+/** Whether a caller sees a live session or an account on a device. */
 export async function seesDevice(tx: Tx, deviceUuid: string, { userUuid, adminOf }: Sight, at: Date): Promise<boolean> {
   const rows = await tx.query<{ seen: boolean }>(
-    `select exists (select 1 from sessions where device_uuid = $1 and (user_uuid = $2 or org_uuid = $3) and revoked_at is null and expires_at > $4)
+    `select exists (
+         select 1 from sessions
+         where device_uuid = $1 and (user_uuid = $2 or org_uuid = $3) and revoked_at is null and expires_at > $4)
        or exists (select 1 from device_accounts where device_uuid = $1 and (holder_uuid = $2 or org_uuid = $3)) as seen`,
     [deviceUuid, userUuid, adminOf, at],
   );
@@ -28,7 +30,7 @@ interface LoginRow {
 
 /**
  * The accounts that are on a device by their live sessions: the caller's own, in the organization of their token, and
- * for an admin everybody's in it.
+ * for an admin those of all its members.
  */
 export async function loginAccounts(
   tx: Tx,
@@ -39,11 +41,13 @@ export async function loginAccounts(
 ): Promise<DeviceAccount[]> {
   const rows = await tx.query<LoginRow>(
     `select s.user_uuid, s.org_uuid, p.email, min(s.created_at) as added_at, max(s.last_seen_at) as last_used_at,
-       exists (select 1 from device_accounts a where a.device_uuid = $1 and a.holder_uuid = s.user_uuid and a.active) as elsewhere
+       exists (
+         select 1 from device_accounts a where a.device_uuid = $1 and a.holder_uuid = s.user_uuid and a.active
+       ) as elsewhere
      from sessions s join people p on p.uuid = s.user_uuid
      where s.device_uuid = $1 and s.revoked_at is null and s.expires_at > $2
        and (s.org_uuid = $5 or (s.user_uuid = $3 and s.org_uuid is not distinct from $4))
-     group by s.user_uuid, s.org_uuid, p.email order by s.user_uuid = $3 desc, added_at limit ${most}`,
+     group by s.user_uuid, s.org_uuid, p.email order by s.user_uuid = $3 desc, added_at limit ${MAX_ENTRIES}`,
     [deviceUuid, at, caller.userUuid, caller.orgUuid, sight.adminOf],
   );
   return rows.map((row) => ({
@@ -78,7 +82,8 @@ export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): P
   const rows = await tx.query<AddedRow>(
     `select a.uuid, a.holder_uuid, a.user_uuid, a.org_uuid, p.email, a.active, a.added_at, a.last_used_at
      from device_accounts a join people p on p.uuid = a.user_uuid
-     where a.device_uuid = $1 and (a.holder_uuid = $2 or a.org_uuid = $3) order by a.holder_uuid = $2 desc, a.added_at limit ${most}`,
+     where a.device_uuid = $1 and (a.holder_uuid = $2 or a.org_uuid = $3)
+     order by a.holder_uuid = $2 desc, a.added_at limit ${MAX_ENTRIES}`,
     [deviceUuid, sight.userUuid, sight.adminOf],
   );
   return rows.map((row) => ({
@@ -94,7 +99,7 @@ export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): P
   }));
 }
 
-/** Lets one change at a time be made to the accounts somebody has on a device; released with the transaction. */
+/** Serializes changes of the accounts a person has on a device, until the transaction ends. */
 export async function lockAccounts(tx: Tx, deviceUuid: string, holderUuid: string): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
     `device accounts ${deviceUuid.toLowerCase()} ${holderUuid}`,
@@ -115,7 +120,8 @@ export interface NewAccount {
 /** Stores an account. */
 export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> {
   await tx.query(
-    `insert into device_accounts (uuid, device_uuid, holder_uuid, session_uuid, user_uuid, org_uuid, added_at, last_used_at)
+    `insert into device_accounts
+       (uuid, device_uuid, holder_uuid, session_uuid, user_uuid, org_uuid, added_at, last_used_at)
      values ($1, $2, $3, $4, $5, $6, $7, $7)`,
     [
       account.uuid,
@@ -132,12 +138,12 @@ export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> 
 /** Removes an account and ends the sessions that were opened by switching to it. */
 export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<EndedSessions[]> {
   await tx.query("delete from device_accounts where uuid = $1", [uuid]);
-  const sql =
-    "update sessions set revoked_at = $2, revoked_reason = 'account_removed' where account_uuid = $1 and revoked_at is null and expires_at > $2";
+  const sql = `update sessions set revoked_at = $2, revoked_reason = 'account_removed'
+    where account_uuid = $1 and revoked_at is null and expires_at > $2`;
   return endTogether(tx, sql, [uuid, at]);
 }
 
-/** Ends the live sessions of somebody on a device in one organization, or in none. */
+/** Ends the live sessions of a person on a device in one organization, or in none. */
 export function endLogins(
   tx: Tx,
   deviceUuid: string,
@@ -148,12 +154,13 @@ export function endLogins(
   return endTogether(
     tx,
     `update sessions set revoked_at = $4, revoked_reason = 'account_removed'
-     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3 and revoked_at is null and expires_at > $4`,
+     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3
+       and revoked_at is null and expires_at > $4`,
     [deviceUuid, userUuid, orgUuid, at],
   );
 }
 
-/** The session an account was proven by, live or not; null for an account that is gone. */
+/** The session an account was proven by, live or not; null for an account that was removed. */
 export async function proofOf(tx: Tx, uuid: string): Promise<string | null> {
   const rows = await tx.query<{ session_uuid: string }>("select session_uuid from device_accounts where uuid = $1", [
     uuid,
@@ -161,7 +168,7 @@ export async function proofOf(tx: Tx, uuid: string): Promise<string | null> {
   return rows[0]?.session_uuid ?? null;
 }
 
-/** Notes which account is in use on a device; null: the login's own. */
+/** Stores which account is in use on a device; null: the login's own. */
 export async function activate(
   tx: Tx,
   deviceUuid: string,
@@ -170,13 +177,14 @@ export async function activate(
   at: Date,
 ): Promise<void> {
   await tx.query(
-    `update device_accounts set active = coalesce(uuid = $3, false), last_used_at = case when uuid = $3 then $4 else last_used_at end
+    `update device_accounts
+     set active = coalesce(uuid = $3, false), last_used_at = case when uuid = $3 then $4 else last_used_at end
      where device_uuid = $1 and holder_uuid = $2 and (active or uuid = $3)`,
     [deviceUuid, holderUuid, uuid, at],
   );
 }
 
-/** Notes the account a session was opened for by switching. */
+/** Stores the account a session was opened for by switching. */
 export async function markSwitched(tx: Tx, sessionId: string, uuid: string): Promise<void> {
   await tx.query("update sessions set account_uuid = $2 where uuid = $1", [sessionId, uuid]);
 }

@@ -1,32 +1,30 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
-import { actorOf } from "../audit-record/index.ts";
-import type { Audit } from "../auth-events/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import * as store from "./account-store.ts";
-import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
-import type { AnnounceSessions } from "./announcing.ts";
+import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
+import type { EndedDeps } from "./ended.ts";
 import { sessionErrors } from "./errors.ts";
-import { tellFollowers } from "./followers.ts";
 import type { OpenedPair, Opening } from "./open.ts";
-import { mergeAccounts, mostAccounts, sightOf } from "./rules.ts";
+import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
 import { keepLive, takeSource } from "./store.ts";
 
-/** What accounts of devices are made of. */
-export interface AccountsDeps {
+/** Dependencies of accounts of devices. */
+export interface AccountsDeps extends EndedDeps {
   database: Database;
-  clock: Clock;
   random: Pick<Random, "uuid">;
   access: Pick<Access, "standing">;
-  audit: Pick<Audit, "record">;
-  announce: AnnounceSessions;
   open: Opening;
-  /** The caller behind an access token; throws `unauthorized`. */
+  /**
+   * The caller behind an access token.
+   * @throws {unauthorized} when the token is not valid
+   */
   authenticate: (token: string, info: RequestInfo) => Promise<Caller>;
 }
 
@@ -36,7 +34,9 @@ export interface Switched extends OpenedPair {
 }
 
 /** Several people, or organizations of one person, signed in on one device (decisions 3.9). */
-export function createAccounts({ database, clock, random, access, audit, announce, open, authenticate }: AccountsDeps) {
+export function createAccounts(deps: AccountsDeps) {
+  const { database, clock, random, access, events, open, authenticate } = deps;
+
   async function visible(
     tx: Tx,
     deviceUuid: string,
@@ -61,63 +61,48 @@ export function createAccounts({ database, clock, random, access, audit, announc
     return found;
   }
 
-  async function tell(
+  async function record(
     tx: Tx,
+    context: CallerContext,
     type: "device.account_added" | "device.account_removed" | "device.account_switched",
-    caller: Caller,
-    account: DeviceAccount,
-    info: RequestInfo,
-    metadata: Record<string, unknown>,
+    { id, userUuid, orgUuid }: DeviceAccount,
+    metadata: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    const { userUuid, orgUuid, id } = account;
-    await audit.record(tx, {
-      type,
-      outcome: "success",
-      userUuid,
-      orgUuid,
-      info,
-      actor: actorOf(caller),
-      resource: { type: "device_account", id },
-      metadata,
-    });
+    await events.emit(tx, EVENTS[type], { by: causedBy(context), orgUuid, userUuid, resourceId: id, metadata });
   }
 
   return {
     /**
-     * The accounts on a device that the caller sees, each once. Throws 404 `not_found` where there is nothing to see.
+     * The accounts on a device that the caller sees, each once.
+     * @throws {not_found} when the caller sees nothing on the device
      */
-    async list(caller: Caller, deviceUuid: string): Promise<DeviceAccount[]> {
+    async list({ caller }: CallerContext, deviceUuid: string): Promise<DeviceAccount[]> {
       const person = personOf(caller);
       return mergeAccounts(await database.transaction((tx) => visible(tx, deviceUuid, person, dateOf(clock))));
     },
 
     /**
-     * Adds the account behind an access token. Throws 404 `not_found` where the caller sees nothing of the device, 401
-     * `unauthorized` for a token that is not valid, 409 `conflict` for an account they have there, 422 `unprocessable`
-     * for the eleventh.
+     * Adds the account behind an access token.
+     * @throws {not_found} when the caller sees nothing on the device
+     * @throws {unauthorized} when the token is not valid
+     * @throws {conflict} when the caller has the account on the device
+     * @throws {unprocessable} when the device has the maximum number of accounts
      */
-    async add(caller: Caller, deviceUuid: string, accessToken: string, info: RequestInfo): Promise<DeviceAccount> {
-      const person = personOf(caller);
+    async add(context: CallerContext, deviceUuid: string, accessToken: string): Promise<DeviceAccount> {
+      const person = personOf(context.caller);
       const at = dateOf(clock);
       await database.transaction((tx) => visible(tx, deviceUuid, person, at));
-      const { userUuid, orgUuid, email, sessionId } = await authenticate(accessToken, info);
+      const { userUuid, orgUuid, email, sessionId } = await authenticate(accessToken, context.info);
       if (userUuid === null || sessionId === null || email === null) throw errors.unauthorized();
-      return database.transaction(async (tx) => {
+      return context.transaction(async (tx) => {
         await store.lockAccounts(tx, deviceUuid, person.userUuid);
         const theirs = (await visible(tx, deviceUuid, person, at)).filter(({ kind }) => kind !== "other");
         if (theirs.some((account) => account.userUuid === userUuid && account.orgUuid === orgUuid))
           throw sessionErrors.duplicateAccount();
-        if (theirs.length >= mostAccounts) throw sessionErrors.tooManyAccounts();
+        if (theirs.length >= MAX_ACCOUNTS) throw sessionErrors.tooManyAccounts();
         const uuid = random.uuid();
-        await store.insertAccount(tx, {
-          uuid,
-          deviceUuid,
-          holderUuid: person.userUuid,
-          sessionId,
-          userUuid,
-          orgUuid,
-          at,
-        });
+        const holderUuid = person.userUuid;
+        await store.insertAccount(tx, { uuid, deviceUuid, holderUuid, sessionId, userUuid, orgUuid, at });
         const account: DeviceAccount = {
           id: uuid,
           kind: "added",
@@ -129,54 +114,47 @@ export function createAccounts({ database, clock, random, access, audit, announc
           addedAt: at,
           lastUsedAt: at,
         };
-        await tell(tx, "device.account_added", caller, account, info, { device_uuid: deviceUuid.toLowerCase() });
+        await record(tx, context, "device.account_added", account, { device_uuid: deviceUuid.toLowerCase() });
         return account;
-      }, caller);
+      });
     },
 
     /**
-     * Removes an account from a device and ends what it has open there: the sessions made by switching to it, or those
-     * of the login it stands for. Throws 404 `not_found`.
+     * Removes an account from a device and ends its sessions there: those opened by switching to it, or those of the
+     * login it stands for.
+     * @throws {not_found} when the caller sees no such account
      */
-    async remove(caller: Caller, deviceUuid: string, id: string, info: RequestInfo): Promise<void> {
-      const person = personOf(caller);
+    async remove(context: CallerContext, deviceUuid: string, id: string): Promise<void> {
+      const person = personOf(context.caller);
       const at = dateOf(clock);
-      await database.transaction(async (tx) => {
+      await context.transaction(async (tx) => {
         const account = await find(tx, deviceUuid, person, id, at);
         const { userUuid, orgUuid, login } = account;
         const ended = login
           ? await store.endLogins(tx, deviceUuid, userUuid, orgUuid, at)
           : await store.deleteAccount(tx, account.id, at);
         const revoked = countOf(ended);
-        await tell(tx, "device.account_removed", caller, account, info, {
-          device_uuid: deviceUuid.toLowerCase(),
-          revoked,
-        });
+        const device_uuid = deviceUuid.toLowerCase();
+        await record(tx, context, "device.account_removed", account, { device_uuid, revoked });
         if (revoked === 0) return;
-        const metadata = { revoked, reason: "account_removed", device_uuid: deviceUuid.toLowerCase() };
-        await audit.record(tx, {
-          type: "session.bulk_revoked",
-          outcome: "success",
-          userUuid,
-          orgUuid,
-          info,
-          actor: actorOf(caller),
-          metadata,
-        });
-        await announceEnded(tx, announce, ended, { ...metadata, user_uuid: userUuid });
-        await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
-      }, caller);
+        const by = causedBy(context);
+        const metadata = { revoked, reason: "account_removed", device_uuid };
+        await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, userUuid, metadata });
+        await notifyEnded(deps, tx, ended, { ...metadata, user_uuid: userUuid });
+        await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
+      });
     },
 
     /**
      * Switches to another account of the caller: a new session with a token pair, never elevated, derived from the
-     * account's own session. Throws 404 `not_found`, and 401 `unauthorized` when that account's session or membership
-     * has ended.
+     * account's own session.
+     * @throws {not_found} when the caller has no such account on the device
+     * @throws {unauthorized} when the account's session or membership has ended
      */
-    async switchTo(caller: Caller, deviceUuid: string, id: string, info: RequestInfo): Promise<Switched> {
-      const person = personOf(caller);
+    async switchTo(context: CallerContext, deviceUuid: string, id: string): Promise<Switched> {
+      const person = personOf(context.caller);
       const at = dateOf(clock);
-      return database.transaction(async (tx) => {
+      return context.transaction(async (tx) => {
         await store.lockAccounts(tx, deviceUuid, person.userUuid);
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
@@ -184,22 +162,18 @@ export function createAccounts({ database, clock, random, access, audit, announc
         if (!account.login && (await keepLive(tx, person.sessionId, at)) === undefined) throw errors.unauthorized();
         const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
-        const on = { ...info, deviceUuid: deviceUuid.toLowerCase() };
-        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.auth_time, info: on, source });
+        const device_uuid = deviceUuid.toLowerCase();
+        const info = { ...context.info, deviceUuid: device_uuid };
+        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.auth_time, info, source });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
-        await tell(tx, "device.account_switched", caller, account, info, {
-          device_uuid: deviceUuid.toLowerCase(),
-          session_id: opened.sessionId,
-        });
+        const metadata = { device_uuid, session_id: opened.sessionId };
+        await record(tx, context, "device.account_switched", account, metadata);
         return { ...opened, account: { ...account, active: true, lastUsedAt: at } };
-      }, caller);
+      });
     },
   };
 }
-
-/** Accounts of devices as the contract's adapters see them. */
-export type Accounts = ReturnType<typeof createAccounts>;
 
 function personOf(caller: Caller): Caller & { userUuid: string } {
   const { userUuid } = caller;

@@ -11,39 +11,39 @@ export interface EndedSessions {
 }
 
 /** A session that ended with the one it was derived from. */
-export interface Follower {
+export interface DerivedSession {
   uuid: string;
   source_uuid: string;
   user_uuid: string;
   org_uuid: string | null;
 }
 
-/** Most sessions that are told of one by one because their source ended. */
-const mostFollowers = 1_000;
+/** Maximum number of derived sessions that are recorded one by one. */
+const MAX_RECORDED = 1_000;
 
-/** The sessions that ended at a moment because one of these did, in every generation. */
-export function followersOf(tx: Tx, sources: readonly string[], at: Date): Promise<Follower[]> {
+/** The sessions that ended at a moment because one of `sources` did, in every generation. */
+export function derivedEnded(tx: Tx, sources: readonly string[], at: Date): Promise<DerivedSession[]> {
   const columns = "s.uuid, s.source_uuid, s.user_uuid, s.org_uuid";
   const ended = "s.revoked_reason = 'source_ended' and s.revoked_at = $2";
-  return tx.query<Follower>(
+  return tx.query<DerivedSession>(
     `with recursive line as (
        select ${columns} from sessions s where s.source_uuid = any($1::uuid[]) and ${ended}
        union all select ${columns} from sessions s join line on s.source_uuid = line.uuid and ${ended}
-     ) select * from line limit ${mostFollowers}`,
+     ) select * from line limit ${MAX_RECORDED}`,
     [sources, at],
   );
 }
 
-/** Most ids that are told of sessions that ended together. */
-const mostIds = 100;
+/** Maximum number of ids in the event for sessions that ended together. */
+const MAX_IDS = 100;
 
 /**
- * Runs an update of sessions, without `returning`, until there is nothing left to end, and answers by organization what
- * it ended. A session that another one was opening is not seen by the statement that waited for that to be over.
+ * Runs an update of sessions, without `returning`, until it ends no more; returns the ended sessions by organization.
+ * One statement is not enough: it does not see a session that was committed while it waited for a lock.
  */
 export async function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
   const sql = `with ended as (${update} returning uuid, org_uuid, has_derived)
-    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${mostIds}] as session_ids,
+    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as session_ids,
       coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
     from ended group by org_uuid`;
   await tx.judge();
@@ -56,7 +56,7 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
       all.set(org_uuid, {
         org_uuid,
         revoked: revoked + (before?.revoked ?? 0),
-        session_ids: [...(before?.session_ids ?? []), ...session_ids].slice(0, mostIds),
+        session_ids: [...(before?.session_ids ?? []), ...session_ids].slice(0, MAX_IDS),
         sources: [...(before?.sources ?? []), ...sources],
       });
     }
@@ -68,7 +68,8 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
  * spared: it would end with it. `ofSources` is over `o` and has its parameters from `$2` on.
  */
 export async function detach(tx: Tx, spared: string, ofSources: string, params: readonly unknown[]): Promise<void> {
-  const sql = `update sessions s set source_uuid = null, idle_until = null from sessions o where s.uuid = $1 and o.uuid = s.source_uuid and ${ofSources}`;
+  const sql = `update sessions s set source_uuid = null, idle_until = null
+    from sessions o where s.uuid = $1 and o.uuid = s.source_uuid and ${ofSources}`;
   await tx.query(sql, [spared, ...params]);
 }
 
@@ -92,7 +93,7 @@ export function revokeSessionsOfOrganization(
   reason: string,
   at: Date,
 ): Promise<EndedSessions[]> {
-  const sql =
-    "update sessions set revoked_at = $2, revoked_reason = $3 where org_uuid = $1 and revoked_at is null and expires_at > $2";
+  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
+    where org_uuid = $1 and revoked_at is null and expires_at > $2`;
   return endTogether(tx, sql, [orgUuid, at, reason]);
 }

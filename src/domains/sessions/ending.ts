@@ -1,16 +1,13 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { actorOf } from "../audit-record/index.ts";
-import type { Audit } from "../auth-events/index.ts";
-import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
-import type { AnnounceSessions } from "./announcing.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
+import type { EndedDeps } from "./ended.ts";
 import { revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
-import { tellFollowers } from "./followers.ts";
 
-/** Whose doing it is that sessions end, and why. */
+/** Who ends sessions, and why. */
 export interface EndedBy {
   caller: Caller;
   info: RequestInfo;
@@ -18,62 +15,38 @@ export interface EndedBy {
   reason: string;
 }
 
-/** The end of sessions by what happens to a membership or an organization, in the transaction of that. */
-export function createEnding({
-  clock,
-  audit,
-  announce,
-}: {
-  clock: Clock;
-  audit: Pick<Audit, "record">;
-  announce: AnnounceSessions;
-}) {
-  async function note(
+/** The end of sessions with a membership or an organization, in the transaction of that. */
+export function createEnding(deps: EndedDeps) {
+  const { clock, events } = deps;
+
+  async function record(
     tx: Tx,
     orgUuid: string,
     userUuid: string | null,
     ended: readonly EndedSessions[],
-    whose: { user_uuid?: string },
-    { caller, info, reason }: EndedBy,
+    { reason, ...request }: EndedBy,
+    whose: { user_uuid?: string } = {},
   ): Promise<void> {
     const revoked = countOf(ended);
     if (revoked === 0) return;
-    await audit.record(tx, {
-      type: "session.bulk_revoked",
-      outcome: "success",
-      userUuid,
-      orgUuid,
-      info,
-      actor: actorOf(caller),
-      metadata: { revoked, reason },
-    });
-    await announceEnded(tx, announce, ended, { reason, ...whose });
-    await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
+    const by = causedBy(request);
+    const metadata = { revoked, reason };
+    await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, userUuid, metadata });
+    await notifyEnded(deps, tx, ended, { reason, ...whose });
+    await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
   }
 
   return {
     /** Ends every session of a person in an organization. */
     async ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void> {
-      await note(
-        tx,
-        orgUuid,
-        userUuid,
-        await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock)),
-        { user_uuid: userUuid },
-        by,
-      );
+      const ended = await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock));
+      await record(tx, orgUuid, userUuid, ended, by, { user_uuid: userUuid });
     },
 
     /** Ends every session in an organization. */
     async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
-      await note(
-        tx,
-        orgUuid,
-        by.caller.userUuid,
-        await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock)),
-        {},
-        by,
-      );
+      const ended = await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock));
+      await record(tx, orgUuid, by.caller.userUuid, ended, by);
     },
   };
 }

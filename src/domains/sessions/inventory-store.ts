@@ -5,7 +5,7 @@ import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
 import type { Sight } from "./rules.ts";
 
-/** A live session as an inventory shows it. */
+/** A live session in an inventory. */
 export interface InventoryRow {
   uuid: string;
   user_uuid: string;
@@ -16,7 +16,7 @@ export interface InventoryRow {
   user_agent: string;
 }
 
-/** What an inventory is narrowed to; empty means absent. */
+/** Filter of an inventory; empty means absent. */
 export interface InventoryFilter {
   userUuid?: string | undefined;
   deviceUuid?: string | undefined;
@@ -25,8 +25,8 @@ export interface InventoryFilter {
 /** Which sessions a caller reaches: those of an organization, or what they see of a device. */
 export type Reach = { orgUuid: string } | ({ deviceUuid: string } & Sight);
 
-const live = "revoked_at is null and expires_at > $1";
-const columns = "uuid, user_uuid, device_uuid, created_at, last_seen_at, ip_address, user_agent";
+const LIVE = "revoked_at is null and expires_at > $1";
+const COLUMNS = "uuid, user_uuid, device_uuid, created_at, last_seen_at, ip_address, user_agent";
 
 /** SQL and parameters, from `$2` on, of the sessions within reach. */
 function within(reach: Reach): { name: string; clause: string; params: unknown[] } {
@@ -38,7 +38,7 @@ function within(reach: Reach): { name: string; clause: string; params: unknown[]
   };
 }
 
-/** A page of live sessions, last seen first, and how many there are. */
+/** A page of live sessions, last seen first, and their number. */
 export async function pageOfSessions(
   database: Database,
   reach: Reach,
@@ -53,11 +53,12 @@ export async function pageOfSessions(
     !filter.deviceUuid ? "" : ` and device_uuid = $${bound.push(filter.deviceUuid)}`,
   ];
   const shape = `${name}_${narrow.map((one) => (one === "" ? "0" : "1")).join("")}`;
-  const from = `from sessions where ${clause} and ${live}${narrow.join("")}`;
+  const from = `from sessions where ${clause} and ${LIVE}${narrow.join("")}`;
   const [data, counted] = await Promise.all([
     database.prepared<InventoryRow>(
       `sessions_inventory_${shape}`,
-      `select ${columns} ${from} order by last_seen_at desc, created_at desc, uuid limit $${bound.length + 1} offset $${bound.length + 2}`,
+      `select ${COLUMNS} ${from} order by last_seen_at desc, created_at desc, uuid
+       limit $${bound.length + 1} offset $${bound.length + 2}`,
       [...bound, limit, offset],
     ),
     database.prepared<{ counted: number }>(`sessions_inventory_count_${shape}`, boundedCount(from), bound),
@@ -65,7 +66,7 @@ export async function pageOfSessions(
   return { data, ...totalOf(counted) };
 }
 
-/** Ends a session within reach; answers whose it was, undefined when no live one has this id. */
+/** Ends a session within reach; returns its person and organization, undefined when no live one has this id. */
 export async function revokeWithin(
   tx: Tx,
   reach: Reach,
@@ -77,7 +78,8 @@ export async function revokeWithin(
   const next = params.length + 2;
   await tx.judge();
   const rows = await tx.query<{ user_uuid: string; org_uuid: string | null }>(
-    `update sessions set revoked_at = $1, revoked_reason = $${next + 1} where uuid = $${next} and ${clause} and ${live} returning user_uuid, org_uuid`,
+    `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
+     where uuid = $${next} and ${clause} and ${LIVE} returning user_uuid, org_uuid`,
     [at, ...params, uuid, reason],
   );
   return rows[0];
@@ -87,7 +89,8 @@ export async function revokeWithin(
 export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, since: Date): Promise<boolean> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
-  const sql = `select 1 from sessions where uuid = $${next} and ${clause} and least(revoked_at, expires_at) <= $1 and least(revoked_at, expires_at) > $${next + 1}`;
+  const sql = `select 1 from sessions where uuid = $${next} and ${clause}
+    and least(revoked_at, expires_at) <= $1 and least(revoked_at, expires_at) > $${next + 1}`;
   return (await tx.query(sql, [at, ...params, uuid, since])).length > 0;
 }
 
@@ -104,6 +107,6 @@ export async function revokeAllWithin(
     await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
   const next = params.length + 2;
   const sql = `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
-    where ${clause} and ${live} and ($${next}::uuid is null or uuid <> $${next})`;
+    where ${clause} and ${LIVE} and ($${next}::uuid is null or uuid <> $${next})`;
   return endTogether(tx, sql, [at, ...params, spared, reason]);
 }

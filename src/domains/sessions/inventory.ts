@@ -1,30 +1,23 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { actorOf } from "../audit-record/index.ts";
-import type { Audit } from "../auth-events/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
 import { seesDevice } from "./account-store.ts";
-import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
-import type { AnnounceSessions } from "./announcing.ts";
+import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
+import type { EndedDeps } from "./ended.ts";
 import { sessionErrors } from "./errors.ts";
-import { tellFollowers } from "./followers.ts";
 import { endedSince, pageOfSessions, revokeAllWithin, revokeWithin } from "./inventory-store.ts";
 import type { InventoryFilter, InventoryRow, Reach } from "./inventory-store.ts";
-import { sightOf } from "./rules.ts";
+import { RETENTION_MS, sightOf } from "./rules.ts";
 
-/** How long an ended session is told from one that never was (decisions 3.9). */
-export const rememberedMs = 30 * 24 * 60 * 60 * 1000;
-
-/** What inventories are made of. */
-export interface InventoryDeps {
+/** Dependencies of inventories. */
+export interface InventoryDeps extends EndedDeps {
   database: Database;
-  clock: Clock;
-  audit: Pick<Audit, "record" | "recordFailure">;
-  announce: AnnounceSessions;
+  events: Pick<Events, "emit" | "notify" | "recordFailure">;
 }
 
 /** A page of an inventory. */
@@ -32,69 +25,51 @@ export interface Inventory extends Total {
   data: InventoryRow[];
 }
 
-/** The live sessions of an organization, or what a caller sees of a device, and their end. */
-export function createInventories({ database, clock, audit, announce }: InventoryDeps) {
-  async function endOne(caller: Caller, reach: Reach, sessionId: string, info: RequestInfo): Promise<void> {
+/** The live sessions of an organization, or those on a device that a caller sees, and their end. */
+export function createInventories(deps: InventoryDeps) {
+  const { database, clock, events } = deps;
+
+  async function endOne(context: CallerContext, reach: Reach, sessionId: string): Promise<void> {
     const at = dateOf(clock);
-    const base = {
-      type: "session.revoked" as const,
-      info,
-      actor: actorOf(caller),
-      resource: { type: "session", id: sessionId },
-    };
-    const refusal = await database.transaction(async (tx): Promise<ServiceError | undefined> => {
+    const by = causedBy(context);
+    const refusal = await context.transaction(async (tx): Promise<ServiceError | undefined> => {
       const ended = await revokeWithin(tx, reach, sessionId, "revoked", at);
       if (ended === undefined)
-        return (await endedSince(tx, reach, sessionId, at, dateOf(clock, -rememberedMs)))
+        return (await endedSince(tx, reach, sessionId, at, dateOf(clock, -RETENTION_MS)))
           ? sessionErrors.alreadyRevoked()
           : sessionErrors.notFound();
       const metadata = { session_id: sessionId, reason: "revoked", ...deviceOf(reach) };
-      await audit.record(tx, {
-        ...base,
-        outcome: "success",
-        userUuid: ended.user_uuid,
+      await events.emit(tx, EVENTS["session.revoked"], {
+        by,
         orgUuid: ended.org_uuid,
+        userUuid: ended.user_uuid,
+        resourceId: sessionId,
         metadata,
+        data: { ...metadata, user_uuid: ended.user_uuid },
       });
-      const { org_uuid: orgUuid, user_uuid } = ended;
-      if (orgUuid !== null) await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid } });
-      await tellFollowers({ clock, audit, announce }, tx, [sessionId], { caller, info });
+      await recordDerivedEnded(deps, tx, [sessionId], by);
       return undefined;
-    }, caller);
+    });
     if (refusal === undefined) return;
-    const metadata = { session_id: sessionId, code: refusal.code, ...deviceOf(reach) };
-    await audit.recordFailure({ ...base, userUuid: caller.userUuid, orgUuid: caller.orgUuid, metadata });
+    await events.recordFailure(EVENTS["session.revoked"], {
+      by,
+      orgUuid: context.caller.orgUuid,
+      resourceId: sessionId,
+      metadata: { session_id: sessionId, code: refusal.code, ...deviceOf(reach) },
+    });
     throw refusal;
   }
 
-  async function endMany(
-    tx: Tx,
-    caller: Caller,
-    reach: Reach,
-    excludeCurrent: boolean,
-    info: RequestInfo,
-  ): Promise<number> {
-    const ended = await revokeAllWithin(
-      tx,
-      reach,
-      excludeCurrent ? caller.sessionId : null,
-      "bulk_revoked",
-      dateOf(clock),
-    );
+  async function endMany(tx: Tx, context: CallerContext, reach: Reach, excludeCurrent: boolean): Promise<number> {
+    const { sessionId, orgUuid } = context.caller;
+    const spared = excludeCurrent ? sessionId : null;
+    const ended = await revokeAllWithin(tx, reach, spared, "bulk_revoked", dateOf(clock));
     const revoked = countOf(ended);
+    const by = causedBy(context);
     const metadata = { revoked, exclude_current: excludeCurrent, ...deviceOf(reach) };
-    const { userUuid, orgUuid } = caller;
-    await audit.record(tx, {
-      type: "session.bulk_revoked",
-      outcome: "success",
-      userUuid,
-      orgUuid,
-      info,
-      actor: actorOf(caller),
-      metadata,
-    });
-    await announceEnded(tx, announce, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
-    await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { caller, info });
+    await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata });
+    await notifyEnded(deps, tx, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
+    await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
     return revoked;
   }
 
@@ -104,21 +79,25 @@ export function createInventories({ database, clock, audit, announce }: Inventor
       list: (orgUuid: string, filter: InventoryFilter, page: Page): Promise<Inventory> =>
         pageOfSessions(database, { orgUuid }, filter, dateOf(clock), page),
 
-      /** Ends one session of an organization. Throws 404 `not_found`, 409 `already_revoked`. */
-      revoke: (caller: Caller, orgUuid: string, sessionId: string, info: RequestInfo): Promise<void> =>
-        endOne(caller, { orgUuid }, sessionId, info),
+      /**
+       * Ends one session of an organization.
+       * @throws {not_found} when it has no such session
+       * @throws {already_revoked} when the session ended less than 30 days ago
+       */
+      revoke: (context: CallerContext, orgUuid: string, sessionId: string): Promise<void> =>
+        endOne(context, { orgUuid }, sessionId),
 
-      /** Ends all sessions of an organization, but the caller's where that is to be spared; answers how many. */
-      revokeAll: (caller: Caller, orgUuid: string, excludeCurrent: boolean, info: RequestInfo): Promise<number> =>
-        database.transaction((tx) => endMany(tx, caller, { orgUuid }, excludeCurrent, info), caller),
+      /** Ends all sessions of an organization, the caller's only if it is not excluded; returns how many. */
+      revokeAll: (context: CallerContext, orgUuid: string, excludeCurrent: boolean): Promise<number> =>
+        context.transaction((tx) => endMany(tx, context, { orgUuid }, excludeCurrent)),
     },
 
     device: {
       /**
-       * Live sessions on a device that the caller sees, last seen first. Throws 404 `not_found` where there is nothing
-       * to see.
+       * Live sessions on a device that the caller sees, last seen first.
+       * @throws {not_found} when the caller sees nothing on the device
        */
-      async list(caller: Caller, deviceUuid: string, page: Page): Promise<Inventory> {
+      async list({ caller }: CallerContext, deviceUuid: string, page: Page): Promise<Inventory> {
         const at = dateOf(clock);
         const sight = sightOf(caller);
         const found = await pageOfSessions(database, { deviceUuid, ...sight }, {}, at, page);
@@ -127,26 +106,27 @@ export function createInventories({ database, clock, audit, announce }: Inventor
         return found;
       },
 
-      /** Ends one session on a device that the caller sees. Throws 404 `not_found`, 409 `already_revoked`. */
-      revoke: (caller: Caller, deviceUuid: string, sessionId: string, info: RequestInfo): Promise<void> =>
-        endOne(caller, { deviceUuid, ...sightOf(caller) }, sessionId, info),
+      /**
+       * Ends one session on a device that the caller sees.
+       * @throws {not_found} when the caller sees no such session
+       * @throws {already_revoked} when the session ended less than 30 days ago
+       */
+      revoke: (context: CallerContext, deviceUuid: string, sessionId: string): Promise<void> =>
+        endOne(context, { deviceUuid, ...sightOf(context.caller) }, sessionId),
 
       /**
-       * Ends the sessions on a device that the caller sees; answers how many. Throws 404 `not_found` where there is
-       * nothing to see.
+       * Ends the sessions on a device that the caller sees; returns how many.
+       * @throws {not_found} when the caller sees nothing on the device
        */
-      revokeAll: (caller: Caller, deviceUuid: string, excludeCurrent: boolean, info: RequestInfo): Promise<number> =>
-        database.transaction(async (tx) => {
-          const sight = sightOf(caller);
+      revokeAll: (context: CallerContext, deviceUuid: string, excludeCurrent: boolean): Promise<number> =>
+        context.transaction(async (tx) => {
+          const sight = sightOf(context.caller);
           if (!(await seesDevice(tx, deviceUuid, sight, dateOf(clock)))) throw sessionErrors.deviceNotFound();
-          return endMany(tx, caller, { deviceUuid, ...sight }, excludeCurrent, info);
-        }, caller),
+          return endMany(tx, context, { deviceUuid, ...sight }, excludeCurrent);
+        }),
     },
   };
 }
-
-/** Inventories as the contract's adapters see them. */
-export type Inventories = ReturnType<typeof createInventories>;
 
 function deviceOf(reach: Reach): { device_uuid?: string } {
   return "deviceUuid" in reach ? { device_uuid: reach.deviceUuid.toLowerCase() } : {};

@@ -20,11 +20,11 @@ export interface SessionTtls {
   refreshMs: number;
   /** A refresh token that is not used. */
   refreshIdleMs: number;
-  /** How long a used refresh token still gives its successor. */
+  /** Grace period in which a used refresh token still returns its successor. */
   refreshGraceMs: number;
 }
 
-/** What opening a session is made of. */
+/** Dependencies of the opening of sessions. */
 export interface OpenDeps {
   clock: Clock;
   random: Pick<Random, "uuid" | "bytes">;
@@ -32,13 +32,13 @@ export interface OpenDeps {
   ttls: SessionTtls;
 }
 
-/** A session to be opened for somebody who has proven who they are. */
+/** A session to open for a person who has proven who they are. */
 export interface OpenRequest {
-  /** What they are, read in the same transaction. */
+  /** Read in the same transaction. */
   standing: Standing;
   /** How they proved it (RFC 8176). */
   amr: readonly string[];
-  /** When; default now. */
+  /** When they proved it; default now. */
   authTime?: Date | undefined;
   info: RequestInfo;
   /** The second factor was among it. */
@@ -51,7 +51,7 @@ export interface OpenRequest {
   source?: SourceSession | undefined;
 }
 
-/** The tokens of a session. `refreshToken` is absent where the door gives none. */
+/** The access token of a session. */
 export interface OpenedSession {
   sessionId: string;
   deviceUuid: string;
@@ -66,7 +66,7 @@ export interface OpenedPair extends OpenedSession {
   refreshToken: string;
 }
 
-/** Opening of sessions, the same for every door. */
+/** Opening of sessions, the same for every kind of sign-in. */
 export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
   async function open(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Promise<OpenedSession> {
     const { standing, amr, info, source } = request;
@@ -99,7 +99,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       idleUntil: source === undefined ? null : dateOf(clock, lifeMs),
     });
     await Promise.all([
-      // A sign-in by whatever door ends the row of failures that shuts others out (decisions 13).
+      // A sign-in of any kind resets the failure count that locks others out (decisions 13).
       source === undefined ? endStreak(tx, SIGN_IN_FAILURES, parseEmail(standing.email)?.key ?? "") : undefined,
       standing.org === null ? undefined : markUsed(tx, standing.org.uuid, standing.userUuid, now),
     ]);

@@ -1,39 +1,33 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
-import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/counting.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { actorOf } from "../audit-record/index.ts";
-import type { Audit } from "../auth-events/index.ts";
-import { announceEnded, countOf, sourcesOf } from "./announcing.ts";
-import type { AnnounceSessions } from "./announcing.ts";
-import { tellFollowers } from "./followers.ts";
+import { causedBy, EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
+import type { EndedDeps } from "./ended.ts";
 import { countOwnSessions, keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
-/** What a person's own sessions are made of. */
-export interface OwnSessionsDeps {
+/** Dependencies of a person's own sessions. */
+export interface OwnSessionsDeps extends EndedDeps {
   database: Database;
-  clock: Clock;
-  audit: Pick<Audit, "record">;
-  announce: AnnounceSessions;
 }
 
 /** One of the caller's sessions. */
 export interface OwnSession extends OwnSessionRow {
-  /** It is the session of the token presented. */
+  /** Whether it is the session of the presented token. */
   current: boolean;
 }
 
-/** A person's own sessions: the list, and the way out. */
-export function createOwnSessions({ database, clock, audit, announce }: OwnSessionsDeps) {
+/** A person's own sessions: their list and their end. */
+export function createOwnSessions(deps: OwnSessionsDeps) {
+  const { database, clock, events } = deps;
   return {
-    /** The caller's live sessions on all devices, last seen first; none for a credential that is no person's. */
-    async list(
-      caller: Caller,
-      { limit, offset }: { limit: number; offset: number },
-    ): Promise<{ data: OwnSession[] } & Total> {
+    /** The caller's live sessions on all devices, last seen first; none for a credential of an organization. */
+    async list({ caller }: CallerContext, { limit, offset }: Page): Promise<{ data: OwnSession[] } & Total> {
       if (caller.userUuid === null) return { data: [], total: 0 };
       const at = dateOf(clock);
       const [rows, total] = await Promise.all([
@@ -44,10 +38,10 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
     },
 
     /**
-     * Refuses a caller whose session has ended since the request began, and keeps it from ending until the transaction
-     * does: a session opened for the caller is then seen by whatever ends all of theirs. After the lock on the person.
-     * Throws `unauthorized`.
-     * @returns until when the session can last at most: what it opens must not last longer
+     * Demands that the caller's session is still live, and locks it until the transaction ends: what ends all of their
+     * sessions then sees one that is opened for them. Called after the lock on the person.
+     * @returns the absolute end of the session: what it opens must not last longer
+     * @throws {unauthorized} when the session has ended
      */
     async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<Date> {
       const live = await keepLive(tx, sessionId, dateOf(clock));
@@ -55,33 +49,28 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
       return live.absolute_end;
     },
 
-    /** Ends the session of the token presented, with every token of it. */
-    async logout(caller: Caller, info: RequestInfo): Promise<void> {
-      const { sessionId, userUuid, orgUuid } = caller;
-      if (sessionId === null) throw errors.forbidden();
-      await database.transaction(async (tx) => {
+    /** Ends the session of the presented token, with all of its tokens. */
+    async logout(context: CallerContext): Promise<void> {
+      const { sessionId, userUuid, orgUuid } = context.caller;
+      if (sessionId === null || userUuid === null) throw errors.forbidden();
+      await context.transaction(async (tx) => {
         if (!(await revokeSession(tx, sessionId, "logout", dateOf(clock)))) return;
+        const by = causedBy(context);
         const metadata = { session_id: sessionId, reason: "logout" };
-        const resource = { type: "session", id: sessionId };
-        await audit.record(tx, {
-          type: "session.revoked",
-          outcome: "success",
-          userUuid,
+        await events.emit(tx, EVENTS["session.revoked"], {
+          by,
           orgUuid,
-          info,
+          resourceId: sessionId,
           metadata,
-          resource,
-          actor: actorOf(caller),
+          data: { ...metadata, user_uuid: userUuid },
         });
-        if (orgUuid !== null)
-          await announce(tx, { type: "session.revoked", orgUuid, data: { ...metadata, user_uuid: userUuid } });
-        await tellFollowers({ clock, audit, announce }, tx, [sessionId], { caller, info });
-      }, caller);
+        await recordDerivedEnded(deps, tx, [sessionId], by);
+      });
     },
 
     /**
-     * Ends every session of a person but `spared`, in the transaction of what makes that necessary; answers how many.
-     * The log of each organization is told of its own.
+     * Ends every session of a person but `spared`, in the transaction of what makes that necessary; returns how many.
+     * Each organization's log shows its own.
      */
     async endAll(
       tx: Tx,
@@ -91,18 +80,11 @@ export function createOwnSessions({ database, clock, audit, announce }: OwnSessi
       spared: string | null = null,
     ): Promise<number> {
       const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
-      for (const { org_uuid: orgUuid, revoked } of ended) {
-        await audit.record(tx, {
-          type: "session.bulk_revoked",
-          outcome: "success",
-          userUuid,
-          orgUuid,
-          info,
-          metadata: { revoked, reason },
-        });
-      }
-      await announceEnded(tx, announce, ended, { reason, user_uuid: userUuid });
-      await tellFollowers({ clock, audit, announce }, tx, sourcesOf(ended), { info });
+      const by = withoutActor(userUuid, info);
+      for (const { org_uuid: orgUuid, revoked } of ended)
+        await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata: { revoked, reason } });
+      await notifyEnded(deps, tx, ended, { reason, user_uuid: userUuid });
+      await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
       return countOf(ended);
     },
   };

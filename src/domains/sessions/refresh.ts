@@ -1,26 +1,25 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Access, Standing } from "../access/index.ts";
-import type { Audit } from "../auth-events/index.ts";
-import type { AnnounceSessions } from "./announcing.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import { recordDerivedEnded } from "./ended.ts";
 import type { OpenDeps, OpenedPair } from "./open.ts";
-import { tellFollowers } from "./followers.ts";
 import { findRefresh, LIVE_SESSION, prolongSession, rotateRefresh } from "./refresh-store.ts";
 import type { RefreshRow } from "./refresh-store.ts";
 import { revokeSession } from "./store.ts";
 
 /** Dependencies of {@link createRefresh}. */
 export interface RefreshDeps extends OpenDeps {
-  database: Database;
   /** Seals successors with the instance key, for clients that lost the response. */
   sealer: Sealer;
   access: Pick<Access, "standingOf">;
-  audit: Pick<Audit, "record" | "recordFailure">;
-  announce: AnnounceSessions;
+  events: Pick<Events, "emit" | "notify" | "recordFailure">;
 }
 
 /** A refused refresh: nothing was issued, what the transaction wrote stays. */
@@ -37,7 +36,7 @@ const overtaken = new Error("the refresh token was used or its session ended mea
  * trips: `begin` and the reads, all writes, `commit`.
  */
 export function createRefresh(deps: RefreshDeps) {
-  const { database, clock, random, tokens, ttls, sealer, access, audit, announce } = deps;
+  const { clock, random, tokens, ttls, sealer, access, events } = deps;
 
   /**
    * One refresh in one transaction. Locks in the order person, refresh token, session.
@@ -65,7 +64,7 @@ export function createRefresh(deps: RefreshDeps) {
     info: RequestInfo,
   ): Promise<OpenedPair> {
     const { token, hash: next } = newOpaqueToken(random);
-    const successor = sealer.seal(token, context(hash));
+    const successor = sealer.seal(token, sealContext(hash));
     const wanted = dateOf(clock, ttls.refreshIdleMs);
     // Nothing waits for the answer of the rotation: where it fails, all is rolled back.
     const [isRotated, pair] = await Promise.all([
@@ -95,7 +94,7 @@ export function createRefresh(deps: RefreshDeps) {
     const token =
       row.successor === null
         ? newOpaqueToken(random).token
-        : sealer.open(row.successor, context(hash)).toString("utf8");
+        : sealer.open(row.successor, sealContext(hash)).toString("utf8");
     return issue(tx, row, standing, token, info, { repeated: true });
   }
 
@@ -115,9 +114,8 @@ export function createRefresh(deps: RefreshDeps) {
         authTime: row.auth_time,
         ttlMs: ttls.pairMs,
       }),
-      audit.record(tx, {
+      events.emit(tx, EVENTS["token.refreshed"], {
         ...eventOf(row, info),
-        outcome: "success",
         metadata: { session_id: row.session_uuid, ...metadata },
       }),
     ]);
@@ -134,14 +132,10 @@ export function createRefresh(deps: RefreshDeps) {
   async function endFamily(tx: Tx, row: RefreshRow, info: RequestInfo): Promise<void> {
     if (!(await revokeSession(tx, row.session_uuid, "refresh_reuse", dateOf(clock)))) return;
     const metadata = { session_id: row.session_uuid, reason: "refresh_reuse" };
-    await audit.record(tx, { ...eventOf(row, info), type: "session.revoked", outcome: "success", metadata });
-    if (row.org_uuid !== null)
-      await announce(tx, {
-        type: "session.revoked",
-        orgUuid: row.org_uuid,
-        data: { ...metadata, user_uuid: row.user_uuid },
-      });
-    await tellFollowers({ clock, audit, announce }, tx, [row.session_uuid], { info });
+    const event = eventOf(row, info);
+    const data = { ...metadata, user_uuid: row.user_uuid };
+    await events.emit(tx, EVENTS["session.revoked"], { ...event, metadata, data });
+    await recordDerivedEnded(deps, tx, [row.session_uuid], event.by);
   }
 
   return {
@@ -149,16 +143,18 @@ export function createRefresh(deps: RefreshDeps) {
      * Returns the next pair of a session.
      * @throws {unauthorized} when the token is neither the latest of its family nor within its grace
      */
-    async refresh(token: string, info: RequestInfo): Promise<OpenedPair> {
+    async refresh(context: RequestContext, token: string): Promise<OpenedPair> {
+      const { info } = context;
       const hash = hashToken(token);
-      const run = () => database.transaction((tx) => attempt(tx, hash, info), info);
+      const run = () => context.transaction((tx) => attempt(tx, hash, info));
       // What overtook the first attempt is committed, and the second one reads it.
       const outcome = await run().catch((error: unknown) => {
         if (error !== overtaken) throw error;
         return run();
       });
       if (!("refused" in outcome)) return outcome;
-      await audit.recordFailure({ ...eventOf(outcome.row, info), metadata: { code: "unauthorized" } });
+      const metadata = { code: "unauthorized" };
+      await events.recordFailure(EVENTS["token.refreshed"], { ...eventOf(outcome.row, info), metadata });
       throw errors.unauthorized({
         message: "The refresh token is unknown, expired or was used before; sign in again.",
       });
@@ -167,9 +163,9 @@ export function createRefresh(deps: RefreshDeps) {
 }
 
 function eventOf(row: RefreshRow | undefined, info: RequestInfo) {
-  return { type: "token.refreshed" as const, userUuid: row?.user_uuid ?? null, orgUuid: row?.org_uuid ?? null, info };
+  return { by: withoutActor(row?.user_uuid ?? null, info), orgUuid: row?.org_uuid ?? null };
 }
 
-function context(parentHash: Buffer): string {
+function sealContext(parentHash: Buffer): string {
   return `refresh-successor:${parentHash.toString("hex")}`;
 }

@@ -1,94 +1,64 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
-import { caller, requestInfo } from "../../platform/caller.ts";
+import type { RequestContexts } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import { pageOf } from "../../platform/db/paging.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
-import type { Sessions } from "./index.ts";
 import type { InventoryRow } from "./inventory-store.ts";
 import type { DeviceAccount } from "./rules.ts";
+import type { Sessions } from "./sessions.ts";
 
-/** What of the login area is about sessions. */
-export function sessionsLoginRpc({ own, refresh }: Sessions): Partial<ServiceImpl<typeof LoginService>> {
-  return {
-    refresh: async ({ refreshToken }, context) => refresh(refreshToken, requestInfo(context)),
-    logout: async (_request, context) => {
-      await own.logout(caller(context), requestInfo(context));
-      return {};
-    },
-    listOwnSessions: async (request, context) => {
-      const page = pageOf(request);
-      const { data, ...total } = await own.list(caller(context), page);
-      return {
-        data: data.map((row) => ({
-          sessionId: row.uuid,
-          deviceUuid: row.device_uuid,
-          createdAt: timestampFromDate(row.created_at),
-          lastSeenAt: timestampFromDate(row.last_seen_at),
-          current: row.current,
-        })),
-        ...total,
-        ...page,
-      };
-    },
-  };
-}
-
-/** The sessions area over the wire. */
-export function sessionsRpc({ inventories: { organization, device }, accounts }: Sessions): ServiceRegistration {
+/** `atrium.sessions.v1.SessionsService`. */
+export function sessionsRpc(
+  { inventories: { organization, device }, accounts }: Sessions,
+  contexts: RequestContexts,
+): ServiceRegistration {
   const revokeAll: ServiceImpl<typeof SessionsService>["revokeAllOrganizationSessions"] = async (
     { orgUuid, excludeCurrent },
     context,
-  ) => ({
-    revoked: await organization.revokeAll(caller(context), orgUuid, excludeCurrent, requestInfo(context)),
-  });
+  ) => ({ revoked: await organization.revokeAll(contexts.authenticated(context), orgUuid, excludeCurrent) });
   return registration(SessionsService, {
     listOrganizationSessions: async ({ orgUuid, ...request }) => {
       const page = pageOf(request);
       return printInventory(await organization.list(orgUuid, request, page), page);
     },
     revokeOrganizationSession: async ({ orgUuid, sessionId }, context) => {
-      await organization.revoke(caller(context), orgUuid, sessionId, requestInfo(context));
+      await organization.revoke(contexts.authenticated(context), orgUuid, sessionId);
       return {};
     },
     revokeOrganizationSessions: revokeAll,
     revokeAllOrganizationSessions: revokeAll,
     listDeviceSessions: async ({ deviceUuid, ...request }, context) => {
       const page = pageOf(request);
-      return printInventory(await device.list(caller(context), deviceUuid, page), page);
+      return printInventory(await device.list(contexts.authenticated(context), deviceUuid, page), page);
     },
     revokeDeviceSession: async ({ deviceUuid, sessionId }, context) => {
-      await device.revoke(caller(context), deviceUuid, sessionId, requestInfo(context));
+      await device.revoke(contexts.authenticated(context), deviceUuid, sessionId);
       return {};
     },
     revokeDeviceSessions: async ({ deviceUuid, excludeCurrent }, context) => ({
-      revoked: await device.revokeAll(caller(context), deviceUuid, excludeCurrent, requestInfo(context)),
+      revoked: await device.revokeAll(contexts.authenticated(context), deviceUuid, excludeCurrent),
     }),
     listDeviceAccounts: async ({ deviceUuid }, context) => ({
-      data: (await accounts.list(caller(context), deviceUuid)).map(printAccount),
+      data: (await accounts.list(contexts.authenticated(context), deviceUuid)).map(printAccount),
     }),
     addDeviceAccount: async ({ deviceUuid, accessToken }, context) =>
-      printAccount(await accounts.add(caller(context), deviceUuid, accessToken, requestInfo(context))),
+      printAccount(await accounts.add(contexts.authenticated(context), deviceUuid, accessToken)),
     removeDeviceAccount: async ({ deviceUuid, id }, context) => {
-      await accounts.remove(caller(context), deviceUuid, id, requestInfo(context));
+      await accounts.remove(contexts.authenticated(context), deviceUuid, id);
       return {};
     },
     switchDeviceAccount: async ({ deviceUuid, accountId }, context) => {
-      const { account, ...opened } = await accounts.switchTo(
-        caller(context),
-        deviceUuid,
-        accountId,
-        requestInfo(context),
-      );
+      const { account, ...opened } = await accounts.switchTo(contexts.authenticated(context), deviceUuid, accountId);
       return { ...opened, ...printAccount(account) };
     },
   });
 }
 
-function printInventory({ data, ...total }: { data: InventoryRow[] } & Total, page: { limit: number; offset: number }) {
+function printInventory({ data, ...total }: { data: InventoryRow[] } & Total, page: Page) {
   return {
     data: data.map((row) => ({
       sessionId: row.uuid,

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../../platform/caller.ts";
 
+/** How long an ended session is kept, so that it differs from one that never existed (decisions 3.9). */
+export const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+
 /** Whose sessions and accounts a caller sees and ends: their own, as admin also those of their organization. */
 export interface Sight {
   userUuid: string | null;
-  /** The organization of an admin, null for everybody else. */
+  /** The organization of an admin, null for other callers. */
   adminOf: string | null;
 }
 
@@ -13,8 +16,8 @@ export function sightOf(caller: Pick<Caller, "userUuid" | "orgUuid" | "isAdmin">
   return { userUuid: caller.userUuid, adminOf: caller.isAdmin ? caller.orgUuid : null };
 }
 
-/** Most accounts of a device, the login's own counted. */
-export const mostAccounts = 10;
+/** Maximum number of accounts of a device, the login's own included. */
+export const MAX_ACCOUNTS = 10;
 
 /** An account on a device. */
 export interface DeviceAccount {
@@ -31,11 +34,11 @@ export interface DeviceAccount {
   lastUsedAt: Date;
 }
 
-const rank = { own: 0, added: 1, other: 2 } as const;
+const RANK = { own: 0, added: 1, other: 2 } as const;
 
-/** Every account once, in the order they came to the device: the caller's own entry goes before what others added. */
+/** Every account once, in the order of their addition: the caller's own entry precedes those that others added. */
 export function mergeAccounts(accounts: readonly DeviceAccount[]): DeviceAccount[] {
-  const order = (one: DeviceAccount): number => rank[one.kind] * 2 + (one.login ? 1 : 0);
+  const order = (one: DeviceAccount): number => RANK[one.kind] * 2 + (one.login ? 1 : 0);
   const kept = new Map<string, DeviceAccount>();
   for (const account of accounts.toSorted((a, b) => order(a) - order(b))) {
     const name = `${account.userUuid}/${account.orgUuid ?? ""}`;

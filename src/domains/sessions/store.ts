@@ -23,15 +23,16 @@ export interface NewSession {
   secondFactorAt: Date | null;
   /** The session it is derived from and ends with; null for a sign-in. */
   sourceUuid: string | null;
-  /** Of a derived session: its end if its source lasted for ever. */
+  /** Of a derived session: its end if its source had none. */
   idleUntil: Date | null;
 }
 
 /** Stores a session. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.query(
-    `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at, refresh_until, second_factor_at, source_uuid, idle_until)
+    `insert into sessions
+       (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at,
+       refresh_until, second_factor_at, source_uuid, idle_until)
      values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       session.uuid,
@@ -52,7 +53,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
   );
 }
 
-/** Notes which of their organizations somebody used last. */
+/** Stores when a person last used an organization. */
 export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
   await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [
     orgUuid,
@@ -61,44 +62,46 @@ export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Da
   ]);
 }
 
-/** Most sign-ins of a person that are looked at for their addresses. */
-const mostSignIns = 10_000;
+/** Maximum number of sign-ins of a person whose addresses are read. */
+const MAX_SIGN_INS = 10_000;
 
 /** Addresses that signed in the person behind an email since a time; none for an unknown email. */
 export async function signInAddresses(database: Database, emailKey: string, since: Date): Promise<string[]> {
   const sql = `select distinct ip_address from (
-    select ip_address from sessions where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
-    order by created_at desc limit ${mostSignIns}) as latest`;
+    select ip_address from sessions
+    where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
+    order by created_at desc limit ${MAX_SIGN_INS}) as latest`;
   return (await database.prepared<{ ip_address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map(
     (row) => row.ip_address,
   );
 }
 
-/** Notes that the second factor was proven in a session. */
+/** Stores that the second factor was proven in a session. */
 export async function markSecondFactor(tx: Tx, uuid: string, at: Date): Promise<void> {
   await tx.query("update sessions set second_factor_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** Notes a step-up in a session, by whatever method. */
+/** Stores a step-up in a session, by any method. */
 export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<void> {
   await tx.query("update sessions set step_up_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** When somebody last proved who they are in a session; null where they never did. */
+/** When the person last proved who they are in a session; null for never. */
 export interface LastProofs {
   /** By the second factor. */
   secondFactor: Date | null;
-  /** By a sign-in or a step-up of whatever kind. */
+  /** By a sign-in or a step-up of any kind. */
   any: Date | null;
 }
 
 /** The last proofs of a session. */
 export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
-  const sql = `select second_factor_at as "secondFactor", greatest(auth_time, step_up_at, second_factor_at) as "any" from sessions where uuid = $1`;
+  const sql = `select second_factor_at as "secondFactor", greatest(auth_time, step_up_at, second_factor_at) as "any"
+    from sessions where uuid = $1`;
   return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, any: null };
 }
 
-/** Until when a live session can last; undefined when it has ended. It cannot end until the transaction does. */
+/** The absolute end of a live session, locked until the transaction ends; undefined when it has ended. */
 export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absolute_end: Date } | undefined> {
   const sql = `select coalesce(refresh_until, expires_at) as absolute_end from sessions
     where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
@@ -151,7 +154,7 @@ export async function revokeSessionsOf(
   return endTogether(tx, sql, [userUuid, at, reason, spared]);
 }
 
-/** A session as its person sees it. */
+/** A session in the list of its person. */
 export interface OwnSessionRow {
   uuid: string;
   device_uuid: string;
@@ -159,7 +162,7 @@ export interface OwnSessionRow {
   last_seen_at: Date;
 }
 
-/** A page of somebody's live sessions, last seen first. */
+/** A page of a person's live sessions, last seen first. */
 export function ownSessions(
   database: Database,
   userUuid: string,
@@ -173,21 +176,22 @@ export function ownSessions(
   return database.prepared<OwnSessionRow>("sessions_own", sql, [userUuid, at, limit, offset]);
 }
 
-/** How many live sessions somebody has. */
+/** Number of a person's live sessions. */
 export async function countOwnSessions(database: Database, userUuid: string, at: Date): Promise<Total> {
   const sql = boundedCount("from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2");
   return totalOf(await database.prepared<{ counted: number }>("sessions_own_count", sql, [userUuid, at]));
 }
 
-/** Notes that sessions are in use. One that a transaction stands on is passed over: it would be waited for. */
+/** Stores when sessions were last seen. Skips locked ones instead of waiting for their transactions. */
 export async function touchSessions(database: Database, sids: readonly string[], at: Date): Promise<void> {
   const sql = `update sessions set last_seen_at = $2 where uuid in (
     select uuid from sessions where uuid = any($1::uuid[]) and last_seen_at < $2 for no key update skip locked)`;
   await database.prepared("sessions_touch", sql, [sids, at]);
 }
 
-/** Forgets sessions that ended before `before`, at most 1,000, with their refresh tokens; answers how many. */
-export async function forgetSessions(database: Database, before: Date): Promise<number> {
-  const sql = `delete from sessions where uuid in (select uuid from sessions where expires_at < $1 order by expires_at limit 1000) returning 1`;
-  return (await database.prepared("sessions_forget", sql, [before])).length;
+/** Deletes up to 1,000 sessions that ended before a time, with their refresh tokens; returns how many. */
+export async function deleteOldSessions(database: Database, before: Date): Promise<number> {
+  const sql = `delete from sessions
+    where uuid in (select uuid from sessions where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  return (await database.prepared("sessions_delete_old", sql, [before])).length;
 }

@@ -1,6 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { SigningKeysService } from "../../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import type { KeySet } from "./jwks.ts";
@@ -33,13 +32,6 @@ export function signingKeysRpc(
       return { newKeyId: kid, previousKeyId: previousKid, previousKeyExpiresAt: timestampFromDate(previousExpiresAt) };
     },
     getOrganizationJwks: async ({ orgUuid }, call) => respond(await jwks.ofOrganization(orgUuid), call),
-  };
-}
-
-/** The part of the login service that is about keys. */
-export function signingKeysLoginRpc({ jwks }: Pick<Keys, "jwks">): Partial<ServiceImpl<typeof LoginService>> {
-  return {
-    getInstanceJwks: async (_request, call) => respond(await jwks.ofInstance(), call),
   };
 }
 

@@ -3,7 +3,7 @@ import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
 import { createSealer } from "../../../src/platform/crypto/sealed.ts";
 import { generateTotpSecret } from "../../../src/platform/crypto/totp.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
-import { secretContext } from "../../../src/domains/mfa/judge.ts";
+import { secretContext } from "../../../src/domains/mfa/codes.ts";
 import { crowd, seedCrowd } from "../crowd.ts";
 import type { Member } from "../crowd.ts";
 import type { LoginPerson } from "../load/two-step-logins.ts";

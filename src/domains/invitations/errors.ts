@@ -9,9 +9,4 @@ export const invitationErrors = defineErrors({
     "There is no such invitation; it may have been withdrawn, or replaced by a newer one.",
   ],
   memberAlready: [409, "email_taken", "This email has a membership in the organization."],
-  emailTaken: [
-    409,
-    "email_taken",
-    "Somebody has an account with this email. Accept with its present password, or sign in (a magic link to this email works) and accept with your token.",
-  ],
 });

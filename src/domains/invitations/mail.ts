@@ -1,17 +1,17 @@
 import type { MailDraft } from "../people/index.ts";
 
-/** What an invitation's mail says. */
+/** Content of the mail of an invitation. */
 export interface InvitationMail {
   /** Address of the page that shows the invitation. */
   url: string;
   role: string;
-  /** Email of who invites; null where a credential did. */
+  /** Address of the sender; null for a credential. */
   invitedBy: string | null;
-  /** How long it is good for. */
+  /** Its lifetime. */
   lastsMs: number;
 }
 
-/** An invitation to an organization, whose name is `sender`. */
+/** The mail of an invitation to the organization called `sender`. */
 export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }: InvitationMail): MailDraft {
   return {
     subject: `Invitation to ${sender}`,
@@ -25,15 +25,15 @@ export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }
   };
 }
 
-const units = [
+const UNITS = [
   [86_400_000, "day"],
   [3_600_000, "hour"],
   [60_000, "minute"],
 ] as const;
 
-/** A time in the largest unit that measures it, in minutes at the least. */
+/** A duration in the largest unit that divides it, minutes at the least. */
 function period(ms: number): string {
-  const [unit, name] = units.find(([length]) => ms % length === 0) ?? units[2];
+  const [unit, name] = UNITS.find(([length]) => ms % length === 0) ?? UNITS[2];
   const count = Math.ceil(ms / unit);
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }

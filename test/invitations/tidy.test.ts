@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { forgetInvitations } from "../../src/domains/login/invitation-store.ts";
+import { deleteExpiredInvitations } from "../../src/domains/invitations/store.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -35,8 +35,8 @@ it("invitations are forgotten by the time until which they could be accepted, wh
     clock: app.clock,
     log: silentLog,
   });
-  expect(await forgetInvitations(database, new Date(expiry))).toBe(0);
-  expect(await forgetInvitations(database, new Date(expiry + 1))).toBe(2);
+  expect(await deleteExpiredInvitations(database, new Date(expiry))).toBe(0);
+  expect(await deleteExpiredInvitations(database, new Date(expiry + 1))).toBe(2);
   await database.close();
   expect(await runSql(app.databaseUrl, "select uuid from invitations where org_uuid = $1", [by.org])).toEqual([
     { uuid: open.id },

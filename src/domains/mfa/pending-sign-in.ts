@@ -6,33 +6,40 @@ import type { Standing } from "../access/index.ts";
 import type { MfaDeps } from "./deps.ts";
 import { hasActiveFactor } from "./store.ts";
 import { insertPending } from "./token-store.ts";
+import type { NextStep } from "./token-store.ts";
 
-/** Somebody who has passed a door. */
+/** A person who has proven who they are by one factor. */
 export interface FirstStep {
-  /** What they are, read in the same transaction; the session would act in its organization. */
+  /** Read in the same transaction; the session would act in its organization. */
   standing: Standing;
   /** How they proved it (RFC 8176). */
   amr: readonly string[];
   info: RequestInfo;
-  /** What is still to be done when the second factor is proven: a name of `MfaDeps.continuations`, and JSON for it. */
-  continuation?: { name: string; payload: Readonly<Record<string, unknown>> };
+  /** What the sign-in still has to do once the second factor is verified. */
+  next?: NextStep | undefined;
 }
 
-/** A door's answer to somebody with an active factor: no tokens yet. */
+/** The response to the first step of a person with an active factor: no tokens yet. */
 export interface SecondFactorNeeded {
   mfaRequired: true;
   /** For `POST /api/auth/mfa/totp/challenge`. */
   mfaToken: string;
 }
 
-/** What every door asks before it opens a session (decisions 3.3). */
-export function createGatekeeper({ clock, random, config }: Pick<MfaDeps, "clock" | "random" | "config">) {
+/** Sign-ins that wait for the second factor (decisions 3.3). */
+export function createPendingSignIns({ clock, random, config }: Pick<MfaDeps, "clock" | "random" | "config">) {
   return {
-    /** Whether somebody has to pass a second factor to sign in. */
-    isNeeded: (tx: Tx, userUuid: string): Promise<boolean> => hasActiveFactor(tx, userUuid),
+    /** Whether a person has to pass a second factor to sign in. */
+    isRequired: (tx: Tx, userUuid: string): Promise<boolean> => hasActiveFactor(tx, userUuid),
 
-    /** The call for the second factor; undefined for somebody without an active one, whose session may be opened. */
-    async begin(tx: Tx, { standing, amr, info, continuation }: FirstStep): Promise<SecondFactorNeeded | undefined> {
+    /**
+     * Stores the sign-in of a person with an active factor and returns the request for the second factor; undefined for
+     * other people, whose session may be opened.
+     */
+    async requestSecondFactor(
+      tx: Tx,
+      { standing, amr, info, next }: FirstStep,
+    ): Promise<SecondFactorNeeded | undefined> {
       const { userUuid, credentialsVersion, org } = standing;
       if (!(await hasActiveFactor(tx, userUuid))) return undefined;
       const { token, hash } = newOpaqueToken(random);
@@ -43,7 +50,7 @@ export function createGatekeeper({ clock, random, config }: Pick<MfaDeps, "clock
         credentialsVersion,
         deviceUuid: info.deviceUuid ?? null,
         amr,
-        continuation: continuation ?? null,
+        next: next ?? null,
         at: dateOf(clock),
         expiresAt: dateOf(clock, config.mfaTokenMs),
       });
@@ -51,6 +58,3 @@ export function createGatekeeper({ clock, random, config }: Pick<MfaDeps, "clock
     },
   };
 }
-
-/** The second factor at the doors. */
-export type Gatekeeper = ReturnType<typeof createGatekeeper>;

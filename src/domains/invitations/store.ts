@@ -2,7 +2,7 @@ import { boundedCount, totalOf } from "../../platform/db/counting.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** How an invitation stands. */
+/** State of an invitation. */
 export type InvitationStatus = "pending" | "accepted" | "expired" | "withdrawn" | "replaced";
 
 /** An invitation, never its token. */
@@ -20,7 +20,7 @@ export interface InvitationRow {
   expires_at: Date;
 }
 
-/** An invitation to store; only the token's hash is. */
+/** An invitation to store; of the token only its hash. */
 export interface NewInvitation {
   uuid: string;
   tokenHash: Buffer;
@@ -34,13 +34,13 @@ export interface NewInvitation {
   expiresAt: Date;
 }
 
-const present = `select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
+const SELECT_INVITATION = `select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
     case when i.accepted_at is not null then 'accepted' when i.ended_at is not null then i.ended_as
       when i.expires_at <= $1 then 'expired' else 'pending' end as status,
     i.created_at, i.expires_at
   from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
 
-/** Stores an invitation in the place of the one that is open for the same email. The organization must be locked. */
+/** Stores an invitation and replaces the open one of the same address. The organization must be locked. */
 export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
   const { uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, at, expiresAt } = invitation;
   await tx.query(
@@ -49,7 +49,8 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
     [orgUuid, emailKey, at],
   );
   await tx.query(
-    `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender)
+    `insert into invitations
+       (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)))`,
     [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy.person, at, expiresAt, invitedBy.key],
   );
@@ -63,52 +64,55 @@ export function invitationsOf(
   limit: number,
   offset: number,
 ): Promise<InvitationRow[]> {
-  const sql = `${present} where i.org_uuid = $2 order by i.created_at desc, i.uuid limit $3 offset $4`;
-  return database.prepared<InvitationRow>("signin_invitations", sql, [at, orgUuid, limit, offset]);
+  const sql = `${SELECT_INVITATION} where i.org_uuid = $2 order by i.created_at desc, i.uuid limit $3 offset $4`;
+  return database.prepared<InvitationRow>("invitations_page", sql, [at, orgUuid, limit, offset]);
 }
 
-/** How many invitations an organization has made. */
+/** Number of invitations of an organization. */
 export async function countInvitations(database: Database, orgUuid: string): Promise<Total> {
   const sql = boundedCount("from invitations where org_uuid = $1 order by created_at desc, uuid");
-  return totalOf(await database.prepared<{ counted: number }>("signin_invitations_count", sql, [orgUuid]));
+  return totalOf(await database.prepared<{ counted: number }>("invitations_count", sql, [orgUuid]));
 }
 
-/** The invitation behind a token, however it stands, where its organization lives. */
+/** The invitation behind a token, in any state; undefined when its organization was deleted. */
 export async function invitationByToken(
   database: Database,
   tokenHash: Buffer,
   at: Date,
 ): Promise<InvitationRow | undefined> {
-  const sql = `${present} where i.token_hash = $2 and o.deleted_at is null`;
-  return (await database.prepared<InvitationRow>("signin_invitation", sql, [at, tokenHash]))[0];
+  const sql = `${SELECT_INVITATION} where i.token_hash = $2 and o.deleted_at is null`;
+  return (await database.prepared<InvitationRow>("invitation_by_token", sql, [at, tokenHash]))[0];
 }
 
-/** Uses an invitation up: one winner however many try. Undefined when it is not open. */
+/** Marks an invitation as accepted: one of several concurrent transactions succeeds. Undefined when it is not open. */
 export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<InvitationRow | undefined> {
   const used = await tx.query(
-    `update invitations set accepted_at = $2 where uuid = $1 and accepted_at is null and ended_at is null and expires_at > $2 returning uuid`,
+    `update invitations set accepted_at = $2
+     where uuid = $1 and accepted_at is null and ended_at is null and expires_at > $2 returning uuid`,
     [uuid, at],
   );
   return used.length === 0 ? undefined : invitationIn(tx, uuid, at);
 }
 
 /**
- * Whether whoever sent an invitation could still grant its role (decisions 2.6); if so, that stays until the
- * transaction ends. Everybody with the role admin can, and a platform admin who is a member can grant all but the
- * vault.
+ * Whether the sender of an invitation could still grant its role (decisions 2.6); if so, their membership is locked
+ * until the transaction ends. Members with the role admin can grant every role; a platform admin who is a member, every
+ * role without `vault:write`.
  */
 export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
   const rows = await tx.query<{ granted: boolean }>(
     `select m.status = 'active' and (m.is_owner or m.role_id = 1 or (p.is_platform_admin and not exists (
-         select 1 from role_permissions rp join permissions n on n.id = rp.permission_id where rp.role_id = i.role_id and n.name = 'vault:write'))) as granted
-     from invitations i join memberships m on m.org_uuid = i.org_uuid and m.user_uuid = i.sender join people p on p.uuid = m.user_uuid
+       select 1 from role_permissions rp join permissions n on n.id = rp.permission_id
+       where rp.role_id = i.role_id and n.name = 'vault:write'))) as granted
+     from invitations i join memberships m on m.org_uuid = i.org_uuid and m.user_uuid = i.sender
+       join people p on p.uuid = m.user_uuid
      where i.uuid = $1 for share of m`,
     [uuid],
   );
   return rows[0]?.granted === true;
 }
 
-/** Withdraws the open invitations somebody sent in an organization; returns how many. */
+/** Withdraws the open invitations a person sent in an organization; returns how many. */
 export async function withdrawInvitationsOf(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<number> {
   const rows = await tx.query(
     `update invitations set ended_at = $3, ended_as = 'withdrawn'
@@ -128,7 +132,7 @@ export async function withdrawOpenInvitations(tx: Tx, orgUuid: string, at: Date)
   return rows.length;
 }
 
-/** An invitation where its organization lives, read in a transaction; locked, if wanted, until that ends. */
+/** An invitation of an organization that is not deleted; with the clause `lock`, locked until the transaction ends. */
 export async function invitationIn(
   tx: Tx,
   uuid: string,
@@ -136,11 +140,11 @@ export async function invitationIn(
   lock: "" | "for update of i" = "",
 ): Promise<InvitationRow | undefined> {
   return (
-    await tx.query<InvitationRow>(`${present} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid])
+    await tx.query<InvitationRow>(`${SELECT_INVITATION} where i.uuid = $2 and o.deleted_at is null ${lock}`, [at, uuid])
   )[0];
 }
 
-/** Withdraws an invitation that nobody has accepted; its email, or undefined where there is none to withdraw. */
+/** Withdraws an open invitation; returns its address, undefined when there is none. */
 export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, at: Date): Promise<string | undefined> {
   const rows = await tx.query<{ email: string }>(
     `update invitations set ended_at = $3, ended_as = 'withdrawn'
@@ -150,11 +154,9 @@ export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, 
   return rows[0]?.email;
 }
 
-/**
- * Forgets some of the invitations, accepted ones too, that could be accepted until `before` at most; returns how many.
- */
-export async function forgetInvitations(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+/** Deletes up to 1,000 invitations, accepted ones included, that expired before a time; returns how many. */
+export async function deleteExpiredInvitations(database: Pick<Database, "prepared">, before: Date): Promise<number> {
   const sql = `delete from invitations where uuid in (
     select uuid from invitations where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
-  return (await database.prepared("signin_forget_invitations", sql, [before])).length;
+  return (await database.prepared("invitations_delete_expired", sql, [before])).length;
 }

@@ -1,9 +1,9 @@
 import type { Caller } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import type { StepUpMethod } from "./step-up-store.ts";
+import type { StepUpMethod } from "./store.ts";
 
-/** The answer to a challenge; which member counts depends on its method. */
+/** The answer to a challenge; its method decides which member is read. */
 export interface StepUpAnswer {
   challengeId: string;
   code?: string | undefined;
@@ -13,27 +13,33 @@ export interface StepUpAnswer {
   password?: string | undefined;
 }
 
-/** What each method takes, the first that is given. */
-const members = { totp: ["code"], magic_link: ["token", "code"], password: ["password"] } as const satisfies Record<
+/** The members each method reads: the first that is given. */
+const MEMBERS = { totp: ["code"], magic_link: ["token", "code"], password: ["password"] } as const satisfies Record<
   StepUpMethod,
   readonly (keyof StepUpAnswer)[]
 >;
 
-/** The input a method takes. Throws 400 `bad_request` without it. */
+/**
+ * The input of a method.
+ * @throws {bad_request} when it is missing
+ */
 export function demandAnswer(method: StepUpMethod, answer: StepUpAnswer): string {
-  for (const member of members[method]) {
+  for (const member of MEMBERS[method]) {
     const given = answer[member];
     if (given !== undefined && given !== "") return given;
   }
-  throw missing(members[method][0]);
+  throw missing(MEMBERS[method][0]);
 }
 
-/** Refuses with 400 `bad_request` what answers no challenge of whatever method. */
+/**
+ * Demands an input of any method.
+ * @throws {bad_request} when all are missing
+ */
 export function demandAnyAnswer({ code, token, password }: StepUpAnswer): void {
   if ([code, token, password].every((given) => given === undefined || given === "")) throw missing("code");
 }
 
-/** How the holder of an elevated token proved who they are (RFC 8176): the session's way and the step-up's. */
+/** How the holder of an elevated token proved who they are (RFC 8176): by the session's sign-in and by the step-up. */
 export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: StepUpAnswer): string[] {
   const session = caller.claims?.["amr"];
   const added =

@@ -2,12 +2,12 @@ import { Builder } from "flatbuffers";
 import type { InviteAcceptance } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { InviteRegistration } from "../../../gen/fbs/invite-registration.ts";
 
-/** Media type of the binary answer to an accepted invitation (decisions 12). */
+/** Media type of the binary response to an accepted invitation (decisions 12). */
 export const FLATBUFFERS = "application/x-flatbuffers";
 
 /**
- * The binary answer: a finished buffer with the file identifier `IREG`. The call for the second factor, which it has
- * no members for, is JSON text instead; its handler labels it so.
+ * The binary response: a finished buffer with the file identifier `IREG`. It has no members for the request for the
+ * second factor, which is JSON text; its handler sets that content type.
  */
 export function encodeInviteRegistration(data: InviteAcceptance): Uint8Array | string {
   if (data.mfaRequired === true) return JSON.stringify({ data: { mfa_required: true, mfa_token: data.mfaToken } });

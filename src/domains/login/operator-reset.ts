@@ -2,19 +2,17 @@ import { dateOf } from "../../platform/clock.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { systemActor } from "../audit-record/index.ts";
+import { EVENTS } from "../event-catalogue/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { insertMailToken } from "./store.ts";
 
-/**
- * The way back in for somebody whose password is lost and whose mailbox cannot be used: an operator hands them the
- * link.
- */
-export function createRescue({ database, clock, random, people, audit, config }: LoginDeps) {
+/** Password reset by the operator, for a person who has lost their password and cannot use their mailbox. */
+export function createOperatorReset({ database, clock, random, people, events, config }: LoginDeps) {
   /**
-   * Stores a link to set a new password, as `forgot` does, without a mail, and records that.
-   * @returns the link and when it ends; undefined where nobody has that address.
+   * Creates a link to set a new password, without a mail, and records that.
+   * @returns the link and when it expires; undefined when nobody has that address
    */
-  return async (address: string): Promise<{ link: string; expiresAt: Date } | undefined> => {
+  return async function createResetLink(address: string): Promise<{ link: string; expiresAt: Date } | undefined> {
     const email = parseEmail(address);
     const person = email === undefined ? undefined : await people.findByEmail(email.key);
     if (email === undefined || person === undefined) return undefined;
@@ -29,14 +27,14 @@ export function createRescue({ database, clock, random, people, audit, config }:
         at,
         expiresAt,
       });
-      await audit.record(tx, {
-        type: "user.updated",
-        outcome: "success",
-        userUuid: person.uuid,
+      await events.emit(tx, EVENTS["user.updated"], {
+        by: {
+          actor: systemActor,
+          userUuid: person.uuid,
+          info: { address: "", userAgent: "atrium reset-password" },
+        },
         orgUuid: (await people.memberships.lastUsed(tx, person.uuid)) ?? null,
-        info: { address: "", userAgent: "atrium reset-password" },
-        actor: systemActor,
-        resource: { type: "user", id: person.uuid },
+        resourceId: person.uuid,
         metadata: { password: "reset_link" },
       });
     });

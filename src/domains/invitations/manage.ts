@@ -1,0 +1,156 @@
+import { callerOrg } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import { hashToken } from "../../platform/crypto/opaque.ts";
+import type { Total } from "../../platform/db/counting.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import type { Email } from "../../platform/email.ts";
+import { errors } from "../../platform/errors.ts";
+import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
+import type { RoleRow } from "../access/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { organizationErrors } from "../organizations/index.ts";
+import type { InvitationsDeps } from "./deps.ts";
+import { invitationErrors } from "./errors.ts";
+import { invitationMail } from "./mail.ts";
+import * as store from "./store.ts";
+import type { InvitationRow } from "./store.ts";
+
+/** Invitations as administrators of the organization create, list and withdraw them (decisions 2.6). */
+export function createManage(deps: InvitationsDeps) {
+  const { database, clock, random, events, organizations, people, access, limiter, config } = deps;
+
+  /**
+   * The role to invite with.
+   * @throws {role_not_found} when the organization has no such role
+   * @throws {forbidden} when the role is above the caller's power
+   * @throws {email_taken} when the address has a member
+   */
+  async function demandInvitable(tx: Tx, caller: Caller, email: Email, roleId: number): Promise<RoleRow> {
+    const orgUuid = callerOrg(caller);
+    const role = await access.role(tx, orgUuid, roleId);
+    access.demandGrantable(caller, role.permissions);
+    if (await people.memberships.hasMember(tx, orgUuid, email.key)) throw invitationErrors.memberAlready();
+    return role;
+  }
+
+  /**
+   * Takes from the organization's budget first: one that has none left must not use up those of addresses.
+   * @throws {rate_limited} when a budget is used up
+   */
+  async function takeFromBudgets(orgUuid: string, emailKey: string): Promise<void> {
+    for (const [budget, subject] of [
+      [INVITATIONS_PER_ORGANIZATION, orgUuid],
+      [MAILS_PER_EMAIL, emailKey],
+    ] as const) {
+      const waitMs = (await limiter?.take(budget, subject)) ?? 0;
+      if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
+    }
+  }
+
+  /** Queues the mail with the token, which is stored nowhere else. */
+  async function sendMail(
+    tx: Tx,
+    { email, orgName, role, expiresAt }: { email: Email; orgName: string; role: string; expiresAt: Date },
+    invitedBy: string | null,
+    token: string,
+  ): Promise<void> {
+    const url = `${config.baseUrl}/invite?token=${token}`;
+    const write = (organization: string) =>
+      invitationMail(organization, { url, role, invitedBy, lastsMs: config.invitationMs });
+    await people.mails.send(tx, { to: email.address, organization: orgName, write }, expiresAt);
+  }
+
+  return {
+    /**
+     * Invites an address with a role; an open invitation of the same address is replaced.
+     * @throws {role_not_found} when the organization has no such role
+     * @throws {forbidden} when the role is above the caller's power
+     * @throws {email_taken} when the address has a member
+     * @throws {rate_limited} when the budget of the organization or the address is used up
+     * @throws {unavailable} when mail is off
+     */
+    async create(context: CallerContext, request: { email: string; roleId: number }): Promise<InvitationRow> {
+      const { caller } = context;
+      const email = parseEmail(request.email);
+      if (email === undefined)
+        throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
+      people.mails.demandMail();
+      // The budgets count valid requests alone, so these checks come first, and again in the transaction that writes.
+      await database.transaction((tx) => demandInvitable(tx, caller, email, request.roleId));
+      await takeFromBudgets(callerOrg(caller), email.key);
+      const [uuid, token] = [random.uuid(), random.uuid()];
+      const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.invitationMs)];
+      return context.transaction(async (tx) => {
+        const org = await organizations.lock(tx, callerOrg(caller));
+        if (org === undefined) throw organizationErrors.notFound();
+        const role = await demandInvitable(tx, caller, email, request.roleId);
+        await store.replaceInvitation(tx, {
+          uuid,
+          tokenHash: hashToken(token),
+          orgUuid: org.uuid,
+          email: email.address,
+          emailKey: email.key,
+          roleId: role.id,
+          invitedBy: {
+            person: caller.userUuid,
+            key: caller.principal.type === "api_key" ? caller.principal.id : null,
+          },
+          at,
+          expiresAt,
+        });
+        await sendMail(tx, { email, orgName: org.name, role: role.name, expiresAt }, caller.email, token);
+        await events.emit(tx, EVENTS["user.invited"], {
+          by: causedBy(context),
+          orgUuid: org.uuid,
+          resourceId: uuid,
+          metadata: { email: email.address, role: role.name, role_id: role.id },
+        });
+        return {
+          uuid,
+          org_uuid: org.uuid,
+          org_name: org.name,
+          email: email.address,
+          email_key: email.key,
+          role_id: role.id,
+          role: role.name,
+          invited_by: caller.userUuid,
+          status: "pending",
+          created_at: at,
+          expires_at: expiresAt,
+        };
+      });
+    },
+
+    /** Invitations of the caller's organization, newest first. */
+    async list({ caller }: CallerContext, { limit, offset }: Page): Promise<{ data: InvitationRow[] } & Total> {
+      const org = callerOrg(caller);
+      const [data, total] = await Promise.all([
+        store.invitationsOf(database, org, dateOf(clock), limit, offset),
+        store.countInvitations(database, org),
+      ]);
+      return { data, ...total };
+    },
+
+    /**
+     * Withdraws an invitation that nobody has accepted.
+     * @throws {invitation_not_found} when the caller's organization has no such open invitation
+     */
+    async withdraw(context: CallerContext, uuid: string): Promise<void> {
+      const orgUuid = callerOrg(context.caller);
+      await context.transaction(async (tx) => {
+        const email = await store.withdrawInvitation(tx, orgUuid, uuid, dateOf(clock));
+        if (email === undefined) throw invitationErrors.notFound();
+        await events.emit(tx, EVENTS["user.invited"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: uuid,
+          metadata: { email, withdrawn: true },
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { RequestInfo } from "../../platform/caller.ts";
+import type { RequestContext } from "../../platform/context.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { ServiceError } from "../../platform/errors.ts";
+import { settled } from "../../platform/outcome.ts";
+import type { Standing } from "../access/index.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import { mfaErrors } from "../mfa/index.ts";
+import type { SecondStep, VerifiedSignIn } from "../mfa/index.ts";
+import type { OpenedPair } from "../sessions/index.ts";
+import type { LoginDeps } from "./deps.ts";
+
+/**
+ * What a sign-in still had to do when it asked for the second factor, in the transaction that opens the session.
+ * Returns the organization the session acts in. An error undoes the challenge: no code is used up.
+ */
+export type ResumedStep = (
+  tx: Tx,
+  userUuid: string,
+  payload: Readonly<Record<string, unknown>>,
+  info: RequestInfo,
+) => Promise<string | null>;
+
+/** Sign-ins completed by a second factor. `steps`: sign-in steps resumed after MFA, keyed by their stored name. */
+export function createSecondFactorLogin(
+  { events, access, sessions, mfa }: Pick<LoginDeps, "events" | "access" | "sessions" | "mfa">,
+  steps: Readonly<Record<string, ResumedStep>>,
+) {
+  async function resume(
+    tx: Tx,
+    { userUuid, next, standing: before }: VerifiedSignIn,
+    info: RequestInfo,
+  ): Promise<Standing> {
+    if (next === null) return before;
+    const step = steps[next.name];
+    if (step === undefined) throw new Error(`no sign-in step is called ${next.name}`);
+    const org = await step(tx, userUuid, next.payload, info);
+    await tx.em.flush();
+    const standing = await access.standing(tx, userUuid, org);
+    if (standing === undefined) throw mfaErrors.badToken();
+    return standing;
+  }
+
+  async function open(tx: Tx, verified: VerifiedSignIn, info: RequestInfo): Promise<OpenedPair> {
+    const standing = await resume(tx, verified, info);
+    const opened = await sessions.open.pair(tx, {
+      standing,
+      amr: verified.amr,
+      info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
+      secondFactor: true,
+    });
+    await events.emit(tx, EVENTS[verified.event], {
+      by: withoutActor(standing.userUuid, info),
+      orgUuid: standing.org?.uuid ?? null,
+      metadata: { session_id: opened.sessionId },
+    });
+    return opened;
+  }
+
+  /**
+   * Completes a sign-in that waits for the second factor: opens its session, with a token pair.
+   * @throws {unauthorized} when the code is wrong (the fifth wrong one ends the token), or the token is unknown, used,
+   * expired or ended
+   * @throws {too_many_attempts} while the person is locked out
+   */
+  return async function completeSignIn(context: RequestContext, step: SecondStep): Promise<OpenedPair> {
+    const { info } = context;
+    const outcome = await context.transaction(async (tx): Promise<OpenedPair | ServiceError> => {
+      const verified = await mfa.verifyPending(tx, step, info);
+      return verified instanceof ServiceError ? verified : open(tx, verified, info);
+    });
+    return settled(outcome);
+  };
+}
