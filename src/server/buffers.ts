@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { Readable } from "node:stream";
 import { hasBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
+import { onBodyChunk } from "./patches/node-body-chunks.ts";
 
 /** Maximum bytes held for one address, always on: bodies being collected and responses not yet taken. */
 export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
@@ -38,15 +38,14 @@ export function createBodyBuffers(maxBytes: number): BodyBuffers {
       if (!hasBody(request)) return;
       const body: Body = { account, bytes: 0, released: false };
       bodies.set(request, body);
-      const push = Readable.prototype.push as (this: NodeRequest, chunk: unknown, encoding?: BufferEncoding) => boolean;
-      request.push = (chunk: Buffer | null, encoding) => {
-        if (chunk === null || body.released) return push.call(request, chunk, encoding);
+      onBodyChunk(request, (chunk) => {
+        if (body.released) return true;
         body.bytes += chunk.length;
         account.bodyBytes += chunk.length;
-        if (heldBytes(account) <= maxBytes) return push.call(request, chunk, encoding);
+        if (heldBytes(account) <= maxBytes) return true;
         reset(request);
-        return true;
-      };
+        return false;
+      });
       (response as ServerResponse).once("close", () => release(request));
     },
     refuses(request) {

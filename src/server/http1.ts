@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { answerClientError } from "./client-error.ts";
-import { continueWhenRead } from "./expectation.ts";
 import type { TransportLimits } from "./listener.ts";
+import { continueWhenRead } from "./patches/node-continue-when-read.ts";
+import { startTimeoutChecks } from "./patches/node-timeout-checks.ts";
 
 /** Creates the server of HTTP/1.1 connections. It never listens itself: the listener hands sockets to it. */
 export function createHttp1Server(
@@ -27,8 +28,7 @@ export function createHttp1Server(
   server.on("checkExpectation", handler);
   // Nothing listens to "upgrade": a client that offers another protocol (Java's offers h2c) gets HTTP/1.1.
   server.on("connect", (_request, socket) => socket.destroy());
-  // Starts node's checks for slow clients, which otherwise start with listening.
-  server.emit("listening");
+  startTimeoutChecks(server);
   return server;
 }
 

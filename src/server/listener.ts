@@ -1,4 +1,3 @@
-import { createServer as createHttp2 } from "node:http2";
 import type { Http2ServerRequest, Http2ServerResponse, Http2Session, ServerHttp2Session } from "node:http2";
 import { createServer as createNet } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
@@ -9,12 +8,13 @@ import { MAX_BUFFERED_BYTES } from "./buffers.ts";
 import type { BodyBuffers } from "./buffers.ts";
 import { createAddresses, MAX_CONNECTIONS } from "./connections.ts";
 import type { Account } from "./connections.ts";
-import { continueWhenRead } from "./expectation.ts";
 import type { UnaryGrpc } from "./grpc-unary.ts";
 import { createHttp1Server, limitBodyTime } from "./http1.ts";
 import { createHttp2Server } from "./http2.ts";
 import type { OpenStream } from "./http2.ts";
 import { watchIdle } from "./idle-sessions.ts";
+import { continueWhenRead } from "./patches/node-continue-when-read.ts";
+import { createStreamHandler } from "./patches/node-http2-requests.ts";
 import { watchReaders } from "./readers.ts";
 import { watchHeaders } from "./slow-headers.ts";
 
@@ -99,20 +99,18 @@ export function createListener(options: ListenerOptions): Listener {
     options.handler(request, response);
   });
 
-  // Node creates request and response objects for the `request` listeners of a server. A server of its own for them
-  // lets unary gRPC calls do without.
-  const compatible = createHttp2();
   const handle2 = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     const { session } = request.stream;
     const account = session === undefined ? undefined : accounts.get(session);
     if (account !== undefined) options.bodies.count(request, response, account);
     options.handler(request, response);
   };
-  compatible.on("request", handle2);
-  compatible.on("checkContinue", (request, response) => handle2(continueWhenRead(request, response), response));
+  const serveStream = createStreamHandler(handle2, (request, response) =>
+    handle2(continueWhenRead(request, response), response),
+  );
   const serveCompatibly = (open: OpenStream): void => {
     readers.followDrain(open);
-    compatible.emit("stream", open.stream, open.headers, open.flags, open.rawHeaders);
+    serveStream(open);
   };
 
   const headers = watchHeaders(limits.headersMs);
