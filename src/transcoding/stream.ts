@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Call } from "./call.ts";
+import type { RestExchange } from "./exchange.ts";
 import type { RestContext } from "./context.ts";
 import type { Target } from "./route.ts";
 import { piecesOf } from "./pieces.ts";
@@ -15,7 +15,7 @@ import type { NodeResponse } from "./types.ts";
  * other; afterwards a last line `{"error": …}` tells of it (raw streams are cut).
  */
 export async function streamAnswer(
-  call: Call,
+  exchange: RestExchange,
   target: Target,
   context: RestContext,
   messages: AsyncIterable<Message>,
@@ -23,11 +23,11 @@ export async function streamAnswer(
 ): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const first = await iterator.next();
-  if (call.over) return stop(iterator);
-  start(call, target, context, first.done === true ? undefined : first.value, mediaType);
-  if (call.request.method === "HEAD") {
-    call.finish(undefined);
-    call.response.end();
+  if (exchange.over) return stop(iterator);
+  start(exchange, target, context, first.done === true ? undefined : first.value, mediaType);
+  if (exchange.request.method === "HEAD") {
+    exchange.finish(undefined);
+    exchange.response.end();
     return stop(iterator);
   }
   const abort = aborted(context.signal);
@@ -37,24 +37,30 @@ export async function streamAnswer(
       const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
       if (chunk.length > 0) {
         for (const piece of piecesOf(chunk)) {
-          if (!(call.response as ServerResponse).write(piece)) await abort.before(drained(call.response));
-          if (call.over) break;
+          if (!(exchange.response as ServerResponse).write(piece)) await abort.before(drained(exchange.response));
+          if (exchange.over) break;
         }
       }
-      if (call.over) break;
+      if (exchange.over) break;
     }
-    if (call.over) return await stop(iterator);
-    call.finish(undefined);
-    call.response.end();
+    if (exchange.over) return await stop(iterator);
+    exchange.finish(undefined);
+    exchange.response.end();
   } catch (error) {
     void stop(iterator);
-    breakOff(call, target, error);
+    breakOff(exchange, target, error);
   } finally {
     abort.forget();
   }
 }
 
-function start(call: Call, target: Target, context: RestContext, first: Message | undefined, mediaType: string): void {
+function start(
+  exchange: RestExchange,
+  target: Target,
+  context: RestContext,
+  first: Message | undefined,
+  mediaType: string,
+): void {
   const headers: string[] = [];
   let contentType = (first === undefined ? undefined : target.raw(first)?.contentType) || mediaType;
   context.answerHeader?.forEach((value, name) => {
@@ -62,27 +68,27 @@ function start(call: Call, target: Target, context: RestContext, first: Message 
     else if (name !== "content-length") headers.push(name, value);
   });
   headers.push("content-type", contentType);
-  if (target.offers.length > 1) vary(call.response, headers, "accept");
-  call.addHeaders(headers);
-  call.started = true;
-  writeHead(call.response, { status: target.status, headers, body: undefined });
+  if (target.offers.length > 1) vary(exchange.response, headers, "accept");
+  exchange.addHeaders(headers);
+  exchange.started = true;
+  writeHead(exchange.response, { status: target.status, headers, body: undefined });
 }
 
 function lineOf(text: string | Uint8Array): string | Uint8Array {
   return typeof text === "string" ? `${text}\n` : text;
 }
 
-function breakOff(call: Call, target: Target, thrown: unknown): void {
-  if (call.over) return;
-  const error = call.translated(thrown);
-  const { response } = call;
-  call.finish(error);
+function breakOff(exchange: RestExchange, target: Target, thrown: unknown): void {
+  if (exchange.over) return;
+  const error = exchange.translated(thrown);
+  const { response } = exchange;
+  exchange.finish(error);
   if (target.raw({} as Message) !== undefined) {
     if ("stream" in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     else response.destroy();
     return;
   }
-  const { body } = call.printed(error);
+  const { body } = exchange.printed(error);
   const text = typeof body === "string" ? body : Buffer.from(body).toString();
   (response as ServerResponse).end(`{"error":${text.trim() || "{}"}}\n`);
 }

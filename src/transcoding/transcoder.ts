@@ -1,4 +1,4 @@
-import { Call } from "./call.ts";
+import { RestExchange } from "./exchange.ts";
 import { bindingsOf } from "./bindings.ts";
 import { Writers } from "./json/write.ts";
 import { Matcher } from "./matcher.ts";
@@ -60,15 +60,15 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       const method = request.method ?? "";
       const found = pick(matches, method);
       if (found !== undefined) {
-        const call = new Call(request, response, options, limits);
-        void call.serve(found.target, found.segments, mark < 0 ? undefined : url.slice(mark + 1));
+        const exchange = new RestExchange(request, response, options, limits);
+        void exchange.serve(found.target, found.segments, mark < 0 ? undefined : url.slice(mark + 1));
         return true;
       }
       const allow = allowedBy(matches).join(", ");
-      const call = new Call(request, response, options, limits);
-      if (method === "OPTIONS") call.answer({ status: 204, headers: ["allow", allow], body: undefined });
+      const exchange = new RestExchange(request, response, options, limits);
+      if (method === "OPTIONS") exchange.answer({ status: 204, headers: ["allow", allow], body: undefined });
       else
-        call.fail(
+        exchange.fail(
           new Refusal("method_not_allowed", `the method ${method} is not allowed here`, { headers: { allow } }),
         );
       return true;

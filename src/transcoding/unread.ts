@@ -3,6 +3,7 @@ import { constants as h2 } from "node:http2";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { hasBody } from "./body.ts";
+import { replaceClose } from "./patches/node-delayed-close.ts";
 import type { NodeRequest, NodeResponse } from "./types.ts";
 
 /** Default size of an unread body that is received rather than closing the connection. */
@@ -122,16 +123,16 @@ function discard(request: IncomingMessage, socket: Socket): void {
     left -= chunk.length;
     if (left < 0) socket.destroy();
   });
-  socket.destroySoon = () => {
+  const restoreClose = replaceClose(socket, () => {
     timer ??= setTimeout(() => socket.destroy(), LINGER_MS);
     socket.end();
-  };
+  });
   const stop = (): void => clearTimeout(timer);
   socket.once("close", stop);
   request.once("end", () => {
     // The connection goes on to its next request: nothing of this one stays with it.
     socket.off("close", stop);
-    Reflect.deleteProperty(socket, "destroySoon");
+    restoreClose();
     if (timer !== undefined) socket.destroySoon();
   });
 }

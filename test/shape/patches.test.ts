@@ -11,6 +11,7 @@ const INTERNALS: readonly RegExp[] = [
   /_httpMessage/u,
   /\b_read\b/u,
   /\.push = /u,
+  /\.destroySoon = /u,
   /emit\("(?:listening|stream)"/u,
   /connection\.stream/u,
   /\.abort = /u,

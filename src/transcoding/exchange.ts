@@ -18,8 +18,8 @@ import type { Limits, NodeRequest, NodeResponse, Outcome, PrintedError, Route, T
 const noText: readonly PathText[] = [];
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** One request in the library. */
-export class Call implements Outcome {
+/** One request and its response over REST. */
+export class RestExchange implements Outcome {
   readonly request: NodeRequest;
   readonly response: NodeResponse;
   readonly values: ContextValues;
