@@ -1,5 +1,3 @@
-import type { RequestInfo } from "../platform/caller.ts";
-import type { Tx } from "../platform/db/types.ts";
 import type { Ground } from "../platform/domain.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import { createAccess, createAdministration } from "../domains/access/index.ts";
@@ -8,7 +6,7 @@ import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createSigningKeys } from "../domains/signing-keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
-import type { Marketplace, MarketplaceAudit } from "../domains/marketplace/index.ts";
+import type { Marketplace } from "../domains/marketplace/index.ts";
 import { createMfa } from "../domains/mfa/index.ts";
 import { createStepUp } from "../domains/step-up/index.ts";
 import { createOperatorConfig, createOrganizations } from "../domains/organizations/index.ts";
@@ -18,24 +16,7 @@ import { createLogin } from "../domains/login/index.ts";
 import { createPeople } from "../domains/people/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
 import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
-import type { WebhookEventType } from "../domains/event-catalogue/index.ts";
 import { createAuditRecord } from "../domains/audit-record/index.ts";
-
-/** Origin of what the service does by itself. */
-const itself: Pick<RequestInfo, "address" | "userAgent"> = { address: "", userAgent: "atrium" };
-
-/** What webhooks hear of the marketplace (decisions 11.6). */
-const MARKETPLACE_EVENTS: Readonly<Record<string, WebhookEventType>> = {
-  "app.published": "app.published",
-  "app.archived": "app.archived",
-  "install.requested": "install.provisioning",
-  "install.active": "install.active",
-  "install.failed": "install.failed",
-  "install.suspended": "install.suspended",
-  "install.resumed": "install.resumed",
-  "install.deprovisioning": "install.deprovisioning",
-  "install.deprovisioned": "install.deprovisioned",
-};
 
 /** Builds the domains in floor order and ties the few that need each other. */
 export function composeDomains(ground: Ground) {
@@ -142,7 +123,7 @@ export function composeDomains(ground: Ground) {
         status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined,
       (tx, orgUuid, userUuid, _status, by) => invitations.endWithMembership(tx, orgUuid, userUuid, by),
     ],
-    whenDeleted: [(...ended) => market().organizationEnds(...ended)],
+    whenDeleted: [(tx, orgUuid, caller, info) => market().organizationEnds(tx, orgUuid, { caller, info })],
   });
   const mfa = createMfa({
     database,
@@ -206,49 +187,16 @@ export function composeDomains(ground: Ground) {
     },
   });
 
-  /** What happens in the marketplace goes to the audit log and to the webhooks that hear it. */
-  async function tellMarketplace(
-    tx: Tx,
-    { type, orgUuid, caller, info, resourceType, resourceId, metadata }: MarketplaceAudit,
-  ): Promise<void> {
-    const event = MARKETPLACE_EVENTS[type];
-    if (event !== undefined)
-      await announce(tx, {
-        type: event,
-        orgUuid,
-        appId: typeof metadata["app_id"] === "string" ? metadata["app_id"] : undefined,
-        data: metadata,
-      });
-    await audit.record(tx, {
-      type,
-      outcome: "success",
-      orgUuid,
-      metadata,
-      userUuid: caller?.userUuid ?? null,
-      info: info ?? itself,
-      actor: caller === null ? null : actorOf(caller),
-      resource: { type: resourceType, id: resourceId },
-    });
-  }
   const marketplace = (late.marketplace = createMarketplace({
     database,
     clock,
     random,
     sealer,
     outgoing,
-    vetUrl: (url) => outgoing.vetUrl(url),
-    audit: tellMarketplace,
-    keepOrg: organizations.keep,
-    orgLives: async (tx, orgUuid) => (await organizations.findIn(tx, orgUuid)) !== undefined,
+    events,
+    organizations,
+    people,
     access,
-    orgName: async (tx, orgUuid) => (await organizations.nameOf(tx, orgUuid)) ?? "",
-    orgNames: organizations.namesOf,
-    people: {
-      ownersOf: people.memberships.ownersOf,
-      emailsOf: people.emailsOf,
-      activeMembersOf: people.memberships.activeOf,
-      keepActiveMember: people.memberships.keepActive,
-    },
     config: {
       baseUrl,
       provisionDeadlineMs: patience.provisionDeadlineMs,

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { INSTALL_CHANGED, INSTALLS_LEFT, marketplaceEntities } from "../domains/marketplace/index.ts";
+import { INSTALL_CHANGED, INSTALLS_LEFT, appSchema, installSchema } from "../domains/marketplace/index.ts";
 import type { InstallChanged, LeftInstalls } from "../domains/marketplace/index.ts";
 import { Organization } from "../domains/organizations/index.ts";
 import { Person } from "../domains/people/index.ts";
@@ -50,7 +50,7 @@ const EMPTY =
   "SERVICE_BOOTSTRAP_PASSWORD, and start once to create the first one";
 
 /** Entities of every domain. */
-export const entities = [Organization, Person, ...marketplaceEntities, ...webhookEntities];
+export const entities = [Organization, Person, appSchema, installSchema, ...webhookEntities];
 
 /** Waits between tries to reach Temporal, milliseconds. */
 const workflowRetry: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
@@ -84,7 +84,7 @@ function topics(
       concurrency: 16,
     },
     [INSTALLS_LEFT]: {
-      handle: (payload) => domains.marketplace.giveBackLeft(payload as unknown as LeftInstalls),
+      handle: (payload) => domains.marketplace.deprovisionLeft(payload as unknown as LeftInstalls),
       retry: workflowRetry,
       concurrency: 2,
     },

@@ -3,6 +3,8 @@ import { services } from "../../gen/services.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
+import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
+import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
@@ -63,8 +65,8 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     sessionsRpc(sessions, contexts),
     registration(AuthEventsService, authEventsRpc(audit, auditChain, contexts)),
     registration(SigningKeysService, signingKeysRpc(keys, contexts)),
-    publisherRpc(marketplace),
-    buyerRpc(marketplace),
+    registration(PublisherService, publisherRpc(marketplace, contexts)),
+    registration(BuyerService, buyerRpc(marketplace, contexts)),
     webhooksRpc(webhooks),
     registration(CredentialsService, { ...credentialsRpc(credentials, contexts), ...webhookSecretRpc(webhooks) }),
     registration(OperatorService, { ...operatorRpc(operator), ...operatorConfigRpc(domains.operatorConfig) }),

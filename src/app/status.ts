@@ -65,7 +65,7 @@ async function work(database: OpenDatabase): Promise<Status> {
         : `${counted(installs.length, "install")} under way for more than ${age(SLOW_INSTALL_MS)}`,
     ),
   );
-  for (const { install_id: id, slug, status, since, last } of installs)
+  for (const { installId: id, slug, status, since, last } of installs)
     lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
   return {
     lines,

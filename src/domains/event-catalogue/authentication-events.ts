@@ -45,7 +45,8 @@ export const AUTHENTICATION_EVENTS = {
     webhook: "svid.revoked",
     data: { svid_id: "uuid", spiffe_id: "string" },
   }),
-  "key.rotated": authentication("key.rotated", { resource: "key" }),
+  "app.key_rotated": authentication("key.rotated", { resource: "app" }),
+  "webhook.secret_rotated": authentication("key.rotated", { resource: "webhook" }),
   "signing_key.rotated": authentication("key.rotated", {
     resource: "signing_key",
     webhook: "signing_key.rotated",

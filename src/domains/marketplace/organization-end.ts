@@ -1,60 +1,71 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import { ofService } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { deleteGrantsOf } from "./apps/admin-store.ts";
+import { lockApp, unarchivedApps } from "./apps/store.ts";
 import type { MarketplaceDeps } from "./deps.ts";
-import { INSTALLS_LEFT } from "./events.ts";
-import type { Ender, LeftInstalls } from "./events.ts";
-import type { Installs } from "./installs.ts";
-import * as store from "./store.ts";
+import type { Deprovisioning } from "./installs/deprovisioning.ts";
+import { INSTALLS_LEFT } from "./installs/events.ts";
+import type { LeftInstalls } from "./installs/events.ts";
+import { liveInstallsOf } from "./installs/store.ts";
 
-/** Most installs that are given back by one transaction. */
+/** Installs that one transaction deprovisions. */
 const BATCH = 100;
 
-/**
- * What becomes of an organization's apps and installs when it is deleted: its apps are archived (installs elsewhere
- * live on, as of any archived app), and its own installs are given back. A batch of these in the transaction that ends
- * it, the others behind it: nobody of the organization can use them by then, and neither reports nor administrators of
- * the app move them any more.
- */
+/** What the end of an organization or a membership does to apps and installs. */
 export function createOrganizationEnd(
-  { database, clock, audit }: Pick<MarketplaceDeps, "database" | "clock" | "audit">,
-  installs: Pick<Installs, "removeIn">,
+  { database, clock, events }: Pick<MarketplaceDeps, "database" | "clock" | "events">,
+  deprovisioning: Deprovisioning,
 ) {
-  async function giveBack(tx: Tx, orgUuid: string, by: Ender): Promise<void> {
-    const some = await store.liveInstallsOf(tx, orgUuid, BATCH);
-    for (const installId of some) await installs.removeIn(tx, by, installId, "the organization was deleted");
-    if (some.length === BATCH) await tx.emit({ topic: INSTALLS_LEFT, payload: { org_uuid: orgUuid, ...by } });
+  async function deprovisionBatch(tx: Tx, left: LeftInstalls): Promise<void> {
+    const installIds = await liveInstallsOf(tx, left.org_uuid, BATCH);
+    for (const installId of installIds)
+      await deprovisioning.beginIfLive(tx, causedBy(left), installId, "the organization was deleted");
+    if (installIds.length === BATCH) await tx.emit({ topic: INSTALLS_LEFT, payload: { ...left } });
   }
 
   return {
-    /** Archives the apps and gives back a batch of installs, in the transaction that ends the organization. */
-    async organizationEnds(tx: Tx, orgUuid: string, caller: Caller, info: RequestInfo): Promise<void> {
-      for (const appId of await store.unarchivedOf(tx, orgUuid)) {
-        const app = await store.lockApp(tx, appId);
+    /**
+     * Archives an organization's apps (their installs elsewhere live on, as with any archived app) and begins
+     * deprovisioning its own installs, in the transaction that deletes the organization. The installs of the first
+     * batch are deprovisioned in that transaction and the others afterwards: by then no member can use them, and
+     * neither publishers' reports nor administrators of the app can change them.
+     */
+    async organizationEnds(
+      tx: Tx,
+      orgUuid: string,
+      { caller, info }: Pick<CallerContext, "caller" | "info">,
+    ): Promise<void> {
+      for (const appId of await unarchivedApps(tx, orgUuid)) {
+        const app = await lockApp(tx, appId);
         if (app === null || app.status === "archived") continue;
         app.archive(dateOf(clock));
-        const metadata = { app_id: appId, slug: app.slug, status: app.status };
-        await audit(tx, {
-          type: "app.archived",
+        const data = { app_id: appId, slug: app.slug, status: app.status };
+        await events.emit(tx, EVENTS["app.archived"], {
+          by: causedBy({ caller, info }),
           orgUuid,
-          caller,
-          info,
-          resourceType: "app",
           resourceId: appId,
-          metadata,
+          metadata: data,
+          data,
+          appId,
         });
       }
       const { principal, userUuid, email } = caller;
-      await giveBack(tx, orgUuid, {
+      await deprovisionBatch(tx, {
+        org_uuid: orgUuid,
         caller: { principal, userUuid, email },
         info: { address: info.address, userAgent: info.userAgent },
       });
     },
 
-    /** Gives back the next batch of an organization that ended. Safe to do again. */
-    async giveBackLeft({ org_uuid: orgUuid, caller, info }: LeftInstalls): Promise<void> {
-      await database.background.transaction((tx) => giveBack(tx, orgUuid, { caller, info }), ofService);
+    /** Deprovisions the next batch of a deleted organization's installs; idempotent. */
+    async deprovisionLeft(left: LeftInstalls): Promise<void> {
+      await database.background.transaction((tx) => deprovisionBatch(tx, left), ofService);
     },
+
+    /** Deletes the grants of a member who is removed, so that a later membership does not restore them. */
+    memberLeaves: deleteGrantsOf,
   };
 }

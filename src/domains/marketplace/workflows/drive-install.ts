@@ -8,22 +8,22 @@ import {
   setHandler,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { InstallActivities, InstallStep } from "../activities.ts";
+import type { InstallActivities, InstallStep } from "../installs/activities.ts";
 
 const retry = { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "10s" } as const;
 const { nextInstallStep: nextInstallStepByQueue, expireInstallStep } = proxyActivities<InstallActivities>({
   startToCloseTimeout: "20s",
   retry,
 });
-/** A read of one row: done within the workflow task, without a way through the server of its own. */
+/** Reads one row; a local activity, so that it needs no task of its own. */
 const { nextInstallStep } = proxyLocalActivities<InstallActivities>({ startToCloseTimeout: "20s", retry });
 
-/** Something of the install moved: look at the row again. */
+/** The install changed: read the row again. */
 export const installChangedSignal = defineSignal("install-changed");
 
 type InstallRequest = Exclude<InstallStep, { kind: "none" }>;
 
-/** How far the schedule of the present step has come: a signal that has nothing new to tell does not begin it anew. */
+/** Progress of the pending request's schedule, so that a signal without a change does not restart it. */
 interface Tried {
   eventId: string;
   attempts: number;
@@ -37,8 +37,9 @@ function jittered(ms: number): number {
 }
 
 /**
- * Drives an install as its row asks: provisioning, notices, deprovisioning. The row holds the truth, this workflow the
- * patience; it ends when nothing is asked for and is started again by the next change. Id: `install/<install_id>`.
+ * Makes the requests that an install's row has pending: provisioning, notices, deprovisioning. The row stores the
+ * state, this workflow waits and retries. It ends when no request is pending; the next change starts it again. Id:
+ * `install/<install_id>`.
  */
 export async function driveInstall(
   installId: string,
@@ -56,18 +57,18 @@ export async function driveInstall(
 
   const isLong = (): boolean => workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn");
 
-  /** Tries one step until it is settled, accepted, overtaken by a change, out of time or too long for one run. */
+  /** Attempts one request until it is settled, accepted, replaced or expired, or the history is too long. */
   async function drive(step: InstallRequest): Promise<void> {
     const { eventId } = step;
     const deadline = Date.now() + step.remainingMs;
-    /** Resolves true when the wait is over and the step still stands. */
+    /** Resolves to true when the wait has ended and the install has not changed. */
     const wait = async (ms: number): Promise<boolean> => !(ms > 0 && (await condition(() => changed, ms))) && !changed;
 
     if (step.accepted) {
       if (await wait(step.remainingMs)) await expireInstallStep(installId, eventId);
       return;
     }
-    // Little more than an attempt can take: a worker that dies in the middle of one is missed no longer than that.
+    // Little more than an attempt takes, so that an attempt of a killed worker is soon retried.
     const { attemptInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: step.attemptMs, retry });
     if (tried.eventId !== eventId || !patched("schedule-goes-on"))
       tried = { eventId, attempts: 0, nextAt: nextAt(step, 0, 0) };
@@ -84,7 +85,7 @@ export async function driveInstall(
   }
 
   for (;;) {
-    // At every turn, with what has been tried: signals and attempts alone would make a history long.
+    // Checked in every iteration: signals and attempts alone can make a history long.
     if (isLong()) await continueAsNew<typeof driveInstall>(installId, tried);
     changed = false;
     const step = await readStep(installId);

@@ -1,77 +1,10 @@
 import { defineEntity, p } from "@mikro-orm/postgresql";
-import { marketplaceErrors } from "./errors.ts";
+import { marketplaceErrors } from "../errors.ts";
 import { mayMove } from "./rules.ts";
-import type { AppPlan, AppStatus, InstallStatus, InstallStepKind } from "./rules.ts";
+import type { InstallStatus, InstallStepKind } from "./rules.ts";
 
-const AppSchema = defineEntity({
-  name: "App",
-  tableName: "apps",
-  properties: {
-    appId: p.uuid().primary(),
-    orgUuid: p.uuid(),
-    slug: p.text(),
-    name: p.text(),
-    description: p.text(),
-    deploymentModes: p.array(),
-    pricingModel: p.text(),
-    basePriceCents: p.integer(),
-    currency: p.text(),
-    plans: p.json().$type<AppPlan[]>(),
-    provisionWebhook: p.text(),
-    webhookSecret: p.blob().$type<Buffer>(),
-    status: p.text().$type<AppStatus>(),
-    createdBy: p.uuid(),
-    keyId: p.uuid(),
-    keyRotatedAt: p.datetime().nullable(),
-    rejectionReason: p.text().nullable(),
-    publishedAt: p.datetime().nullable(),
-    createdAt: p.datetime(),
-    updatedAt: p.datetime(),
-  },
-});
-
-/** An app of the marketplace. */
-export class App extends AppSchema.class {
-  /** Makes a draft public. */
-  approve(at: Date): void {
-    if (this.status !== "draft")
-      throw marketplaceErrors.invalidTransition({
-        message: `Only a draft can be approved; this app is ${this.status}.`,
-      });
-    this.status = "published";
-    this.rejectionReason = null;
-    this.publishedAt = at;
-    this.updatedAt = at;
-  }
-
-  /** Refuses a draft; the next edit makes it a draft again. */
-  reject(at: Date, reason: string | null): void {
-    if (this.status !== "draft")
-      throw marketplaceErrors.invalidTransition({
-        message: `Only a draft can be rejected; this app is ${this.status}.`,
-      });
-    this.status = "rejected";
-    this.rejectionReason = reason;
-    this.updatedAt = at;
-  }
-
-  /** Takes the app off the marketplace for good; its installs live on. */
-  archive(at: Date): void {
-    if (this.status === "archived")
-      throw marketplaceErrors.invalidTransition({ message: "The app is archived already." });
-    this.status = "archived";
-    this.updatedAt = at;
-  }
-
-  /** Notes an edit: a rejected app becomes a draft again. */
-  edited(at: Date): void {
-    if (this.status === "rejected") this.status = "draft";
-    this.updatedAt = at;
-  }
-}
-AppSchema.setClass(App);
-
-const InstallSchema = defineEntity({
+/** Schema of {@link Install}. */
+export const installSchema = defineEntity({
   name: "Install",
   tableName: "installs",
   properties: {
@@ -106,25 +39,26 @@ function move(install: Install, to: InstallStatus, at: Date): void {
   install.updatedAt = at;
 }
 
-/** What a publisher is asked for: which message, under which id, since when, until when. */
+/** A request to the publisher. */
 export interface StepRequest {
   kind: InstallStepKind;
   /** `webhook-id` of every attempt. */
   eventId: string;
+  /** Since when. */
   at: Date;
   deadline: Date;
 }
 
-/** An install of an app by an organization. Its state moves only here, under a row lock. */
-export class Install extends InstallSchema.class {
-  /** The publisher has it running. */
+/** An install of an app by an organization. Its status changes only here, under a row lock. */
+export class Install extends installSchema.class {
+  /** Provisioning has succeeded. */
   activate(at: Date, endpointUrl: string | undefined): void {
     move(this, "active", at);
     this.settle();
     if (endpointUrl !== undefined) this.endpointUrl = endpointUrl;
   }
 
-  /** Provisioning came to nothing; no deprovisioning follows. */
+  /** Provisioning has failed; no deprovisioning follows. */
   failProvisioning(at: Date, reason: string): void {
     if (this.status !== "provisioning") throw marketplaceErrors.invalidTransition();
     move(this, "deprovisioned", at);
@@ -132,27 +66,27 @@ export class Install extends InstallSchema.class {
     this.failureReason = reason;
   }
 
-  /** The publisher has accepted the present step and will call back by the deadline. */
+  /** The publisher has accepted the pending request and has until the deadline to report its result. */
   accept(at: Date, deadline: Date): void {
     this.acceptedAt = at;
     this.stepDeadline = deadline;
     this.updatedAt = at;
   }
 
-  /** The organization gives the app back; whatever was asked of the publisher before is overtaken. */
+  /** Begins deprovisioning, in place of any request that is pending. */
   beginDeprovisioning(request: StepRequest): void {
     move(this, "deprovisioning", request.at);
     this.ask(request);
   }
 
-  /** Everything of it is gone at the publisher's, or was given up. */
+  /** Deprovisioning has succeeded, or its deadline has passed. */
   finishDeprovisioning(at: Date): void {
     if (this.status !== "deprovisioning") throw marketplaceErrors.invalidTransition();
     move(this, "deprovisioned", at);
     this.settle();
   }
 
-  /** Stops it for the buyer; the publisher is told. */
+  /** Suspends it for the buyer and notifies the publisher. */
   suspend(request: StepRequest): void {
     if (this.status !== "active")
       throw marketplaceErrors.invalidTransition({
@@ -162,7 +96,7 @@ export class Install extends InstallSchema.class {
     this.ask(request);
   }
 
-  /** Lets it run again; the publisher is told. */
+  /** Resumes it for the buyer and notifies the publisher. */
   resume(request: StepRequest): void {
     if (this.status !== "suspended")
       throw marketplaceErrors.invalidTransition({
@@ -172,14 +106,14 @@ export class Install extends InstallSchema.class {
     this.ask(request);
   }
 
-  /** What is asked of the publisher now. */
+  /** The request that is pending at the publisher; null when none is. */
   pending(): (StepRequest & { accepted: boolean }) | null {
     const { step, stepEventId, stepSince, stepDeadline, acceptedAt } = this;
     if (!step || !stepEventId || !stepSince || !stepDeadline) return null;
     return { kind: step, eventId: stepEventId, at: stepSince, deadline: stepDeadline, accepted: Boolean(acceptedAt) };
   }
 
-  /** Asks the publisher for something, in place of what was asked before. */
+  /** Makes a request pending, in place of any other. */
   ask({ kind, eventId, at, deadline }: StepRequest): void {
     this.step = kind;
     this.stepEventId = eventId;
@@ -188,7 +122,7 @@ export class Install extends InstallSchema.class {
     this.acceptedAt = null;
   }
 
-  /** Nothing is asked of the publisher any more. */
+  /** Clears the pending request. */
   settle(): void {
     this.step = null;
     this.stepEventId = null;
@@ -197,7 +131,4 @@ export class Install extends InstallSchema.class {
     this.acceptedAt = null;
   }
 }
-InstallSchema.setClass(Install);
-
-/** Entities of this domain, for the ORM's explicit list. */
-export const marketplaceEntities = [AppSchema, InstallSchema];
+installSchema.setClass(Install);

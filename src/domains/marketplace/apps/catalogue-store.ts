@@ -1,25 +1,28 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { EXACT_TO, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { EXACT_TO, totalOf } from "../../../platform/db/counting.ts";
+import type { Total } from "../../../platform/db/counting.ts";
 
 /** One row of the public catalogue. */
 export interface CatalogueRow {
-  app_id: string;
+  appId: string;
   slug: string;
   name: string;
   description: string;
-  pricing_model: string;
-  base_price_cents: number;
-  deployment_modes: string[];
+  pricingModel: string;
+  basePriceCents: number;
+  deploymentModes: string[];
   currency: string;
 }
 
 /** A page of the catalogue. */
 export type CataloguePage = { rows: CatalogueRow[] } & Total;
 
-const columns = "app_id, slug, name, description, pricing_model, base_price_cents, deployment_modes, currency";
+const columns = `app_id as "appId", slug, name, description, pricing_model as "pricingModel",
+  base_price_cents as "basePriceCents", deployment_modes as "deploymentModes", currency`;
+/** The same columns of a subquery. */
+const names = '"appId", slug, name, description, "pricingModel", "basePriceCents", "deploymentModes", currency';
 
-/** All published apps, newest first. Their number is at hand; pages far behind pass over an index alone. */
+/** All published apps, newest first. The total is stored; pages far behind read only an index. */
 export async function wholeCatalogue(em: EntityManager, limit: number, offset: number): Promise<CataloguePage> {
   const connection = em.getConnection();
   const [count] = await connection.execute<{ total: number }[]>("select published::int as total from catalogue_size");
@@ -41,13 +44,13 @@ export async function searchCatalogue(
   limit: number,
   offset: number,
 ): Promise<CataloguePage> {
-  // The words are read once and not for every row, and what is found is counted in passing.
+  // The words are parsed once and not for every row, and the matches are counted in the same statement.
   const sql = `with matches as materialized (
       select ${columns}, published_at, ts_rank(search, (select catalogue_query(?))) as rank
       from apps where status = 'published' and search @@ (select catalogue_query(?)) limit ${EXACT_TO + 1}
     )
-    select ${columns}, (select count(*) from matches)::int as counted from matches
-    order by rank desc, published_at desc, app_id limit ? offset ?`;
+    select ${names}, (select count(*) from matches)::int as counted from matches
+    order by rank desc, published_at desc, "appId" limit ? offset ?`;
   const connection = em.getConnection();
   const rows = await connection.execute<(CatalogueRow & { counted: number })[]>(sql, [search, search, limit, offset]);
   if (rows.length > 0 || offset === 0) return { rows, ...totalOf(rows) };

@@ -1,0 +1,36 @@
+import type { CallerContext } from "../../../platform/context.ts";
+import type { MarketplaceDeps } from "../deps.ts";
+import { marketplaceErrors } from "../errors.ts";
+import { searchCatalogue, wholeCatalogue } from "./catalogue-store.ts";
+import type { CataloguePage } from "./catalogue-store.ts";
+import type { App } from "./entities.ts";
+import { appBySlug } from "./store.ts";
+
+/** Apps on one page of the catalogue (decisions 1.1). */
+const PAGE_SIZE = 20;
+
+/** The public catalogue. */
+export function createCatalogue({ database, organizations }: Pick<MarketplaceDeps, "database" | "organizations">) {
+  return {
+    /** A page of published apps; `page` counts from 1. A query without a word finds nothing. */
+    browse(query: string, page: number): Promise<CataloguePage> {
+      const [limit, offset] = [PAGE_SIZE, (page - 1) * PAGE_SIZE];
+      return database.read((em) =>
+        query.trim() === "" ? wholeCatalogue(em, limit, offset) : searchCatalogue(em, query, limit, offset),
+      );
+    },
+
+    /**
+     * One app with the name of its publisher. Only owners and platform admins see an app that is not published.
+     * @throws {app_not_found} when there is no such app, or the caller may not see it
+     */
+    async detail({ caller }: CallerContext, slug: string): Promise<{ app: App; publisher: string; isOwner: boolean }> {
+      const app = await database.read((em) => appBySlug(em, slug));
+      if (app === null) throw marketplaceErrors.appNotFound();
+      const isOwner = caller.isPlatformAdmin || caller.orgUuid === app.orgUuid || caller.appAdmin.includes(app.appId);
+      if (app.status !== "published" && !isOwner) throw marketplaceErrors.appNotFound();
+      const names = await organizations.namesOf([app.orgUuid]);
+      return { app, publisher: names.get(app.orgUuid) ?? "", isOwner };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Total } from "../../../platform/db/counting.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import type { Page } from "../deps.ts";
+import { pageOfRows } from "../list-store.ts";
+import type { Install } from "./entities.ts";
+
+/** Where a single-tenant install runs. */
+export interface CloudTargetRow {
+  targetId: string;
+  installId: string;
+  orgUuid: string;
+  provider: string;
+  region: string;
+  status: string;
+  createdAt: Date;
+}
+
+const columns = `target_id as "targetId", install_id as "installId", org_uuid as "orgUuid", provider, region, status,
+  created_at as "createdAt"`;
+
+/** Stores the cloud target that a publisher reports of a single-tenant install (decisions 9.7). */
+export async function insertCloudTarget(
+  tx: Tx,
+  targetId: string,
+  install: Install,
+  target: { provider: string; region: string } | undefined,
+  at: Date,
+): Promise<void> {
+  if (target === undefined || install.deploymentMode !== "single_tenant") return;
+  await tx.query(
+    `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
+     values ($1, $2, $3, $4, $5, 'active', $6) on conflict (install_id) do nothing`,
+    [targetId, install.installId, install.orgUuid, target.provider, target.region, at],
+  );
+}
+
+/** Cloud targets of every organization, newest first. */
+export function cloudTargets(
+  em: EntityManager,
+  status: string | undefined,
+  page: Page,
+): Promise<{ rows: CloudTargetRow[] } & Total> {
+  const from = status === undefined ? "cloud_targets" : "cloud_targets where status = ?";
+  const list = { columns, from, order: "created_at desc, target_id" };
+  return pageOfRows(em, list, status === undefined ? [] : [status], page);
+}
+
+/** Revokes a cloud target and returns it, whether or not it was revoked before; undefined for an unknown one. */
+export async function revokeTarget(tx: Tx, targetId: string): Promise<CloudTargetRow | undefined> {
+  const rows = await tx.query<CloudTargetRow>(
+    `update cloud_targets set status = 'revoked' where target_id = $1 returning ${columns}`,
+    [targetId],
+  );
+  return rows[0];
+}

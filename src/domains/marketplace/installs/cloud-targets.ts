@@ -1,0 +1,28 @@
+import type { CallerContext } from "../../../platform/context.ts";
+import { causedBy } from "../../event-catalogue/index.ts";
+import type { MarketplaceDeps, Page } from "../deps.ts";
+import { marketplaceErrors } from "../errors.ts";
+import { cloudTargets, revokeTarget } from "./cloud-target-store.ts";
+import type { CloudTargetRow } from "./cloud-target-store.ts";
+import type { Deprovisioning } from "./deprovisioning.ts";
+
+/** Cloud targets of single-tenant installs, for platform admins (decisions 9.7). */
+export function createCloudTargets({ database }: Pick<MarketplaceDeps, "database">, deprovisioning: Deprovisioning) {
+  return {
+    /** Cloud targets of every organization, newest first. */
+    list: (status: string | undefined, page: Page) => database.read((em) => cloudTargets(em, status, page)),
+
+    /**
+     * Revokes a cloud target and begins deprovisioning its install; changes nothing when it is revoked already.
+     * @throws {target_not_found} when there is no such target
+     */
+    revoke: (context: CallerContext, targetId: string): Promise<CloudTargetRow> =>
+      context.transaction(async (tx) => {
+        const target = await revokeTarget(tx, targetId);
+        if (target === undefined) throw marketplaceErrors.targetNotFound();
+        const reason = "its cloud target was revoked by the platform";
+        await deprovisioning.beginIfLive(tx, causedBy(context), target.installId, reason);
+        return target;
+      }),
+  };
+}

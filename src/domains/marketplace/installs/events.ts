@@ -1,0 +1,20 @@
+import type { Caller, RequestInfo } from "../../../platform/caller.ts";
+
+/** Outbox topic: an install changed and its workflow has to read the row. Payload: {@link InstallChanged}. */
+export const INSTALL_CHANGED = "install.changed";
+
+/** Payload of {@link INSTALL_CHANGED}. */
+export interface InstallChanged {
+  install_id: string;
+}
+
+/** Outbox topic: an organization that was deleted still has live installs. Payload: {@link LeftInstalls}. */
+export const INSTALLS_LEFT = "installs.left";
+
+/** Payload of {@link INSTALLS_LEFT}. */
+export interface LeftInstalls {
+  org_uuid: string;
+  /** Who deleted the organization and from where, for the audit events of the remaining installs. */
+  caller: Pick<Caller, "principal" | "userUuid" | "email">;
+  info: Pick<RequestInfo, "address" | "userAgent">;
+}

@@ -1,0 +1,59 @@
+import { LockMode } from "@mikro-orm/postgresql";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Total } from "../../../platform/db/counting.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import type { Page } from "../deps.ts";
+import { countRows, givenMembers } from "../list-store.ts";
+import { Install } from "./entities.ts";
+import { LIVE_INSTALL } from "./rules.ts";
+
+/** Which installs a list has. */
+export interface InstallFilter {
+  orgUuid?: string | undefined;
+  appId?: string | undefined;
+  status?: string | undefined;
+}
+
+/** The install of this id, its row locked until the transaction ends. */
+export function lockInstall(tx: Tx, installId: string): Promise<Install | null> {
+  return tx.em.findOne(Install, { installId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** The install of this id. */
+export function installById(em: EntityManager, installId: string): Promise<Install | null> {
+  return em.findOne(Install, { installId });
+}
+
+/** Installs by buyer, app and status, newest first. */
+export async function installsWhere(
+  em: EntityManager,
+  filter: InstallFilter,
+  page: Page,
+): Promise<{ installs: Install[] } & Total> {
+  const columns = { org_uuid: filter.orgUuid, app_id: filter.appId, status: filter.status };
+  const [installs, total] = await Promise.all([
+    em.find(Install, givenMembers(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page }),
+    countRows(em, "installs", columns, "created_at desc, install_id"),
+  ]);
+  return { installs, ...total };
+}
+
+/** Whether an organization has a live install of an app; under races the partial unique index decides. */
+export async function hasLiveInstall(tx: Tx, orgUuid: string, appId: string): Promise<boolean> {
+  const rows = await tx.query("select 1 from installs where org_uuid = $1 and app_id = $2 and status = any($3)", [
+    orgUuid,
+    appId,
+    LIVE_INSTALL,
+  ]);
+  return rows.length > 0;
+}
+
+/** Ids of an organization's installs that are not yet being deprovisioned, at most `limit`. */
+export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, limit: number): Promise<string[]> {
+  const rows = await tx.query<{ installId: string }>(
+    `select install_id as "installId" from installs
+     where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2`,
+    [orgUuid, limit],
+  );
+  return rows.map((row) => row.installId);
+}

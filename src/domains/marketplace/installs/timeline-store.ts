@@ -1,0 +1,59 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Tx } from "../../../platform/db/types.ts";
+import { Install } from "./entities.ts";
+import type { TimelineEvent } from "./rules.ts";
+
+/** Entries of a timeline that are kept, the newest. */
+const MAX_ENTRIES = 200;
+/** Characters of an entry that are kept. */
+const MAX_DETAIL = 1_000;
+
+/** One entry of an install's timeline. */
+export interface TimelineEntry {
+  at: Date;
+  event: TimelineEvent;
+  detail: string;
+}
+
+/** Appends an entry to an install's timeline and deletes the oldest beyond the limit. */
+export async function addTimeline(
+  tx: Tx,
+  installId: string,
+  at: Date,
+  event: TimelineEvent,
+  detail: string,
+): Promise<void> {
+  const sql = `with line as (insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4))
+    delete from install_timeline where install_id = $1 and id <= (
+      select id from install_timeline where install_id = $1 order by id desc offset ${MAX_ENTRIES - 1} limit 1)`;
+  await tx.query(sql, [installId, at, event, detail.slice(0, MAX_DETAIL)]);
+}
+
+/** The install of this id and its timeline, oldest entry first; one statement reads both at the same moment. */
+export async function installWithTimeline(
+  em: EntityManager,
+  installId: string,
+): Promise<{ install: Install; timeline: TimelineEntry[] } | null> {
+  const sql = `select i.*, (
+      select coalesce(json_agg(json_build_object('at', t.at, 'event', t.event, 'detail', t.detail) order by t.id), '[]')
+      from install_timeline t where t.install_id = i.install_id) as timeline
+    from installs i where i.install_id = ?`;
+  type Row = { timeline: { at: string; event: TimelineEvent; detail: string }[] };
+  const [row] = await em.getConnection().execute<Row[]>(sql, [installId]);
+  if (row === undefined) return null;
+  const { timeline, ...install } = row;
+  return {
+    install: em.map(Install, install),
+    timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at) })),
+  };
+}
+
+/** Detail of the newest attempt that failed since a time; undefined when none did. */
+export async function lastFailure(tx: Tx, installId: string, since: Date | null): Promise<string | undefined> {
+  const rows = await tx.query<{ detail: string }>(
+    `select detail from install_timeline
+     where install_id = $1 and event = 'attempt_failed' and at >= $2 order by id desc limit 1`,
+    [installId, since],
+  );
+  return rows[0]?.detail;
+}
