@@ -11,7 +11,7 @@ import { Call } from "./call.ts";
 import type { AddressOf } from "./call.ts";
 import { connectError } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
-import type { OpenStream } from "./http2.ts";
+import type { OpenStream } from "./open-streams.ts";
 import type { UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF } from "./print.ts";

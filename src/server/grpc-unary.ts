@@ -4,7 +4,7 @@ import { tracing } from "../platform/tracing.ts";
 import type { CompiledRpc } from "./connect.ts";
 import { CONTENT_TYPE, GrpcCall, PREFIX_BYTES } from "./grpc-call.ts";
 import type { GrpcCallOptions, Target } from "./grpc-call.ts";
-import type { OpenStream } from "./http2.ts";
+import type { OpenStream } from "./open-streams.ts";
 import type { UnaryCall } from "./pipeline.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { answerClientError } from "./client-error.ts";
-import type { TransportLimits } from "./listener.ts";
 import { continueWhenRead } from "./patches/node-continue-when-read.ts";
 import { startTimeoutChecks } from "./patches/node-timeout-checks.ts";
+import type { TransportLimits } from "./transport-limits.ts";
 
 /** Creates the server of HTTP/1.1 connections. It never listens itself: the listener hands sockets to it. */
 export function createHttp1Server(

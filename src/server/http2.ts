@@ -1,79 +1,16 @@
 import { constants, createServer } from "node:http2";
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { isAnsweredEarly } from "../transcoding/index.ts";
-import type { RequestHead } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
-import type { TransportLimits } from "./listener.ts";
-import type { Reader } from "./readers.ts";
+import { OpenStream } from "./open-streams.ts";
+import type { OpenSession } from "./open-streams.ts";
 import type { HeaderWatch } from "./slow-headers.ts";
+import type { TransportLimits } from "./transport-limits.ts";
 
 /** Streams a client may abandon before it has their responses: at once, and per second (CVE-2023-44487). */
 const ABANDONED_BURST = 400;
 const ABANDONED_PER_SECOND = 50;
-
-/** A connection of HTTP/2. */
-export interface OpenSession {
-  readonly session: ServerHttp2Session;
-  readonly socket: Socket;
-  readonly account: Account | undefined;
-  /** The address for request heads. `session.socket` is a proxy, and reading a property of it is expensive. */
-  readonly peer: RequestHead["socket"];
-  /** Streams that are open, and that have been opened. */
-  streams: number;
-  opened: number;
-}
-
-/**
- * A stream with everything the server keeps for it, in one object and with one `close` listener: each listener on a
- * stream costs two further events (`newListener`, `removeListener`).
- */
-export class OpenStream implements RequestHead, Reader {
-  readonly session: OpenSession;
-  readonly stream: ServerHttp2Stream;
-  readonly headers: IncomingHttpHeaders;
-  readonly flags: number;
-  readonly rawHeaders: readonly string[];
-  readonly account: Account | undefined;
-  nth = 0;
-  /** Its place in the list of open streams. */
-  at = 0;
-  taken = 0;
-  left = 0;
-  since: number | undefined = undefined;
-  queued = undefined;
-  /** Whether it is one of the requests in flight. */
-  counted = false;
-  /** The unary gRPC call on this stream. */
-  call: { closed(): void } | undefined = undefined;
-
-  constructor(
-    session: OpenSession,
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    flags: number,
-    rawHeaders: readonly string[],
-  ) {
-    this.session = session;
-    this.account = session.account;
-    this.stream = stream;
-    this.headers = headers;
-    this.flags = flags;
-    this.rawHeaders = rawHeaders;
-  }
-
-  get method(): string {
-    return this.headers[":method"] as string;
-  }
-
-  get url(): string {
-    return this.headers[":path"] as string;
-  }
-
-  get socket(): RequestHead["socket"] {
-    return this.session.peer;
-  }
-}
 
 /** What the HTTP/2 server reports. */
 export interface Http2Options {

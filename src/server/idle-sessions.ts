@@ -1,4 +1,4 @@
-import type { OpenSession } from "./http2.ts";
+import type { OpenSession } from "./open-streams.ts";
 
 /** Maximum time between two checks, milliseconds. */
 const MAX_INTERVAL_MS = 250;

@@ -1,7 +1,7 @@
 export type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
 export type { CorsOrigins } from "./cors.ts";
 export type { Authenticators } from "./gate/index.ts";
-export type { TransportLimits } from "./listener.ts";
+export type { TransportLimits } from "./transport-limits.ts";
 export { compilePolicies } from "./policy.ts";
 export type { Policy } from "./policy.ts";
 export type { Budget, RateLimiter } from "./rates.ts";

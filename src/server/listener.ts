@@ -4,44 +4,19 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
-import { MAX_BUFFERED_BYTES } from "./buffers.ts";
 import type { BodyBuffers } from "./buffers.ts";
-import { createAddresses, MAX_CONNECTIONS } from "./connections.ts";
+import { createAddresses } from "./connections.ts";
 import type { Account } from "./connections.ts";
 import type { UnaryGrpc } from "./grpc-unary.ts";
 import { createHttp1Server, limitBodyTime } from "./http1.ts";
 import { createHttp2Server } from "./http2.ts";
-import type { OpenStream } from "./http2.ts";
 import { watchIdle } from "./idle-sessions.ts";
+import type { OpenStream } from "./open-streams.ts";
 import { continueWhenRead } from "./patches/node-continue-when-read.ts";
 import { createStreamHandler } from "./patches/node-http2-requests.ts";
 import { watchReaders } from "./readers.ts";
 import { watchHeaders } from "./slow-headers.ts";
-
-/** Time limits for slow clients, milliseconds, and size limits, bytes (decisions 15.9). */
-export interface TransportLimits {
-  headersMs: number;
-  bodyMs: number;
-  idleMs: number;
-  headerBytes: number;
-  /** Streams of one HTTP/2 connection at a time. */
-  streams: number;
-  /** Connections of one address at a time. */
-  connections: number;
-  /** Bytes held for one address: bodies being collected, and responses not yet taken. */
-  bufferedBytes: number;
-}
-
-/** The limits of decisions 13 and 15.9. */
-export const defaultLimits: TransportLimits = {
-  headersMs: 10_000,
-  bodyMs: 30_000,
-  idleMs: 60_000,
-  headerBytes: 16 * 1024,
-  streams: 128,
-  connections: MAX_CONNECTIONS,
-  bufferedBytes: MAX_BUFFERED_BYTES,
-};
+import type { TransportLimits } from "./transport-limits.ts";
 
 /** Where to listen and how. */
 export interface ListenerOptions {

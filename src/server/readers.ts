@@ -5,25 +5,10 @@ import type { Socket } from "node:net";
 import { heldBackBytes } from "../transcoding/index.ts";
 import { heldBytes } from "./buffers.ts";
 import type { Account } from "./connections.ts";
-import type { OpenSession, OpenStream } from "./http2.ts";
+import type { OpenSession, OpenStream, Reader } from "./open-streams.ts";
 
 /** Maximum time between two checks, milliseconds; an address may exceed its limit for that long. */
 const MAX_INTERVAL_MS = 250;
-
-/** A connection of HTTP/1.1 or a stream of HTTP/2, and what its client had taken at the last check. */
-export interface Reader {
-  readonly account: Account | undefined;
-  /** Grows with each reader. */
-  nth: number;
-  taken: number;
-  left: number;
-  /**
-   * When the client last took something or had nothing to take, `performance.now()`; undefined before the first check.
-   */
-  since: number | undefined;
-  /** Responses of HTTP/1.1 that wait for the one before them. */
-  queued: Set<ServerResponse> | undefined;
-}
 
 /** What was sent on a connection of HTTP/2. */
 interface Progress {

@@ -16,8 +16,7 @@ import { createGate } from "./gate/index.ts";
 import type { Authenticators } from "./gate/index.ts";
 import { createUnaryGrpc } from "./grpc-unary.ts";
 import { infrastructureHandlers } from "./infrastructure.ts";
-import { createListener, defaultLimits } from "./listener.ts";
-import type { TransportLimits } from "./listener.ts";
+import { createListener } from "./listener.ts";
 import { createPipeline } from "./pipeline.ts";
 import type { Share } from "./pipeline.ts";
 import { compilePolicies } from "./policy.ts";
@@ -33,6 +32,8 @@ import type { SignInAttemptsDeps } from "./sign-in-attempts.ts";
 import { compileService, preconditionsOf } from "./services.ts";
 import type { HandlerWrapper } from "./services.ts";
 import { createStreamSlots } from "./streams.ts";
+import { defaultLimits } from "./transport-limits.ts";
+import type { TransportLimits } from "./transport-limits.ts";
 
 /** Everything the server needs from outside. */
 export interface ServerOptions {

@@ -12,7 +12,7 @@ import { Refusal } from "./refusal.ts";
 import type { Target } from "./route.ts";
 import { compressed, send, vary } from "./send.ts";
 import type { Answer } from "./send.ts";
-import { streamAnswer } from "./stream.ts";
+import { sendStream } from "./stream.ts";
 import type { Limits, NodeRequest, NodeResponse, Outcome, PrintedError, Route, TranscoderOptions } from "./types.ts";
 
 const noText: readonly PathText[] = [];
@@ -89,7 +89,7 @@ export class RestExchange implements Outcome {
       if (this.over) return;
       const message = target.input.make(path, query, bytes, request.headers["content-type"] ?? "");
       if (target.stream !== undefined)
-        return await streamAnswer(this, target, context, target.stream(message, context), mediaType);
+        return await sendStream(this, target, context, target.stream(message, context), mediaType);
       const result = target.unary?.(message, context);
       const output = result instanceof Promise ? await result : (result as Message);
       if (this.over) return;

@@ -1,21 +1,36 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
-import type { RestExchange } from "./exchange.ts";
 import type { RestContext } from "./context.ts";
 import type { Target } from "./route.ts";
 import { piecesOf } from "./pieces.ts";
 import { vary, writeHead } from "./send.ts";
-import type { NodeResponse } from "./types.ts";
+import type { NodeRequest, NodeResponse, PrintedError } from "./types.ts";
+
+/** What a streaming response needs of its exchange. */
+export interface StreamExchange {
+  readonly request: NodeRequest;
+  readonly response: NodeResponse;
+  /** The response has been handed to Node, or the client has disconnected. */
+  readonly over: boolean;
+  /** The head of the response has been written. */
+  started: boolean;
+  /** Adds the headers of every response, unless this one has them already. */
+  addHeaders(headers: string[]): void;
+  /** Marks the exchange as finished and reports its outcome. */
+  finish(error: unknown): void;
+  /** Returns the program's own error for a refusal of the library. */
+  translated(error: unknown): unknown;
+  printed(error: unknown): PrintedError;
+}
 
 /**
- * Sends a stream of messages: one JSON text a line, or the raw bytes of
- * `google.api.HttpBody` under the content type of the first. Status and headers
- * go with the first message, so what fails before it is an error like any
- * other; afterwards a last line `{"error": …}` tells of it (raw streams are cut).
+ * Sends a stream of messages: one JSON text per line, or the raw bytes of `google.api.HttpBody` under the content type
+ * of the first. Status and headers are sent with the first message, so an error before it is sent as an ordinary error
+ * response. A later error is sent as a last line `{"error": …}`; a raw stream is cut off.
  */
-export async function streamAnswer(
-  exchange: RestExchange,
+export async function sendStream(
+  exchange: StreamExchange,
   target: Target,
   context: RestContext,
   messages: AsyncIterable<Message>,
@@ -55,7 +70,7 @@ export async function streamAnswer(
 }
 
 function start(
-  exchange: RestExchange,
+  exchange: StreamExchange,
   target: Target,
   context: RestContext,
   first: Message | undefined,
@@ -78,7 +93,7 @@ function lineOf(text: string | Uint8Array): string | Uint8Array {
   return typeof text === "string" ? `${text}\n` : text;
 }
 
-function breakOff(exchange: RestExchange, target: Target, thrown: unknown): void {
+function breakOff(exchange: StreamExchange, target: Target, thrown: unknown): void {
   if (exchange.over) return;
   const error = exchange.translated(thrown);
   const { response } = exchange;

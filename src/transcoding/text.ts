@@ -3,7 +3,8 @@ import type { DescField } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { Misfit, enumReader, scalarReader } from "./json/scalars.ts";
 import type { ReadScalar } from "./json/scalars.ts";
-import { ReadState, messageReader } from "./json/read.ts";
+import { messageReader } from "./json/read.ts";
+import { ReadState } from "./json/read-state.ts";
 
 /** Reads a path or query value as a field (or a list's item) holds it. */
 export type ReadText = (text: string) => unknown;

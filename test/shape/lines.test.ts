@@ -10,6 +10,7 @@ const AREAS: readonly string[] = [
   "src/launch",
   "src/migrations",
   "src/platform",
+  "src/transcoding",
   "src/worker",
   "test/bench",
   "test/contract",

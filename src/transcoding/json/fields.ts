@@ -4,7 +4,7 @@ import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { JsonObject, isHuge } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn, toPlain } from "./plain.ts";
-import type { FieldReader, MessageReader, ReadState } from "./read.ts";
+import type { FieldReader, MessageReader, ReadState } from "./read-state.ts";
 import { Misfit, enumReader, scalarReader, tooBig } from "./scalars.ts";
 import type { ReadScalar } from "./scalars.ts";
 

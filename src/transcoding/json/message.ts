@@ -5,7 +5,8 @@ import { fieldReader } from "./fields.ts";
 import { acceptedNames, printedName } from "./names.ts";
 import { JsonError, JsonObject, readJson } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
-import { ReadState, messageReader } from "./read.ts";
+import { messageReader } from "./read.ts";
+import { ReadState } from "./read-state.ts";
 
 /** Bounds for {@link readMessage}. */
 export interface MessageLimits {

@@ -12,7 +12,7 @@ import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { JsonObject, isHuge } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn } from "./plain.ts";
-import type { MessageReader, ReadState } from "./read.ts";
+import type { MessageReader, ReadState } from "./read-state.ts";
 import { tooBig } from "./scalars.ts";
 import { hasOwnForm } from "./wkt-write.ts";
 import { durationFromText, timestampFromText } from "./times.ts";

@@ -60,8 +60,10 @@ export function hasOwnForm(desc: DescMessage): boolean {
   return ownForm.test(desc.typeName);
 }
 
-const ownForm =
-  /^google\.protobuf\.(?:Any|Timestamp|Duration|FieldMask|Struct|Value|ListValue|(?:Double|Float|Int64|UInt64|Int32|UInt32|Bool|String|Bytes)Value)$/;
+const ownForm = new RegExp(
+  "^google\\.protobuf\\.(?:Any|Timestamp|Duration|FieldMask|Struct|Value|ListValue|" +
+    "(?:Double|Float|Int64|UInt64|Int32|UInt32|Bool|String|Bytes)Value)$",
+);
 
 /** Printer of a well-known type that has its own form in JSON; undefined for all other messages. */
 export function wktWriter(
