@@ -22,7 +22,7 @@ const accept = (body: unknown, token?: string) => app.call("POST", "/api/auth/in
 const show = (token: string) => app.call("GET", `/api/auth/invite/${token}`);
 
 describe("a new person", () => {
-  it("is shown what they are invited to, joins with the invited role and has a session", async () => {
+  it("a new person sees the invitation, joins with its role and has a session", async () => {
     const { token, answer } = await invite(app, owner, "New.Person@Guests.TEST", 2);
     expect(answer.status).toBe(201);
     const shown = await show(token);
@@ -84,7 +84,7 @@ describe("a new person", () => {
     });
   });
 
-  it("has to say who they are", async () => {
+  it("a new person must give name, username and password", async () => {
     const { token } = await invite(app, owner, "nameless@guests.test");
     const { status, body } = await accept({ token });
     expect(status).toBe(400);
@@ -111,7 +111,7 @@ describe("a new person", () => {
     expect((await accept({ token, ...newcomer() })).status).toBe(200);
   });
 
-  it("finds a username taken whatever its case, and may choose another", async () => {
+  it("a username in use is refused in any case, and the invitation can be accepted with another", async () => {
     const { token } = await invite(app, owner, "second-nia@guests.test");
     const first = await invite(app, owner, "first-nia@guests.test");
     expect((await accept({ token: first.token, ...newcomer("unique-nia") })).status).toBe(200);
@@ -119,7 +119,7 @@ describe("a new person", () => {
     expect((await accept({ token, ...newcomer("unique-nia-2") })).status).toBe(200);
   });
 
-  it("is one, however many accept at once over two instances", async () => {
+  it("concurrent acceptances on two instances create one person", async () => {
     const { token } = await invite(app, owner, "race@guests.test");
     const tries = Array.from({ length: 50 }, (_, at) =>
       (at % 2 === 0 ? app : second).call("POST", "/api/auth/invite/accept", {
@@ -140,18 +140,18 @@ describe("a new person", () => {
 
 describe("an invitation", () => {
   it.each(["nonsense", "0b1d2a3e-aaaa-4000-8000-00000000000f", "%20", "../../x"])(
-    "of the token %s does not exist",
+    "an invitation with the token %s does not exist",
     async (token) => {
       expect(outcome(await accept({ token, ...newcomer() }))).toBe("404 invitation_not_found");
       if (!token.includes("/")) expect(outcome(await show(token))).toBe("404 invitation_not_found");
     },
   );
 
-  it("needs a token", async () => {
+  it("an invitation without a token is refused", async () => {
     expect(outcome(await accept({}))).toBe("400 validation_error");
   });
 
-  it("is over after seven days", async () => {
+  it("an invitation expires after seven days", async () => {
     const guests = await founder(app);
     const { token, id } = await invite(app, guests, "late@guests.test");
     app.clock.advance(7 * 86_400_000);
@@ -163,11 +163,12 @@ describe("an invitation", () => {
     owner = { ...owner, token: await app.login(owner.email, password, owner.orgName) };
   });
 
-  it("is kept hashed, and its mail sealed", async () => {
+  it("an invitation's token is stored hashed, and its mail sealed", async () => {
     const { token } = await invite(app, owner, "hidden@guests.test");
     const [stored] = await runSql<{ all: string }>(
       app.databaseUrl,
-      "select (select string_agg(i::text, '') from invitations i) || (select string_agg(o::text, '') from outbox o) as all",
+      `select (select string_agg(i::text, '') from invitations i)
+         || (select string_agg(o::text, '') from outbox o) as all`,
     );
     expect(stored?.all).not.toContain(token);
     const [mail] = await mailsTo(app, "hidden@guests.test");
@@ -177,8 +178,8 @@ describe("an invitation", () => {
   });
 });
 
-describe("somebody who exists", () => {
-  it("joins with their present password, and nothing about them changes", async () => {
+describe("an existing person", () => {
+  it("an existing person joins with their present password, and nothing else about them changes", async () => {
     const guest = await founder(app);
     const { token } = await invite(app, owner, guest.email);
     for (const wrong of [{}, { password: "another one entirely" }, newcomer("thief")].map((body) => ({
@@ -200,7 +201,7 @@ describe("somebody who exists", () => {
     ).toMatchObject({ metadata: { code: "email_taken" } });
   });
 
-  it("joins with their own bearer alone; a foreign one counts as none", async () => {
+  it("an existing person joins with their own bearer token; a token of another person counts as none", async () => {
     const guest = await founder(app);
     const stranger = await founder(app);
     const { token } = await invite(app, owner, guest.email);
@@ -213,7 +214,7 @@ describe("somebody who exists", () => {
     });
   });
 
-  it("joins once, however many accept at once", async () => {
+  it("concurrent acceptances create one membership", async () => {
     const guest = await founder(app);
     const { token } = await invite(app, owner, guest.email);
     const outcomes = (await Promise.all(Array.from({ length: 50 }, () => accept({ token }, guest.token)))).map(outcome);
@@ -221,14 +222,14 @@ describe("somebody who exists", () => {
     expect(new Set(outcomes)).toEqual(new Set(["200", "400 invitation_expired"]));
   });
 
-  it("is told when they are a member already", async () => {
+  it("a member who accepts gets 409", async () => {
     const someone = await member(app, owner);
     expect(outcome((await invite(app, owner, someone.email)).answer)).toBe("409 email_taken");
   });
 });
 
 describe("the page the mailed link leads to", () => {
-  it("asks for what a new person says, and accepts nothing by itself", async () => {
+  it("the page asks for the profile of a new person, and accepts only on submit", async () => {
     const { token } = await invite(app, owner, "page@guests.test");
     const page = await fetch(`${app.url}/invite?token=${token}`);
     const html = await page.text();

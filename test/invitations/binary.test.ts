@@ -42,8 +42,8 @@ async function fresh(email: string) {
   return { token, ...newcomer() };
 }
 
-describe("the binary answer", () => {
-  it("is read and verified by Python's runtime", async (context) => {
+describe("the binary response", () => {
+  it("the binary response is read and verified by Python's runtime", async (context) => {
     if (typeof read === "string") return context.skip(`not verified by Python: ${read}`);
     const { status, type, vary, bytes } = await accept(await fresh("py@guests.test"), binary);
     expect({ status, type }).toEqual({ status: 200, type: binary });
@@ -73,25 +73,25 @@ describe("the binary answer", () => {
     ["the binary form more", `application/json;q=0.5, ${binary};q=0.9`, binary],
     ["JSON more", `${binary};q=0.4, application/json;q=0.5`, "application/json"],
     ["the binary form or anything less", `${binary}, */*;q=0.1`, binary],
-  ])("is chosen by Accept: %s", async (_what, header, chosen) => {
+  ])("the form of the response is chosen by Accept: %s", async (_what, header, chosen) => {
     const answer = await accept(await fresh(`accept${chosen.length}${header?.length ?? 0}@guests.test`), header);
     expect(answer).toMatchObject({ status: 200, type: chosen });
   });
 
-  it("is refused with 406 before the invitation is used, where neither form will do", async () => {
+  it("an Accept without either form returns 406 before the invitation is used", async () => {
     const body = await fresh("html@guests.test");
     expect(await accept(body, "text/html")).toMatchObject({ status: 406, type: "application/json" });
     expect(await accept(body, `${binary};q=0, application/json;q=0`)).toMatchObject({ status: 406 });
     expect(await accept(body, binary)).toMatchObject({ status: 200, type: binary });
   });
 
-  it("never is that of an error", async () => {
+  it("an error is never binary", async () => {
     const { status, type, bytes } = await accept({ token: "none" }, binary);
     expect({ status, type }).toEqual({ status: 404, type: "application/json" });
     expect(JSON.parse(bytes.toString())).toMatchObject({ code: "invitation_not_found" });
   });
 
-  it("is JSON when the second factor is asked for, and the challenge makes the membership", async () => {
+  it("the request for the second factor is JSON, and the challenge creates the membership", async () => {
     const guest = await founder(app);
     const { body } = await app.call("POST", "/api/v1/me/mfa/factors", {
       token: guest.token,
@@ -121,7 +121,7 @@ describe("the binary answer", () => {
     expect((await app.call("GET", `/api/auth/invite/${token}`)).body.code).toBe("invitation_expired");
   });
 
-  it("asks no second factor of a session in which it was proven", async () => {
+  it("a session with a proven second factor is not asked for it again", async () => {
     const guest = await founder(app);
     const { body } = await app.call("POST", "/api/v1/me/mfa/factors", {
       token: guest.token,

@@ -16,7 +16,7 @@ const path = (org: string) => `/api/admin/organizations/${org}/invitations`;
 const list = async (by: Somebody, query = "") => app.call("GET", `${path(by.org)}${query}`, { token: by.token });
 
 describe("invitations", () => {
-  it("are made, listed newest first without their tokens, and withdrawn", async () => {
+  it("invitations are created, listed newest first without their tokens, and withdrawn", async () => {
     const by = await founder(app);
     const first = await invite(app, by, "one@guests.test", 2);
     app.clock.advance(1000);
@@ -58,7 +58,7 @@ describe("invitations", () => {
     );
   });
 
-  it("replace the one that is open for the same email, whatever its case", async () => {
+  it("an invitation replaces the open one for the same email, in any case", async () => {
     const by = await founder(app);
     const first = await invite(app, by, "again@guests.test", 1);
     const next = await invite(app, by, "AGAIN@guests.test", 4);
@@ -70,7 +70,7 @@ describe("invitations", () => {
     ]);
   });
 
-  it("made at once for one email leave one open", async () => {
+  it("concurrent invitations of one email leave one open", async () => {
     const by = await founder(app);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -88,11 +88,11 @@ describe("invitations", () => {
     [{ email: "a@b.test, c@d.test", role_id: 3 }, "400 validation_error"],
     [{ email: "a@b.test\r\nBcc: c@d.test", role_id: 3 }, "400 validation_error"],
     [{ role_id: 3 }, "400 validation_error"],
-  ])("are refused for %j", async (body, expected) => {
+  ])("an invitation is refused for %j", async (body, expected) => {
     expect(outcome(await app.call("POST", path(owner.org), { token: owner.token, body }))).toBe(expected);
   });
 
-  it("are for administrators of the organization alone", async () => {
+  it("only administrators of the organization can invite", async () => {
     const employee = await member(app, owner);
     const stranger = await founder(app);
     const { id } = await invite(app, owner, "guarded@guests.test");
@@ -112,7 +112,7 @@ describe("invitations", () => {
     expect((await app.call("GET", `/api/auth/invite/${await tokenTo(app, "guarded@guests.test")}`)).status).toBe(200);
   });
 
-  it("are made once for an Idempotency-Key", async () => {
+  it("an Idempotency-Key creates one invitation", async () => {
     const by = await founder(app);
     const once = () =>
       app.call("POST", path(by.org), {

@@ -32,7 +32,7 @@ function invite(by: Somebody, email: string, roleId = 3): Promise<Answer> {
   });
 }
 
-it("invitations share the mail budget of an email with codes, links and resets, over organizations and instances", async () => {
+it("invitations count with codes, links and resets in the mail limit of an email on every instance", async () => {
   const email = "bombed@mail.test";
   expect(outcome(await app.call("POST", "/api/auth/otp", { body: { email } }))).toBe("200");
   expect(outcome(await invite(owner, email))).toBe("201");
@@ -46,7 +46,7 @@ it("invitations share the mail budget of an email with codes, links and resets, 
   expect(outcome(await invite(other, email))).toBe("201");
 });
 
-it("an invitation that is refused for another reason counts against no budget, and is refused for that reason", async () => {
+it("an invitation that is refused for another reason counts in no limit", async () => {
   const email = "counted@mail.test";
   for (let at = 0; at < 5; at++) expect(outcome(await invite(owner, email, 999_999))).toBe("404 role_not_found");
   for (let at = 0; at < 5; at++) expect(outcome(await invite(owner, owner.email))).toBe("409 email_taken");
@@ -55,7 +55,7 @@ it("an invitation that is refused for another reason counts against no budget, a
   expect(outcome(await invite(owner, email, 999_999))).toBe("404 role_not_found");
 });
 
-it("an organization makes 200 invitations an hour, over instances and whoever asks", async () => {
+it("an organization can send 200 invitations an hour, over instances and callers", async () => {
   const by = await founder(app);
   const answers: Answer[] = [];
   for (let at = 0; at < 204; at += 12)

@@ -11,7 +11,7 @@ const folder = join(tmpdir(), "atrium-python-flatbuffers-25.9.23");
 const schemas = new URL("../../fbs", import.meta.url).pathname;
 const script = new URL("verify.py", import.meta.url).pathname;
 
-/** Reads a binary invite answer with Python; a string says why that cannot be done on this machine. */
+/** Reads a binary response to an acceptance with Python; a string says why this machine cannot. */
 export type PythonReader = ((answer: Uint8Array) => Record<string, unknown>) | string;
 
 /** Makes, once on a machine, a Python environment with the FlatBuffers runtime from the registry. */
@@ -29,7 +29,7 @@ export async function pythonReader(): Promise<PythonReader> {
 }
 
 /**
- * Builds the environment beside its place and moves it there, so that a broken one is never found; answers what went
+ * Builds the environment beside its place and moves it there, so that a broken one is never found; returns what went
  * wrong.
  */
 async function prepare(): Promise<string | undefined> {

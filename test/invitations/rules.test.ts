@@ -30,8 +30,8 @@ const codeOf = (call: Promise<unknown>): Promise<Code> =>
     (error: unknown) => ConnectError.from(error).code,
   );
 
-describe("an invitation as administrators see it", () => {
-  it("has the same fields when made and listed, and never its token", async () => {
+describe("an invitation for administrators", () => {
+  it("an invitation has the same fields when created and listed, and never its token", async () => {
     const email = guest();
     const { answer, token } = await invite(app, owner, email, 5);
     expect(answer.status).toBe(201);
@@ -59,7 +59,7 @@ describe("an invitation as administrators see it", () => {
     expect(token).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
   });
 
-  it("names no person where a key made it", async () => {
+  it("an invitation by a key names no person", async () => {
     const key = (
       await post(`/api/admin/organizations/${owner.org}/api-keys`, { name: "k", scopes: ["admin"] }, owner.token)
     ).body.api_key as string;
@@ -69,7 +69,7 @@ describe("an invitation as administrators see it", () => {
     expect((await mailsTo(app, email)).at(-1)?.text).toContain("An administrator invites you");
   });
 
-  it("is for a role of the organization: every other id is 404, what is no id is 400", async () => {
+  it("an invitation needs a role of the organization: another id returns 404, a malformed one 400", async () => {
     const other = await founder(app);
     const made = await post("/api/v2/products/p/roles", { name: "Auditor", permissions: [] }, other.token);
     expect(made.status).toBe(200);
@@ -87,7 +87,7 @@ describe("an invitation as administrators see it", () => {
     });
   });
 
-  it("is refused for a member, active or not, and made again for one who left", async () => {
+  it("an invitation of a member, active or not, is refused; a former member can be invited again", async () => {
     const who = await member(app, owner);
     const taken = (await invite(app, owner, who.email.toUpperCase())).answer;
     expect(outcome(taken)).toBe("409 email_taken");
@@ -100,7 +100,7 @@ describe("an invitation as administrators see it", () => {
 });
 
 describe("the token of an invitation", () => {
-  it("is 404 when unknown, malformed, replaced or withdrawn, and 400 when used", async () => {
+  it("the token returns 404 when unknown, malformed, replaced or withdrawn, and 400 when used", async () => {
     const [replaced, withdrawn] = [guest(), guest()];
     const first = await invite(app, owner, replaced);
     const second = await invite(app, owner, replaced.toUpperCase(), 4);
@@ -124,7 +124,7 @@ describe("the token of an invitation", () => {
     expect([first.id, gone.id, second.id].map(statusOf)).toEqual(["replaced", "withdrawn", "accepted"]);
   });
 
-  it("is 404 once the organization has ended", async () => {
+  it("the token returns 404 once the organization was deleted", async () => {
     const host = await founder(app);
     const { token } = await invite(app, host, guest());
     const { body } = await post("/api/auth/step-up/challenge", { method: "password" }, host.token);
@@ -137,8 +137,8 @@ describe("the token of an invitation", () => {
   });
 });
 
-describe("somebody who exists elsewhere", () => {
-  it("is told what to do by every refusal, and proves it by password or bearer", async () => {
+describe("a person with an account", () => {
+  it("every refusal says what to do, and a password or bearer token proves the person", async () => {
     const [who, stranger] = [await founder(app), await founder(app)];
     const { token } = await invite(app, owner, who.email);
     const refusals = await Promise.all([
@@ -166,13 +166,13 @@ describe("somebody who exists elsewhere", () => {
     expect(outcome(await accept({ token }, who.token))).toBe("400 invitation_expired");
   });
 
-  it("uses a foreign bearer with the right password like no bearer", async () => {
+  it("a token of another person beside the right password counts as none", async () => {
     const [who, stranger] = [await founder(app), await founder(app)];
     const { token } = await invite(app, owner, who.email);
     expect((await accept({ token, password }, stranger.token)).body.data).toMatchObject({ user_uuid: who.userUuid });
   });
 
-  it("with an active factor joins when the challenge passes, and not before", async () => {
+  it("a person with an active factor joins when the challenge passes, and not before", async () => {
     const who = await founder(app);
     const { body: factor } = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, who.token);
     await post(
@@ -208,7 +208,7 @@ const transports = {
 };
 
 describe.each(["Connect", "gRPC", "gRPC-Web"] as const)("over %s", (protocol) => {
-  it("invitations are made, shown, refused and accepted as over REST", async () => {
+  it("invitations are created, shown, refused and accepted as over REST", async () => {
     const transport = transports[protocol](app.url);
     const [users, login] = [createClient(UsersService, transport), createClient(LoginService, transport)];
     const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });

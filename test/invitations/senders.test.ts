@@ -36,7 +36,7 @@ describe("an open invitation", () => {
       "made inactive, even if they come back",
       async (who) => [await patch(who, "inactive"), await patch(who, "active")],
     ],
-  ])("is withdrawn when its sender is %s", async (_what, end) => {
+  ])("an open invitation is withdrawn when its sender is %s", async (_what, end) => {
     const ann = await member(app, owner, 1);
     const { id, token } = await invite(app, ann, address(), 1);
     await end(ann);
@@ -47,7 +47,7 @@ describe("an open invitation", () => {
     expect(event?.metadata).toMatchObject({ invitations: 1 });
   });
 
-  it("admits nobody while its sender could not grant the role, and admits again when they can", async () => {
+  it("an open invitation is refused while its sender could not grant the role, and accepted afterwards", async () => {
     const ann = await member(app, owner, 1);
     const { token } = await invite(app, ann, address(), 1);
     await setRole(ann, "manager");
@@ -56,7 +56,7 @@ describe("an open invitation", () => {
     expect(await accept(token)).toBe("200");
   });
 
-  it("that a key sent is its maker's", async () => {
+  it("an invitation by a key counts as its maker's", async () => {
     const ann = await member(app, owner, 1);
     const { body: key } = await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, {
       token: ann.token,
@@ -69,7 +69,7 @@ describe("an open invitation", () => {
     expect(await accept(await tokenTo(app, email))).toBe("404 invitation_not_found");
   });
 
-  it("admits nobody when its sender is removed at the very moment", async () => {
+  it("an invitation is refused when its sender is removed concurrently", async () => {
     const ann = await member(app, owner, 1);
     const { token } = await invite(app, ann, address(), 1);
     const held = await holding(app.databaseUrl);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("invitations are forgotten by the time until which they could be accepted, whatever became of them", async () => {
+it("tidying deletes invitations in any state by the time of their expiry", async () => {
   const by = await founder(app);
   const [withdrawn, expired] = [
     await invite(app, by, "withdrawn@guests.test"),

@@ -18,7 +18,7 @@ const bodies = [
 ];
 
 it.each(["/api/organizations", "/atrium.users.v1.UsersService/CreateOrganization"])(
-  "closed sign-up judges no body of whom it refuses: %s",
+  "while sign-up is closed, a refused request to %s is not validated",
   async (path) => {
     for (const body of bodies) {
       const { status, body: answer } = await app.call("POST", path, { body });

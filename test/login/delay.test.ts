@@ -27,7 +27,7 @@ async function fail(times: number, email?: string): Promise<number[]> {
   return statuses;
 }
 
-it("ten failures in a row delay the next try by a minute, doubling to fifteen, on every instance", async () => {
+it("ten consecutive failures delay the next login by a minute, doubling to fifteen, on every instance", async () => {
   expect(await fail(10)).toEqual(Array<number>(10).fill(401));
   for (const delay of [1, 2, 4, 8, 15, 15]) {
     for (const instance of [app, second]) {
@@ -45,7 +45,7 @@ it("ten failures in a row delay the next try by a minute, doubling to fifteen, o
   expect(await fail(9)).toEqual(Array<number>(9).fill(401));
 });
 
-it("a hasty ten failures are told of the delay, not of the budget they have used up as well", async () => {
+it("ten fast failures return the delay of the login, not the wait of the rate limit", async () => {
   const hasty = () => login("wrong", "hasty@delay.test");
   for (let at = 0; at < 10; at++) expect((await hasty()).status).toBe(401);
   const refused = await hasty();
@@ -54,7 +54,7 @@ it("a hasty ten failures are told of the delay, not of the budget they have used
   expect((await hasty()).status).toBe(401);
 });
 
-it("counts a mailbox as one, however its domain is written", async () => {
+it("failures count for one mailbox in every spelling of its domain", async () => {
   const send = (email: string) => app.call("POST", "/api/auth/magic-link/send", { body: { email } });
   for (const email of ["one@b\u00fccher.test", "ONE@xn--bcher-kva.test", " one@B\u00dcCHER.test"])
     expect((await send(email)).status, email).toBe(200);
@@ -62,13 +62,13 @@ it("counts a mailbox as one, however its domain is written", async () => {
     expect((await send(email)).status, email).toBe(429);
 });
 
-it("treats people who do not exist alike", async () => {
+it("failures of unknown people are delayed like those of known people", async () => {
   expect(await fail(10, "nobody@delay.test")).toEqual(Array<number>(10).fill(401));
   expect((await login("wrong", "NOBODY@delay.test")).status).toBe(429);
   expect((await login("wrong", "somebody@delay.test")).status).toBe(401);
 });
 
-it("counts failures of a day together, and only rejected passwords", async () => {
+it("failures of one day count together, and only rejected passwords count", async () => {
   expect(await fail(9, "day@delay.test")).toEqual(Array<number>(9).fill(401));
   app.clock.advance(24 * 60 * minute);
   expect(await fail(2, "day@delay.test")).toEqual([401, 401]);
@@ -76,7 +76,7 @@ it("counts failures of a day together, and only rejected passwords", async () =>
   expect((await login("wrong", "empty@delay.test")).status).toBe(401);
 });
 
-it("is off with the other limits", async () => {
+it("no login is delayed while rate limits are off", async () => {
   const free = await startApp({ env: { SERVICE_RATE_LIMITS: "off" }, databaseUrl: app.databaseUrl, clock: app.clock });
   for (let at = 0; at < 12; at++) expect((await login("wrong", "free@delay.test", free)).status).toBe(401);
   await free.close();

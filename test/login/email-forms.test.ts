@@ -14,7 +14,7 @@ let names = 0;
 const signUp = (email: string, secret = password) =>
   post("/api/organizations", { name: `Forms ${++names}`, email, password: secret, first_name: "Ann" });
 
-it("an email is one person however it is written, and is shown as given", async () => {
+it("every spelling of an email is one person, and the email is shown as given", async () => {
   const made = await signUp("  Ann.Lee+x@MÜNCHEN.Example ");
   expect(made.status).toBe(201);
   const { body: me } = await app.call("GET", "/api/auth/me", { token: made.body.access_token });
@@ -38,7 +38,7 @@ it("an email is one person however it is written, and is shown as given", async 
   expect((await signUp("annlee+x@xn--mnchen-3ya.example")).status).toBe(201);
 });
 
-it("an email has at most 254 octets, counted after encoding", async () => {
+it("an email with more than 254 octets after encoding is refused", async () => {
   const label = "d".repeat(60);
   const domain = `${label}.${label}.${label}`;
   const fits = `${"l".repeat(64)}@${domain}.${"x".repeat(6)}`;

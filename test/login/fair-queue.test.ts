@@ -15,7 +15,7 @@ afterAll(() => app.close());
 it.each([
   ["an address", () => "192.0.2.1"],
   ["a network of 64 bits", (at: number) => `2001:db8::${at.toString(16)}`],
-])("a flood of logins from %s is passed by whoever comes from elsewhere", async (_what, flooding) => {
+])("a login from another address overtakes a flood of logins from %s", async (_what, flooding) => {
   const { email, org } = app.owner;
   const body = { email, password: "wrong", org_name: org };
   const order: string[] = [];

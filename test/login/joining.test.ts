@@ -27,7 +27,7 @@ async function admits(domains: string[]): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** Asks for a link; returns its mail and what opening it answers. */
+/** Requests a link; returns its mail and the response to opening it. */
 async function link(email: string, extra: object = { org_uuid: host.org }) {
   const sent = await post("/api/auth/magic-link/send", { email, ...extra });
   expect(sent.status).toBe(200);
@@ -42,7 +42,7 @@ const bare = ({ text, subject }: { text: string; subject: string }): string =>
   `${subject}\n${text.replaceAll(/token=[\w-]+/gu, "")}`;
 
 describe("a link that joins an organization", () => {
-  it("comes in a mail that names the organization and says so", async () => {
+  it("the mail of a joining link names the organization and says that the link joins it", async () => {
     const { mail, open } = await link("new@jit.test");
     expect(mail.subject).toBe("Sign in to Host <b>& Sons and join it");
     expect(mail.text).toContain("The link also joins Host <b>& Sons");
@@ -54,21 +54,21 @@ describe("a link that joins an organization", () => {
     expect(again.mail.text).not.toContain("joins");
   });
 
-  it("joins nobody where the domain was admitted only after the mail", async () => {
+  it("a link does not join when the mail domain was admitted only after the mail", async () => {
     const { mail, open } = await link("early@late.test");
     expect(mail.text).not.toContain("Host");
     await admits(["people.test", "jit.test", "late.test"]);
     expect(await orgOf(await open())).toBeNull();
   });
 
-  it("joins nobody where the domain is no longer admitted", async () => {
+  it("a link does not join when the mail domain is no longer admitted", async () => {
     const { mail, open } = await link("gone@late.test");
     expect(mail.text).toContain("also joins");
     await admits(["people.test", "jit.test"]);
     expect(await orgOf(await open())).toBeNull();
   });
 
-  it("is the same mail as without organization for everybody else, inactive and removed members among them", async () => {
+  it("a link that cannot join is mailed as one without organization, also to former members", async () => {
     const [inactive, removed, elsewhere] = [await member(app, host), await member(app, host), await founder(app)];
     await app.call("PATCH", `/api/users/${inactive.userUuid}`, { token: host.token, body: { status: "inactive" } });
     await app.call("DELETE", `/api/users/${removed.userUuid}`, { token: host.token });
@@ -86,7 +86,7 @@ describe("a link that joins an organization", () => {
     expect(plain.mail.subject).toBe(`Sign in to ${elsewhere.orgName}`);
   });
 
-  it("joins after the second factor where there is one", async () => {
+  it("a link joins only after the second factor of a person who has one", async () => {
     const who = await founder(app);
     const { body: factor } = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, who.token);
     await post(
@@ -112,7 +112,7 @@ describe("a link that joins an organization", () => {
     });
   });
 
-  it("has no counterpart in codes, whose mail names no organization to join", async () => {
+  it("a mailed code never joins an organization", async () => {
     await post("/api/auth/otp", { email: "code@jit.test" });
     const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, "code@jit.test")).at(-1)?.text ?? "")?.[1];
     expect(
@@ -121,8 +121,8 @@ describe("a link that joins an organization", () => {
   });
 });
 
-describe("mails carry the name of the organization they concern, else of the one last used", () => {
-  it("for codes, resets and step-ups", async () => {
+describe("the organization a mail names", () => {
+  it("codes, resets and step-ups name the organization they concern, else the one last used", async () => {
     const who = await founder(app, "Pretty Org");
     await post("/api/auth/otp", { email: who.email });
     await post("/api/auth/password/forgot", { email: who.email });
@@ -148,7 +148,7 @@ describe("leaving an organization", () => {
     [3, "employee"],
     [4, "observer"],
     [5, "limited_access"],
-  ])("is for role %i (%s)", async (roleId) => {
+  ])("a member with role %i (%s) can leave the organization", async (roleId) => {
     const who = await member(app, host, roleId);
     expect(outcome(await leave(who))).toBe("204");
     expect(outcome(await app.call("GET", "/api/auth/me", { token: who.token }))).toBe("401 unauthorized");
@@ -158,7 +158,7 @@ describe("leaving an organization", () => {
     });
   });
 
-  it("is for who joined by a link, and for an owner beside another, but not for the last", async () => {
+  it("a member who joined by a link and an owner beside another can leave, the last owner cannot", async () => {
     const { open } = await link("leaver@jit.test");
     const { body } = await open();
     expect(outcome(await leave({ userUuid: body.user.user_uuid, token: body.access_token }))).toBe("204");
@@ -167,7 +167,7 @@ describe("leaving an organization", () => {
     expect(outcome(await leave(owner))).toBe("409 last_owner");
   });
 
-  it("removes nobody else, whoever asks", async () => {
+  it("a request to leave never removes another member", async () => {
     const [who, other] = [await member(app, host), await member(app, host)];
     expect(outcome(await leave(who, other))).toBe("403 forbidden");
     expect(outcome(await app.call("DELETE", `/api/users/${who.userUuid}`, {}))).toBe("401 unauthorized");
@@ -180,7 +180,7 @@ describe("leaving an organization", () => {
     expect(outcome(upper)).toBe("204");
   });
 
-  it("works over Connect", async () => {
+  it("a member can leave over Connect", async () => {
     const who = await member(app, host, 4);
     const other = await member(app, host, 4);
     const call = (userUuid: string) =>

@@ -35,7 +35,7 @@ afterAll(() => app.close());
 const post = (path: string, body: unknown, token?: string) => app.call("POST", path, { body, token });
 const life = (token: string): number => Number(decodeJwt(token).exp) - Number(decodeJwt(token).iat);
 
-/** What something answers a millisecond before its end, and what another of its kind answers at the end. */
+/** The outcome of a use a millisecond before the expiry, and of a use of another one at the expiry. */
 async function around(
   ms: number,
   make: () => Promise<() => Promise<{ status: number; body: { code?: string } }>>,
@@ -49,7 +49,7 @@ async function around(
   return ends;
 }
 
-it("access tokens live as long as is set", async () => {
+it("access tokens live as long as configured", async () => {
   const who = await founder(app);
   expect(life(who.token)).toBe(102);
   const { body } = await post("/api/auth/login", { email: who.email, password, org_name: who.orgName });
@@ -68,7 +68,7 @@ it("access tokens live as long as is set", async () => {
   expect(life((await post("/api/auth/magic-link/verify", { token: link.dev_token })).body.access_token)).toBe(104);
 });
 
-it("what is mailed is good as long as is set, to the millisecond", async () => {
+it("mailed links and codes are valid as long as configured, to the millisecond", async () => {
   let made = 0;
   const address = (): string => `late${++made}@lifetimes.test`;
   expect(
@@ -104,7 +104,7 @@ it("what is mailed is good as long as is set, to the millisecond", async () => {
   ).toEqual(["200", "400 invitation_expired"]);
 });
 
-it("refresh tokens live idle and altogether as long as is set", async () => {
+it("refresh tokens live, idle and in total, as long as configured", async () => {
   expect(
     await around(109 * second, async () => {
       const { refreshToken } = await founder(app);
@@ -128,7 +128,7 @@ it("refresh tokens live idle and altogether as long as is set", async () => {
   ).toEqual(["200", "401 unauthorized"]);
 });
 
-it("the second step of a login, and the lock of step-up, last as long as is set", async () => {
+it("pending sign-ins and the lockout of step-up last as long as configured", async () => {
   const who = await founder(app);
   const { body: factor } = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, who.token);
   const { id, secret } = factor.data as { id: number; secret: string };

@@ -38,8 +38,8 @@ async function allowed(call: (at: number) => Promise<Answer>): Promise<[through:
   return [40, 0];
 }
 
-describe("budgets that count valid tries, for all instances together", () => {
-  it("mails: three in ten minutes to an email, by whichever door and from wherever", async () => {
+describe("rate limits that count valid requests of all instances together", () => {
+  it("an email gets three mails in ten minutes, for any kind of sign-in and from any address", async () => {
     const doors = ["/api/auth/otp", "/api/auth/magic-link/send", "/api/auth/password/forgot"];
     expect(
       await allowed((at) =>
@@ -53,7 +53,7 @@ describe("budgets that count valid tries, for all instances together", () => {
   it.each([
     ["an IPv4 address", () => "198.51.100.7"],
     ["a network of 64 bits", (at: number) => `2001:db8::${at.toString(16)}`],
-  ])("mails: twenty an hour from %s, and no more for others spoilt", async (_what, client) => {
+  ])("%s can request twenty mails an hour, and others are not affected", async (_what, client) => {
     const mail = () => `${randomUUID()}@mail.test`;
     expect(await allowed((at) => from(client(at), "POST", "/api/auth/magic-link/send", { email: mail() }))).toEqual([
       20, 180,
@@ -64,7 +64,7 @@ describe("budgets that count valid tries, for all instances together", () => {
     expect(await allowed(() => from(address(), "POST", "/api/auth/otp", { email: other }))).toEqual([3, 200]);
   });
 
-  it("logins, sign-ups and acceptances", async () => {
+  it("logins, sign-ups and acceptances have limits of their own", async () => {
     const [login, signUp, accept] = [address(), address(), address()];
     expect(
       (
@@ -94,7 +94,7 @@ describe("budgets that count valid tries, for all instances together", () => {
     ).toEqual([10, 6]);
   });
 
-  it("leave out what is not valid", async () => {
+  it("requests that are not valid are not counted", async () => {
     const client = address();
     for (const [path, body] of [
       ["otp", { email: "x" }],
@@ -107,14 +107,14 @@ describe("budgets that count valid tries, for all instances together", () => {
   });
 });
 
-it("looking up names is for thirty a minute, valid or not", async () => {
+it("an address can look up thirty names a minute, valid or not", async () => {
   const client = address();
   expect(await allowed((at) => from(client, "GET", `/api/auth/orgs/check${at % 2 === 0 ? "?name=x" : ""}`))).toEqual([
     30, 2,
   ]);
 });
 
-it("everything else is for six hundred a minute, for the anonymous by their address", async () => {
+it("every other route serves six hundred requests a minute, of anonymous clients by address", async () => {
   // Instances lease of this budget in advance, so one alone spends it to the last.
   const alone = (client: string, path: string, body: unknown) =>
     app.call("POST", path, { body, headers: { "x-forwarded-for": client } });

@@ -18,7 +18,7 @@ afterAll(async () => {
 const post = (path: string, body: unknown, bearer?: string) => app.call("POST", path, { body, token: bearer });
 
 describe("POST /api/auth/login", () => {
-  it("answers exactly what the interface and the decisions name", async () => {
+  it("login returns exactly the members that the interface and the decisions name", async () => {
     const answer = await post("/api/auth/login", {
       email: "owner@acme.test",
       password: app.owner.password,
@@ -38,7 +38,7 @@ describe("POST /api/auth/login", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("keeps the device it is told", async () => {
+  it("login uses the device of X-Device-Uuid", async () => {
     const device = "0b1d2a3e-aaaa-4000-8000-00000000000f";
     const body = { email: app.owner.email, password: app.owner.password, org_name: app.owner.org };
     const answer = await app.call("POST", "/api/auth/login", {
@@ -51,7 +51,7 @@ describe("POST /api/auth/login", () => {
     ).toMatchObject({ status: 400, code: "validation_error" });
   });
 
-  it("answers every wrong combination alike", async () => {
+  it("login returns the same response for every wrong combination", async () => {
     const { email, password, org } = app.owner;
     const tries = [
       { email, password: "x", org_name: org },
@@ -66,7 +66,7 @@ describe("POST /api/auth/login", () => {
     }
   });
 
-  it("names missing fields", async () => {
+  it("login returns 400 with the missing fields", async () => {
     expect((await post("/api/auth/login", { email: "x" })).body).toMatchObject({
       status: 400,
       code: "validation_error",
@@ -76,7 +76,7 @@ describe("POST /api/auth/login", () => {
 });
 
 describe("GET /api/auth/me", () => {
-  it("describes the caller with the documented members", async () => {
+  it("me describes the caller with the documented members", async () => {
     const { status, body } = await app.call("GET", "/api/auth/me", { token });
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual([
@@ -100,7 +100,7 @@ describe("GET /api/auth/me", () => {
     });
   });
 
-  it("shows nulls for a token without organization, which opens little else", async () => {
+  it("me shows nulls for a token without organization, which most routes refuse", async () => {
     const { body: sent } = await post("/api/auth/magic-link/send", { email: "free@nowhere.test" });
     const { body: free } = await post("/api/auth/magic-link/verify", { token: sent.dev_token });
     const { body } = await app.call("GET", "/api/auth/me", { token: free.access_token });
@@ -117,7 +117,7 @@ describe("GET /api/auth/me", () => {
       expect((await app.call("GET", path, { token: free.access_token })).status, path).toBe(403);
   });
 
-  it("wants a bearer", async () => {
+  it("me returns 401 without a bearer token", async () => {
     for (const bearer of [undefined, "x", `${token}x`]) {
       const answer = await app.call("GET", "/api/auth/me", { token: bearer });
       expect(answer).toMatchObject({ status: 401, body: { code: "unauthorized" } });
@@ -127,7 +127,7 @@ describe("GET /api/auth/me", () => {
 });
 
 describe("magic links", () => {
-  it("sign in once, whichever of two instances fifty uses reach", async () => {
+  it("a magic link signs in once, of fifty uses on two instances", async () => {
     const { body: sent } = await post("/api/auth/magic-link/send", {
       email: "race@acme.test",
       redirect_to: "https://app.test/",
@@ -148,7 +148,7 @@ describe("magic links", () => {
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(49);
   });
 
-  it("show null where the development echo is off", async () => {
+  it("the token of a magic link is null without the development echo", async () => {
     const { body } = await second.call("POST", "/api/auth/magic-link/send", { body: { email: "quiet@acme.test" } });
     expect(body).toEqual({ sent: true, dev_token: null, expires_in_seconds: 900 });
   });
@@ -160,11 +160,11 @@ describe("magic links", () => {
     [{ email: "a@b.test\r\nBcc: c@d.test" }],
     [{ email: `${"x".repeat(10_000)}@b.test` }],
     [{ email: "a@b.test", redirect_to: "javascript:x" }],
-  ])("are refused for %j", async (body) => {
+  ])("a magic link is refused for %j", async (body) => {
     expect((await post("/api/auth/magic-link/send", body)).body).toMatchObject({ status: 400, code: "bad_request" });
   });
 
-  it("need a token to verify", async () => {
+  it("verifying a magic link without a token returns 400", async () => {
     expect((await post("/api/auth/magic-link/verify", {})).body).toMatchObject({ status: 400, code: "bad_request" });
     expect((await post("/api/auth/magic-link/verify", { token: "wrong" })).body).toMatchObject({
       status: 401,
@@ -174,7 +174,7 @@ describe("magic links", () => {
 });
 
 describe("sessions", () => {
-  it("are refreshed, listed, and over on every instance after logout", async () => {
+  it("a session is refreshed and listed, and ends on every instance with logout", async () => {
     const { body: login } = await post("/api/auth/login", {
       email: app.owner.email,
       password: app.owner.password,
@@ -203,7 +203,7 @@ describe("sessions", () => {
     expect((await post("/api/auth/refresh", { refresh_token: refreshed.body.refresh_token })).status).toBe(401);
   });
 
-  it("leak nothing over many revocations seen from the other instance", async () => {
+  it("no revoked session is accepted by the other instance, over many revocations", async () => {
     let leaks = 0;
     for (let round = 0; round < 25; round++) {
       const bearer = await (round % 2 === 0 ? app : second).login();
@@ -215,7 +215,7 @@ describe("sessions", () => {
     expect(leaks).toBe(0);
   });
 
-  it("want a refresh token", async () => {
+  it("refresh returns 400 without a refresh token", async () => {
     expect((await post("/api/auth/refresh", {})).body).toMatchObject({ status: 400, code: "validation_error" });
     expect((await post("/api/auth/refresh", { refresh_token: "x" })).body).toMatchObject({
       status: 401,
@@ -225,7 +225,7 @@ describe("sessions", () => {
 });
 
 describe("organizations", () => {
-  it("are made by whoever signs up, and their names are gone for good", async () => {
+  it("a sign-up creates an organization, whose name is never available again", async () => {
     const free = await app.call("GET", "/api/auth/orgs/check?name=Globex");
     expect(free.body).toEqual({ data: { name: "Globex", available: true } });
     const made = await post("/api/organizations", {
@@ -273,7 +273,7 @@ describe("organizations", () => {
     });
   });
 
-  it("are made by signed-in people without a password", async () => {
+  it("a signed-in person creates an organization without a password", async () => {
     const made = await post("/api/organizations", { name: "Second of Acme" }, token);
     expect(made.status).toBe(201);
     const { body } = await app.call("GET", "/api/organizations", { token });
@@ -281,7 +281,7 @@ describe("organizations", () => {
     expect(body).toMatchObject({ total: 2, limit: 50, offset: 0 });
   });
 
-  it("publish their keys", async () => {
+  it("an organization publishes its keys", async () => {
     const { body: me } = await app.call("GET", "/api/auth/me", { token });
     const answer = await app.call("GET", `/api/organizations/${me.org_uuid}/.well-known/jwks.json`);
     expect(answer.body.keys).toMatchObject([{ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig" }]);
@@ -295,7 +295,7 @@ describe("organizations", () => {
 });
 
 describe("GET /api/auth/events", () => {
-  it("lists with every filter and refuses bad ones", async () => {
+  it("the list of events has every filter and refuses bad values", async () => {
     const list = (query: string) => app.call("GET", `/api/auth/events${query}`, { token });
     const { body } = await list("?type=login.password&outcome=success&limit=1");
     expect(body).toMatchObject({ limit: 1, offset: 0, data: [{ type: "login.password", outcome: "success" }] });

@@ -24,7 +24,7 @@ const verify = async (token: string) => opened(await identity.login.magicLink.ve
 const unauthorized = { status: 401, code: "unauthorized" };
 
 describe("magic link", () => {
-  it("mails a link that signs in once", async () => {
+  it("a mailed link signs in once", async () => {
     const sent = await identity.login.magicLink.send(identity.anonymous(), {
       email: "owner@ACME.test",
       redirectTo: "https://app.test/x",
@@ -44,16 +44,17 @@ describe("magic link", () => {
     await expect(verify(sent.devToken ?? "")).rejects.toMatchObject(unauthorized);
   });
 
-  it("is stored hashed, and sealed in the outbox", async () => {
+  it("a link is stored hashed, and sealed in the outbox", async () => {
     const token = await link({ email: "hidden@acme.test" });
     const stored = await identity.sql<{ all: string }>(
-      "select (select string_agg(m::text, '') from mail_tokens m) || (select string_agg(o::text, '') from outbox o) as all",
+      `select (select string_agg(m::text, '') from mail_tokens m)
+         || (select string_agg(o::text, '') from outbox o) as all`,
     );
     expect(stored[0]?.all).not.toContain(token);
     expect(stored[0]?.all).not.toContain("Sign in to");
   });
 
-  it("lets one of fifty parallel uses through, over two instances", async () => {
+  it("one of fifty parallel uses of a link on two instances succeeds", async () => {
     const token = await link({ email: "race@acme.test" });
     const other = identity.another();
     const uses = Array.from({ length: 50 }, (_, at) =>
@@ -69,19 +70,19 @@ describe("magic link", () => {
     ).toHaveLength(1);
   });
 
-  it("makes one person when two links to a new address are opened at once", async () => {
+  it("two links to a new address opened at once create one person", async () => {
     const tokens = await Promise.all([1, 2].map(() => link({ email: "twice@new.test" })));
     const [first, second] = await Promise.all(tokens.map(verify));
     expect(first?.user.userUuid).toBe(second?.user.userUuid);
   });
 
-  it("expires", async () => {
+  it("a link is refused after its expiry", async () => {
     const token = await link({ email: "late@acme.test" });
     identity.clock.advance(900_000);
     await expect(verify(token)).rejects.toMatchObject(unauthorized);
   });
 
-  it("gives somebody without membership a token that names no organization", async () => {
+  it("a person without membership gets a token without organization", async () => {
     const signedIn = await verify(await link({ email: "free@nowhere.test" }));
     expect(decodeJwt(signedIn.accessToken)).toMatchObject({ org: "", aud: "", roles: [], entitlements: [] });
     expect(await identity.me(signedIn.accessToken)).toMatchObject({
@@ -92,14 +93,14 @@ describe("magic link", () => {
     });
   });
 
-  it("refuses an address that is none", async () => {
+  it("a link to an invalid address is refused", async () => {
     await expect(identity.login.magicLink.send(identity.anonymous(), { email: "a@b, c@d" })).rejects.toMatchObject({
       status: 400,
       code: "bad_request",
     });
   });
 
-  it("uses a confirmation token for nothing", async () => {
+  it("a confirmation token does not sign in", async () => {
     await identity.login.signUp.signUp(identity.context(undefined), {
       name: "Purpose",
       email: "p@purpose.test",
@@ -114,7 +115,7 @@ describe("magic link", () => {
 });
 
 describe("joining by magic link", () => {
-  it("happens where the organization admits the mail domain, as employee", async () => {
+  it("a link joins an organization that admits the mail domain, as employee", async () => {
     await identity.sql("update organizations set jit_domains = '{acme.test}' where uuid = $1", [org]);
     const signedIn = await verify(await link({ email: "new@acme.test", orgUuid: org }));
     expect(await identity.me(signedIn.accessToken)).toMatchObject({
@@ -128,20 +129,20 @@ describe("joining by magic link", () => {
   it.each([
     ["no domain is admitted", "{}"],
     ["another domain is admitted", "{sub.acme.test,other.test}"],
-  ])("does not happen where %s, and nobody can tell", async (_what, domains) => {
+  ])("a link does not join when %s, with the same response", async (_what, domains) => {
     await identity.sql("update organizations set jit_domains = $2 where uuid = $1", [org, domains]);
     const email = `outside${domains.length}@acme.test`;
     expect((await identity.me((await verify(await link({ email, orgUuid: org }))).accessToken)).orgUuid).toBeNull();
   });
 
-  it("does not happen for an unknown organization", async () => {
+  it("a link does not join an unknown organization", async () => {
     expect(
       (await identity.me((await verify(await link({ email: "lost@acme.test", orgUuid: randomUUID() }))).accessToken))
         .orgUuid,
     ).toBeNull();
   });
 
-  it("never revives a member who was made inactive", async () => {
+  it("a link does not reactivate an inactive member", async () => {
     await identity.sql("update organizations set jit_domains = '{acme.test}' where uuid = $1", [org]);
     const { user } = await verify(await link({ email: "gone@acme.test", orgUuid: org }));
     await identity.sql("update memberships set status = 'inactive' where user_uuid = $1", [user.userUuid]);
@@ -154,7 +155,7 @@ describe("joining by magic link", () => {
 describe("a mailbox proven for the first time", () => {
   const request = { name: "Squatted", email: "victim@mail.test", password: "set by a stranger", firstName: "Ann" };
 
-  it("ends the password and the sessions of whoever signed up with it unproven", async () => {
+  it("the first proof of a mailbox ends the password and the sessions of an unproven sign-up", async () => {
     const stranger = await identity.login.signUp.signUp(identity.context(undefined), request);
     await identity.me(stranger.accessToken);
     const victim = await verify(await link({ email: request.email }));
@@ -168,7 +169,7 @@ describe("a mailbox proven for the first time", () => {
     expect(await identity.me(victim.accessToken)).toMatchObject({ email: request.email });
   });
 
-  it("leaves a confirmed account as it is", async () => {
+  it("a further proof of a mailbox does not change a confirmed account", async () => {
     const person = { name: "Confirmed", email: "sure@mail.test", password: "set by themselves", firstName: "Ann" };
     const { accessToken } = await identity.login.signUp.signUp(identity.context(undefined), person);
     await identity.login.signUp.confirmEmail(

@@ -13,7 +13,7 @@ it.each([
   ["a code", "/api/auth/otp"],
   ["a magic link", "/api/auth/magic-link/send"],
   ["a password reset", "/api/auth/password/forgot"],
-])("without mail, asking for %s is 503, known address or not", async (_what, path) => {
+])("while mail is off, a request for %s returns 503 for known and unknown addresses", async (_what, path) => {
   for (const email of [app.owner.email, "nobody@mail.test"]) {
     const answer = await app.call("POST", path, { body: { email } });
     expect(outcome(answer)).toBe("503 unavailable");
@@ -22,7 +22,7 @@ it.each([
   expect((await app.call("POST", path, { body: { email: "x" } })).status).toBe(400);
 });
 
-it("without mail, nobody is invited and no step-up goes by mail; the other ways work", async () => {
+it("while mail is off, invitations and step-up by mail return 503, and other methods work", async () => {
   const who = await founder(app);
   const post = (path: string, body: unknown) => app.call("POST", path, { token: who.token, body });
   expect(

@@ -37,7 +37,7 @@ const wrong = (code: string): string => String((Number(code) + 1) % 1_000_000).p
 const bare = ({ body }: Answer): unknown => ({ ...body, request_id: "" });
 
 describe("POST /api/auth/otp", () => {
-  it("answers a JSON string, the same for known and unknown people", async () => {
+  it("sending a code returns the same JSON string for known and unknown people", async () => {
     const known = await send({ email: owner.email });
     const unknown = await send({ email: "nobody@otp.test", app_uuid: randomUUID() });
     expect(known.status).toBe(200);
@@ -53,15 +53,16 @@ describe("POST /api/auth/otp", () => {
     ["HTML", { email: "<b>a@b.test" }],
     ["ten thousand characters", { email: `${"x".repeat(10_000)}@b.test` }],
     ["a malformed app", { email: "a@b.test", app_uuid: "x" }],
-  ])("refuses %s, and mails nothing", async (_what, body) => {
+  ])("sending a code refuses %s, and mails nothing", async (_what, body) => {
     expect(outcome(await send(body))).toBe("400 validation_error");
   });
 
-  it("stores and mails nothing that can be read", async () => {
+  it("a code is stored and queued in no readable form", async () => {
     const code = await codeFor("hidden@otp.test");
     const rows = await runSql<{ text: string }>(
       app.databaseUrl,
-      "select (select string_agg(c::text, '') from one_time_codes c) || (select string_agg(payload::text, '') from outbox) as text",
+      `select (select string_agg(c::text, '') from one_time_codes c)
+         || (select string_agg(payload::text, '') from outbox) as text`,
     );
     expect(code).toMatch(/^\d{6}$/u);
     expect(rows[0]?.text).not.toMatch(new RegExp(`\\b${code}\\b`, "u"));
@@ -69,7 +70,7 @@ describe("POST /api/auth/otp", () => {
 });
 
 describe("POST /api/auth/otp/verify", () => {
-  it("gives a pair of 420 seconds, and makes the person", async () => {
+  it("a code opens a session with a pair of 420 seconds, and creates the person", async () => {
     const code = await codeFor("new@otp.test");
     const device = randomUUID();
     const answer = await verify({ email: " NEW@otp.test", code }, { "x-device-uuid": device });
@@ -88,7 +89,7 @@ describe("POST /api/auth/otp/verify", () => {
     ).toBe(200);
   });
 
-  it("signs members in to the organization asked for, and is told of", async () => {
+  it("a code signs members in to the requested organization, and the sign-in is recorded there", async () => {
     const someone = await member(app, owner);
     const answer = await verify({ email: someone.email, code: await codeFor(someone.email), org_uuid: owner.org });
     expect((await app.call("GET", "/api/auth/me", { token: answer.body.access_token })).body).toMatchObject({
@@ -101,7 +102,7 @@ describe("POST /api/auth/otp/verify", () => {
     });
   });
 
-  it("tells the organization a member would be signed in to of failures, and no other", async () => {
+  it("a failure is recorded in the organization the member would be signed in to, and in no other", async () => {
     const [someone, elsewhere] = [await member(app, owner), await founder(app)];
     const failures = (by: Somebody) =>
       auditOf(app, by, `login.magic_link&outcome=failure&user_uuid=${someone.userUuid}`);
@@ -120,7 +121,7 @@ describe("POST /api/auth/otp/verify", () => {
     ).toEqual([]);
   });
 
-  it("takes a code once, of fifty uses on two instances", async () => {
+  it("one of fifty uses of a code on two instances succeeds", async () => {
     const code = await codeFor("race@otp.test");
     const uses = Array.from({ length: 50 }, (_, at) =>
       (at % 2 === 0 ? app : second).call("POST", "/api/auth/otp/verify", { body: { email: "race@otp.test", code } }),
@@ -131,7 +132,7 @@ describe("POST /api/auth/otp/verify", () => {
     ]);
   });
 
-  it("refuses every wrong try alike: unknown, wrong, used, expired, worn out, another's", async () => {
+  it("an unknown, wrong, used, expired, used up or another's code has the same response", async () => {
     const used = await codeFor("used@otp.test");
     await verify({ email: "used@otp.test", code: used });
     const late = await codeFor("late@otp.test");
@@ -153,7 +154,7 @@ describe("POST /api/auth/otp/verify", () => {
     expect(outcome(await verify({ email: "live@otp.test" }))).toBe("400 validation_error");
   });
 
-  it("allows five tries, counted whatever happens around them", async () => {
+  it("a code allows five attempts, counted under concurrency", async () => {
     const email = "tries@otp.test";
     const four = await codeFor(email);
     for (let at = 0; at < 4; at++) expect((await verify({ email, code: wrong(four) })).status).toBe(401);
@@ -163,7 +164,7 @@ describe("POST /api/auth/otp/verify", () => {
     expect((await verify({ email, code: five })).status).toBe(401);
   });
 
-  it("knows one live code for each address and app", async () => {
+  it("each address and app has one live code", async () => {
     const email = "apps@otp.test";
     const [one, two] = [randomUUID(), randomUUID()];
     const [plain, first, other] = [await codeFor(email), await codeFor(email, one), await codeFor(email, two)];
@@ -174,7 +175,7 @@ describe("POST /api/auth/otp/verify", () => {
     expect((await verify({ email, code: plain })).status).toBe(200);
   });
 
-  it("asks somebody with a second factor for it", async () => {
+  it("a code asks a person with a second factor for it", async () => {
     const who = await member(app, await founder(app));
     const { body: factor } = await app.call("POST", "/api/v1/me/mfa/factors", {
       token: who.token,
@@ -194,7 +195,7 @@ describe("POST /api/auth/otp/verify", () => {
     expect(done).toMatchObject({ status: 200, body: { expires_in: 420 } });
   });
 
-  it("ends what was there before the first proof of the mailbox", async () => {
+  it("a code that proves a mailbox for the first time ends the credentials made before", async () => {
     const stranger = await founder(app);
     await verify({ email: stranger.email, code: await codeFor(stranger.email) });
     expect(await works(app, stranger.token)).toBe(false);

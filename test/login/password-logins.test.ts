@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => identity.close());
 
 describe("first start", () => {
-  it("makes one organization and owner, whichever of several instances does it", async () => {
+  it("several instances that start at once create one organization and owner", async () => {
     expect(await identity.login.isEmpty()).toBe(true);
     const made = await Promise.all([1, 2, 3].map(() => identity.another().login.bootstrap(identity.owner)));
     expect(made.filter(Boolean)).toHaveLength(1);
@@ -19,7 +19,7 @@ describe("first start", () => {
     expect(await identity.sql("select 1 from organizations")).toHaveLength(1);
   });
 
-  it("gives the owner every power", async () => {
+  it("the first owner has every power", async () => {
     const { accessToken } = await identity.loginOwner();
     expect(await identity.me(accessToken)).toMatchObject({
       email: "owner@acme.test",
@@ -37,7 +37,7 @@ describe("first start", () => {
 });
 
 describe("password login", () => {
-  it("answers tokens whose claims are the documented ones", async () => {
+  it("a login returns tokens with the documented claims", async () => {
     const signedIn = await identity.loginOwner();
     expect(signedIn).toMatchObject({ tokenType: "Bearer", expiresIn: 900, user: { email: "owner@acme.test" } });
     expect(signedIn.user.id).toBeGreaterThan(0);
@@ -61,7 +61,7 @@ describe("password login", () => {
     });
   });
 
-  it("matches the organization's name and the email folded", async () => {
+  it("a login compares organization name and email in their folded form", async () => {
     const request = { email: " OWNER@Acme.TEST ", password: identity.owner.password, orgName: "ａｃｍｅ" };
     await expect(identity.login.password.login(identity.anonymous(), request)).resolves.toBeDefined();
   });
@@ -71,7 +71,7 @@ describe("password login", () => {
     ["an unknown person", { email: "nobody@acme.test" }],
     ["an address that is none", { email: "not an address" }],
     ["an unknown organization", { orgName: "Nowhere" }],
-  ])("refuses %s in one and the same way", async (_what, change) => {
+  ])("a login with %s is refused with the same response", async (_what, change) => {
     const { email, password, orgName } = { ...identity.owner, ...change };
     const refused = identity.login.password.login(identity.anonymous(), { email, password, orgName });
     await expect(refused).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe("password login", () => {
     });
   });
 
-  it("refuses a person who is no member of the organization", async () => {
+  it("a login of a person who is not a member is refused", async () => {
     await identity.login.signUp.signUp(identity.context(undefined), {
       name: "Other",
       email: "o@other.test",
@@ -92,7 +92,7 @@ describe("password login", () => {
     await expect(identity.login.password.login(identity.anonymous(), request)).rejects.toMatchObject({ status: 401 });
   });
 
-  it("stores a stronger hash when the parameters have grown", async () => {
+  it("a login stores a stronger hash when the parameters have grown", async () => {
     const weak = await hash(identity.owner.password, { type: argon2id, memoryCost: 512, timeCost: 1, parallelism: 1 });
     await identity.sql("update people set password_hash = $1 where email_key = 'owner@acme.test'", [weak]);
     await identity.loginOwner();

@@ -31,7 +31,7 @@ async function resetToken(email: string): Promise<string> {
   return tokenTo(app, email);
 }
 
-/** What could sign somebody in by mail at this moment: tries of it, for later. */
+/** Attempts to use what could sign a person in by mail at this moment, for later. */
 async function underWay(email: string): Promise<(() => Promise<number>)[]> {
   const { body: link } = await post("magic-link/send", { email });
   await post("otp", { email });
@@ -45,7 +45,7 @@ async function underWay(email: string): Promise<(() => Promise<number>)[]> {
 }
 
 describe("a forgotten password", () => {
-  it("is told of in a mail, and the answer does not tell whether there is anybody", async () => {
+  it("a request for a new password sends a mail, with the same response for unknown addresses", async () => {
     const known = await post("password/forgot", { email: owner.email });
     const unknown = await post("password/forgot", { email: "nobody@doors.test" });
     expect([known.status, known.text, unknown.status, unknown.text]).toEqual([202, unknown.text, 202, known.text]);
@@ -59,7 +59,7 @@ describe("a forgotten password", () => {
       expect(outcome(await post("password/forgot", { email }))).toBe("400 validation_error");
   });
 
-  it("is replaced once, which ends every session, link, code and reset token", async () => {
+  it("a reset token sets a password once, and ends every session, link, code and reset token", async () => {
     const who = await member(app, owner);
     const held = await signIn(app, who);
     const ways = await underWay(who.email);
@@ -77,7 +77,7 @@ describe("a forgotten password", () => {
     });
   });
 
-  it("is not replaced by a wrong, expired or foreign token", async () => {
+  it("a wrong, expired or foreign token does not set a password", async () => {
     const token = await resetToken(owner.email);
     const { body: link } = await post("magic-link/send", { email: owner.email });
     for (const bad of ["x", link.dev_token as string, token.slice(1)])
@@ -88,7 +88,7 @@ describe("a forgotten password", () => {
     owner.token = (await signIn(app, owner)).token;
   });
 
-  it("is replaced by one that keeps the rules; a refused one leaves the token as it is", async () => {
+  it("a password that breaks the rules is refused and leaves the reset token valid", async () => {
     const who = await member(app, owner);
     const token = await resetToken(who.email);
     for (const bad of ["short", "password", who.email.toUpperCase(), who.orgName.padEnd(8)]) {
@@ -100,7 +100,7 @@ describe("a forgotten password", () => {
     expect((await post("password/reset", { token, password: other })).status).toBe(204);
   });
 
-  it("is replaced by one of fifty", async () => {
+  it("one of fifty parallel resets succeeds", async () => {
     const who = await member(app, owner);
     const token = await resetToken(who.email);
     const uses = Array.from({ length: 50 }, (_, at) =>
@@ -115,7 +115,7 @@ describe("a forgotten password", () => {
     );
   });
 
-  it("proves the mailbox: whoever signed up with it unproven loses what they had", async () => {
+  it("a reset proves the mailbox and ends the credentials of an unproven sign-up", async () => {
     const stranger = await founder(app);
     expect((await post("password/reset", { token: await resetToken(stranger.email), password: other })).status).toBe(
       204,
@@ -124,7 +124,7 @@ describe("a forgotten password", () => {
     expect((await login(stranger, other)).status).toBe(200);
   });
 
-  it("can be set on a page, which asks for it", async () => {
+  it("the page of a reset link asks for the new password", async () => {
     const page = await app.call("GET", "/reset-password?token=x");
     expect(page.status).toBe(200);
     expect(page.text).toContain('<input type="password" autocomplete="new-password"');
@@ -134,7 +134,7 @@ describe("a forgotten password", () => {
 });
 
 describe("PUT /api/profile/password", () => {
-  it("ends every session but the present one, and links, codes and reset tokens", async () => {
+  it("a password change ends every session but the present one, and links, codes and reset tokens", async () => {
     const who = await member(app, owner);
     const [here, elsewhere] = [await signIn(app, who), await signIn(app, who)];
     const ways = await underWay(who.email);
@@ -159,7 +159,7 @@ describe("PUT /api/profile/password", () => {
     });
   });
 
-  it("ends a step-up that waits for a mail", async () => {
+  it("a password change ends a step-up that waits for a mail", async () => {
     const who = await member(app, owner);
     const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
       token: who.token,
@@ -178,7 +178,7 @@ describe("PUT /api/profile/password", () => {
     ).toBe("410 challenge_gone");
   });
 
-  it("wants the present password and a good new one", async () => {
+  it("a password change requires the present password and a new one that keeps the rules", async () => {
     const who = await member(app, owner);
     expect(outcome(await change(who.token, "wrong password", other))).toBe("400 invalid_password");
     for (const bad of ["short", "password1", who.email]) {
@@ -194,7 +194,7 @@ describe("PUT /api/profile/password", () => {
     });
   });
 
-  it("has one winner of two different changes at once", async () => {
+  it("one of two concurrent password changes succeeds", async () => {
     const who = await member(app, owner);
     const answers = await Promise.all([
       change(who.token, password, `${other} one`),

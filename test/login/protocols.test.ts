@@ -27,8 +27,8 @@ describe.each([
   ["Connect", (baseUrl: string) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
   ["gRPC", (baseUrl: string) => createGrpcTransport({ baseUrl })],
   ["gRPC-Web", (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
-] satisfies [string, (baseUrl: string) => Transport][])("doors and sessions over %s", (name, transport) => {
-  it("behave as over REST", async () => {
+] satisfies [string, (baseUrl: string) => Transport][])("sign-in and sessions over %s", (name, transport) => {
+  it("sign-in and sessions behave as over REST", async () => {
     const login = createClient(LoginService, transport(app.url));
     const email = `${name.toLowerCase()}@protocols.test`;
     expect((await login.sendOtp({ email })).message).toContain("sent");

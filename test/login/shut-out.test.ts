@@ -26,7 +26,7 @@ afterAll(async () => {
 const minute = 60_000;
 const day = 24 * 60 * minute;
 let addresses = 0;
-/** An address nobody has used; of 65,000. */
+/** An unused address, of 65,000. */
 const stranger = (): string => `198.18.${++addresses >> 8}.${addresses & 255}`;
 let calls = 0;
 
@@ -56,8 +56,8 @@ function shut(answer: Answer): void {
   expect(answer.headers.get("retry-after")).toBe("3600");
 }
 
-describe("after 100 failures in a row, by passwords and codes, from wherever", () => {
-  it("only addresses that signed the person in may try again, until a success", async () => {
+describe("after 100 consecutive failures by passwords and codes from any address", () => {
+  it("only addresses that have signed the person in can try again, until a success", async () => {
     const { email, password } = app.owner;
     const [home, network, once] = ["192.0.2.1", "2001:db8:1:2::1", "192.0.2.2"];
     expect(outcome(await login(once, email, password))).toBe("200");
@@ -77,7 +77,7 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
     expect(outcome(await login(stranger(), email, password))).toBe("200");
   });
 
-  it("unknown people get the same answers", async () => {
+  it("unknown people get the same responses", async () => {
     const email = "nobody@shut.test";
     expect((await fail(email, 100)).every((one) => one === "401 unauthorized")).toBe(true);
     shut(await login(stranger(), email, "wrong"));
@@ -85,7 +85,7 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
     expect(outcome(await login(stranger(), "other@shut.test", "wrong"))).toBe("401 unauthorized");
   });
 
-  it("any other way in opens the doors again", async () => {
+  it("a sign-in of another kind ends the lockout", async () => {
     const { email, password } = app.owner;
     await fail(email, 100);
     shut(await login(stranger(), email, password));
@@ -94,7 +94,7 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
     expect(outcome(await login(stranger(), email, password))).toBe("200");
   });
 
-  it("successes in between, by code or password, begin the count anew", async () => {
+  it("a success by code or password resets the count", async () => {
     const { email } = app.owner;
     await fail(email, 60);
     await from(stranger(), "otp", { email });
@@ -103,7 +103,7 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
     expect((await fail(email, 60)).every((one) => one === "401 unauthorized")).toBe(true);
   });
 
-  it("tries that are not judged are not counted", async () => {
+  it("attempts that are refused without a check are not counted", async () => {
     const email = "delayed@shut.test";
     const address = stranger();
     for (let at = 0; at < 10; at++) {
@@ -117,7 +117,7 @@ describe("after 100 failures in a row, by passwords and codes, from wherever", (
   });
 });
 
-it("one address may try sixty passwords a minute, whosever they are, and a network of 64 bits is one", async () => {
+it("an address, or a network of 64 bits, can try sixty passwords a minute, of any people", async () => {
   for (const client of [() => "203.0.113.1", (at: number) => `2001:db8:9:9::${at.toString(16)}`]) {
     const answers = await Promise.all(
       Array.from({ length: 70 }, (_, at) => login(client(at), `many${at}@sixty.test`, "wrong")),

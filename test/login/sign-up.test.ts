@@ -19,7 +19,7 @@ const signUp = (
 ) => on.login.signUp.signUp(on.context(caller), request);
 
 describe("sign-up", () => {
-  it("makes an organization, its owner and a session, and mails a confirmation", async () => {
+  it("a sign-up creates an organization, its owner and a session, and mails a confirmation", async () => {
     const made = await signUp({ name: "  Globex  ", email: "ann@globex.test", password, firstName: "Ann" });
     expect(made).toMatchObject({ org: { name: "Globex" }, tokenType: "Bearer", expiresIn: 420 });
     const caller = await identity.me(made.accessToken);
@@ -42,7 +42,7 @@ describe("sign-up", () => {
     ["the same name", "Globex"],
     ["another case", "gLOBEX"],
     ["a compatibility form", "Ｇｌｏｂｅｘ"],
-  ])("refuses %s as conflict", async (_what, name) => {
+  ])("a sign-up with %s returns 409", async (_what, name) => {
     await expect(signUp({ name, email: "other@globex.test", password, firstName: "Ann" })).rejects.toMatchObject({
       status: 409,
       code: "conflict",
@@ -50,7 +50,7 @@ describe("sign-up", () => {
     expect(await identity.organizations.isNameAvailable(name)).toBe(false);
   });
 
-  it("refuses a known address whatever the password, and keeps nothing of the try", async () => {
+  it("a sign-up with a known address is refused for any password, and stores nothing", async () => {
     await expect(
       signUp({ name: "Initech", email: "ANN@globex.test", password: "something else", firstName: "Ann" }),
     ).rejects.toMatchObject({ status: 409, code: "email_taken" });
@@ -62,7 +62,7 @@ describe("sign-up", () => {
     ["common", "password123", "too_common"],
     ["the address", "hooli@hooli.test", "equals_email"],
     ["the name", "Hooli Incorporated", "equals_organization"],
-  ])("refuses a password that is %s", async (_what, bad, code) => {
+  ])("a sign-up refuses a password that is %s", async (_what, bad, code) => {
     const refused = signUp({ name: "Hooli Incorporated", email: "hooli@hooli.test", password: bad, firstName: "Ann" });
     await expect(refused).rejects.toMatchObject({
       status: 400,
@@ -71,14 +71,14 @@ describe("sign-up", () => {
     });
   });
 
-  it("names what is missing", async () => {
+  it("a sign-up returns 400 with the missing fields", async () => {
     await expect(signUp({ name: "Empty" })).rejects.toMatchObject({
       status: 400,
       fields: [{ field: "email" }, { field: "password" }, { field: "first_name" }],
     });
   });
 
-  it("lets one of many who want a name at once have it", async () => {
+  it("one of many concurrent sign-ups with one name succeeds", async () => {
     const wanted = Array.from({ length: 8 }, (_, at) =>
       signUp({ name: "Race", email: `r${at}@race.test`, password, firstName: "Ann" }),
     );
@@ -92,7 +92,7 @@ describe("sign-up", () => {
     ["ΟΔΟΣ", "οδος"],
     ["ﬁne ①", " FINE 1 "],
     ["Ｗide", "wide"],
-  ])("takes %s and %s for one name", async (first, second) => {
+  ])("a sign-up treats %s and %s as one name", async (first, second) => {
     await signUp({ name: first, email: `${Buffer.from(first).toString("hex")}@fold.test`, password, firstName: "Ann" });
     expect(await identity.organizations.isNameAvailable(second)).toBe(false);
     await expect(signUp({ name: second, email: "second@fold.test", password, firstName: "Ann" })).rejects.toMatchObject(
@@ -100,7 +100,7 @@ describe("sign-up", () => {
     );
   });
 
-  it("makes a further organization for a signed-in person, who is asked for no password", async () => {
+  it("a signed-in person creates a further organization without a password", async () => {
     const first = await signUp({ name: "First", email: "two@organizations.test", password, firstName: "Ann" });
     const second = await signUp({ name: "Second" }, await identity.me(first.accessToken));
     expect(second.userUuid).toBe(first.userUuid);
@@ -110,7 +110,7 @@ describe("sign-up", () => {
     await expect(identity.me(first.accessToken)).resolves.toMatchObject({ orgName: "First" });
   });
 
-  it("makes nothing for a person whose session ended while the request was under way", async () => {
+  it("a sign-up creates nothing when the caller's session ends during the request", async () => {
     const first = await signUp({ name: "Ending", email: "ending@own.test", password, firstName: "Ann" });
     const caller = await identity.me(first.accessToken);
     await identity.sessions.own.logout(identity.context(caller));
@@ -122,7 +122,7 @@ describe("sign-up", () => {
 });
 
 describe("closed sign-up", () => {
-  it("is for platform admins, for themselves or for somebody new", async () => {
+  it("closed sign-up admits platform admins, for themselves or for a new owner", async () => {
     const request = { name: "Closed", email: "c@closed.test", password, firstName: "Ann" };
     await expect(signUp(request, undefined, closed)).rejects.toMatchObject({ status: 403, code: "forbidden" });
     const admin = await closed.me((await closed.loginOwner()).accessToken);
@@ -137,7 +137,7 @@ describe("closed sign-up", () => {
 });
 
 describe("people", () => {
-  it("are superusers or not, and unknown ones are not found", async () => {
+  it("a person is superuser or not, and an unknown one is 404", async () => {
     expect(await identity.people.superuser("OWNER@acme.test")).toEqual({
       email: "owner@acme.test",
       isSuperuser: true,
@@ -145,7 +145,7 @@ describe("people", () => {
     await expect(identity.people.superuser("who@acme.test")).rejects.toMatchObject({ status: 404 });
   });
 
-  it("change their profile", async () => {
+  it("a person changes their profile", async () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
     await identity.people.updateProfile(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
     expect(await identity.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });

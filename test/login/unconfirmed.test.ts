@@ -104,7 +104,7 @@ describe("the first proof of an unconfirmed address", () => {
     ["by magic link", openLink],
     ["by code", openCode],
     ["by password reset", reset],
-  ])("%s ends what was made with the account", async (_how, prove) => {
+  ])("the first proof by %s ends the credentials made with the account", async (_how, prove) => {
     const who = await equipped();
     expect(await acting(who)).toEqual(everything);
     expect((await prove(who.email)).status).toBeLessThan(300);
@@ -118,14 +118,14 @@ describe("the first proof of an unconfirmed address", () => {
     expect(await auditOf(app, { org: who.org, token: mine.body.access_token }, "email.confirmed")).toHaveLength(1);
   });
 
-  it("by the link of the sign-up ends nothing, and no later proof does", async () => {
+  it("a proof by the link of the sign-up ends nothing, and neither does a later proof", async () => {
     const who = await equipped();
     expect((await post("/api/auth/email/confirm", { token: await confirmToken(who.email) })).status).toBe(204);
     await openLink(who.email);
     expect(await acting(who)).toEqual(everything);
   });
 
-  it("leaves an organization alone that has another owner", async () => {
+  it("the first proof does not change an organization that has another owner", async () => {
     const who = await equipped();
     const other = await member(app, who, 1);
     const owner = await elevated(app, who.token);
@@ -136,7 +136,7 @@ describe("the first proof of an unconfirmed address", () => {
     expect(await acting(who)).toEqual(["scim", "webhook", "invitation"]);
   });
 
-  it("keeps the factor and asks for it at every door, and counts once", async () => {
+  it("the first proof keeps the factor, every sign-in asks for it, and it counts once", async () => {
     const who = await equipped();
     const code = await enrol(who.token);
     for (const prove of [openLink, openCode])
@@ -156,7 +156,7 @@ describe("the first proof of an unconfirmed address", () => {
     expect(outcome(await post("/api/auth/email/disown", { token: await disownToken(who.email) }))).toBe("409 conflict");
   });
 
-  it("ends also what a request in flight makes", async () => {
+  it("the first proof also ends what a request in flight creates", async () => {
     for (let round = 0; round < 5; round++) {
       const who = await equipped();
       const { body: link } = await post("/api/auth/magic-link/send", { email: who.email });
@@ -183,7 +183,8 @@ describe("the first proof of an unconfirmed address", () => {
         `select 1 from scim_tokens where org_uuid = '${who.org}' and revoked_at is null`,
       );
       expect(scim).toEqual([]);
-      const open = `select 1 from invitations where org_uuid = '${who.org}' and accepted_at is null and ended_at is null`;
+      const open = `select 1 from invitations
+        where org_uuid = '${who.org}' and accepted_at is null and ended_at is null`;
       expect(await runSql(app.databaseUrl, open)).toEqual([]);
     }
   });
@@ -197,7 +198,7 @@ async function confirmToken(email: string): Promise<string> {
 describe("POST /api/auth/email/disown", () => {
   const disown = (token: unknown) => post("/api/auth/email/disown", { token });
 
-  it("ends the account with the organization it is alone in, and frees the address", async () => {
+  it("disowning ends the account and the organization it is alone in, and frees the address", async () => {
     const who = await equipped();
     const token = await disownToken(who.email);
     const confirm = await confirmToken(who.email);
@@ -220,7 +221,7 @@ describe("POST /api/auth/email/disown", () => {
     expect((await app.call("GET", "/api/organizations", { token: mine.body.access_token })).body.data).toHaveLength(1);
   });
 
-  it("leaves an organization that has other members, and ends the membership in it", async () => {
+  it("disowning ends the membership in an organization that has other members", async () => {
     const who = await equipped();
     const other = await member(app, who, 1);
     expect(outcome(await disown(await disownToken(who.email)))).toBe("204");
@@ -230,7 +231,7 @@ describe("POST /api/auth/email/disown", () => {
     expect(await acting(who)).toEqual([]);
   });
 
-  it("ends an account whose factor the owner of the mailbox does not have", async () => {
+  it("disowning ends an account whose factor the owner of the mailbox does not have", async () => {
     const who = await equipped();
     await enrol(who.token);
     expect((await openLink(who.email)).body).toMatchObject({ mfa_required: true });
@@ -240,7 +241,7 @@ describe("POST /api/auth/email/disown", () => {
     expect(mine.body.user.user_uuid).not.toBe(who.userUuid);
   });
 
-  it("is refused for a confirmed account, and without a token", async () => {
+  it("disowning is refused for a confirmed account, and without a token", async () => {
     const who = await founder(app);
     const token = await disownToken(who.email);
     await post("/api/auth/email/confirm", { token: await confirmToken(who.email) });
@@ -249,7 +250,7 @@ describe("POST /api/auth/email/disown", () => {
     expect(await works(app, who.token)).toBe(true);
   });
 
-  it("takes a token for seven days, and one of fifty uses on two instances", async () => {
+  it("a disown token is valid for seven days, and one of fifty uses on two instances succeeds", async () => {
     const [early, late] = [await founder(app), await founder(app)];
     const [token, older] = [await disownToken(early.email), await disownToken(late.email)];
     const uses = Array.from({ length: 50 }, (_, at) =>
@@ -263,7 +264,7 @@ describe("POST /api/auth/email/disown", () => {
     expect(outcome(await disown(older))).toBe("401 unauthorized");
   });
 
-  it("is offered in every mail to an unconfirmed address, after the link the mail is about, and in no other", async () => {
+  it("every mail to an unconfirmed address ends with the disown link, and no other mail has one", async () => {
     const who: Somebody = await founder(app);
     const host = await founder(app);
     const mails = async () =>

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-/** Decisions 4.3 in a few lines: what a try is answered, and what it leaves behind. */
+/** A model of decisions 4.3: the outcome of an attempt, and the count after it. */
 class Model {
   failures = 0;
   until = 0;
@@ -57,7 +57,7 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-/** The calls that spend a person's budgets, on either instance. */
+/** The calls that count failures of a person, on either instance. */
 function calls(person: Enrolled, factorId: number, issued: { totp: string; password: string; magic_link: string }) {
   const { caller, secret } = person;
   const wrong = (): string => wrongCode(secret, identity.clock.now());
@@ -83,7 +83,7 @@ function calls(person: Enrolled, factorId: number, issued: { totp: string; passw
   };
 }
 
-/** Challenges and the session's proof never run out in these tests: only the budgets are judged. */
+/** Challenges and the session's proof never expire in these tests, which check failure counts alone. */
 async function refresh(person: Enrolled): Promise<void> {
   const now = new Date(identity.clock.now());
   const later = new Date(now.getTime() + 3_600_000);
@@ -110,7 +110,7 @@ async function prepared() {
 
 describe("the failure budgets", () => {
   it.each([1, 2, 3, 4])(
-    "answer as the model does, whatever is tried in which order, by two instances at once (seed %i)",
+    "failure counts behave as the model under random attempts on two instances (seed %i)",
     async (seed) => {
       const pick = seeded(seed);
       const { person, issued, wrongStepUp, wrongSecond } = await prepared();
@@ -149,7 +149,7 @@ describe("the failure budgets", () => {
     },
   );
 
-  it("of the second factor: ten failures, then blocks of 2 s that double to 5 minutes", async () => {
+  it("ten failures of the second factor lock for 2 s, doubling to 5 minutes", async () => {
     const { person, wrongSecond } = await prepared();
     for (let at = 0; at < 10; at++) expect(await ending(wrongSecond(at, at))).toBe("401 unauthorized");
     for (const seconds of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
@@ -170,7 +170,7 @@ describe("the failure budgets", () => {
     }
   });
 
-  it("let no more through than they hold, however many try at once", async () => {
+  it("concurrent attempts cannot exceed a failure count", async () => {
     const { wrongStepUp, wrongSecond } = await prepared();
     const steps = await endings(Array.from({ length: 50 }, (_, at) => wrongStepUp(at, at)));
     expect(steps.filter((one) => one === "400 invalid_code")).toHaveLength(5);
@@ -181,7 +181,7 @@ describe("the failure budgets", () => {
     );
   });
 
-  it("are not emptied by a right answer that comes to nothing, nor by a new login or instance", async () => {
+  it("a right code that is rolled back, a new login or instance does not reset a failure count", async () => {
     const { person, wrongSecond } = await prepared();
     for (let at = 0; at < 9; at++) await ending(wrongSecond(at, at));
     const completeSignIn = createSecondFactorLogin(identity, {

@@ -15,8 +15,8 @@ afterAll(() => identity.close());
 const challenge = (mfaToken: string, code: string, from = info) =>
   identity.login.completeSignIn(identity.anonymous(from), { mfaToken, code });
 
-describe("a door", () => {
-  it("asks somebody with a factor for it and gives no token, and the challenge gives the pair", async () => {
+describe("a sign-in with a second factor", () => {
+  it("a login asks a person with a factor for it without a token, and the challenge returns the pair", async () => {
     const person = await enrolled(identity);
     const answer = await identity.login.password.login(identity.anonymous(), person);
     expect(Object.keys(answer)).toEqual(["mfaRequired", "mfaToken"]);
@@ -32,7 +32,7 @@ describe("a door", () => {
     ]);
   });
 
-  it("for magic links asks too, and the link is spent", async () => {
+  it("a magic link asks for the factor too, and is used up", async () => {
     const person = await enrolled(identity);
     const { devToken = "" } = await identity.login.magicLink.send(identity.anonymous(), {
       email: person.email,
@@ -46,7 +46,7 @@ describe("a door", () => {
     expect(decodeJwt(pair.accessToken)).toMatchObject({ org: person.caller.orgUuid, amr: ["mail", "otp", "mfa"] });
   });
 
-  it("asks again for nothing once the factor is gone, and for a pending one not yet", async () => {
+  it("a login does not ask for a removed factor, nor for a pending one", async () => {
     const person = await enrolled(identity);
     await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
     expect(opened(await identity.login.password.login(identity.anonymous(), person)).accessToken).toBeDefined();
@@ -54,7 +54,7 @@ describe("a door", () => {
     expect(opened(await identity.login.password.login(identity.anonymous(), person)).accessToken).toBeDefined();
   });
 
-  it("for magic links asks for the factor of an unconfirmed account, whose password and sessions end all the same", async () => {
+  it("a magic link asks for the factor of an unconfirmed account, and ends its password and sessions", async () => {
     const squatter = await enrolled(identity);
     await identity.sql("update people set email_confirmed_at = null where uuid = $1", [squatter.caller.userUuid]);
     await identity.mfa.recoveryCodes.regenerate(identity.context(squatter.caller));
@@ -84,7 +84,7 @@ describe("a door", () => {
     expect(await identity.sql(told, [mine.userUuid])).toEqual([{ org_uuid: squatter.caller.orgUuid }]);
   });
 
-  it("and the activation of a factor cannot pass each other", async () => {
+  it("a login concurrent with the activation of a factor opens no session after it", async () => {
     const person = await enrolled(identity);
     await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
     const { id, secret } = await identity.mfa.factors.create(identity.context(person.caller), undefined);
@@ -96,7 +96,7 @@ describe("a door", () => {
     expect(await identity.login.password.login(identity.anonymous(), person)).toHaveProperty("mfaRequired", true);
   });
 
-  it("may leave work to the challenge, which is undone with it", async () => {
+  it("a stored step runs with the challenge and is rolled back with it", async () => {
     const person = await enrolled(identity);
     const seen: unknown[] = [];
     let refuse = true;
@@ -131,7 +131,7 @@ describe("the device", () => {
     ["the challenge's", true, true, "second"],
     ["else the first step's", true, false, "first"],
     ["else a new one", false, false, "new"],
-  ])("is %s", async (_what, atFirst, atSecond, expected) => {
+  ])("the device of the session is %s", async (_what, atFirst, atSecond, expected) => {
     const person = await enrolled(identity);
     const [first, second] = [randomUUID(), randomUUID()];
     const token = await person.pass({ ...info, deviceUuid: atFirst ? first : undefined });
@@ -144,7 +144,7 @@ describe("the device", () => {
 });
 
 describe("an mfa_token", () => {
-  it("is stored hashed, and works once, in fifty parallel uses too", async () => {
+  it("an mfa_token is stored hashed, and one of fifty parallel uses succeeds", async () => {
     const person = await enrolled(identity);
     const token = await person.pass();
     const [stored] = await identity.sql<{ all: string }>("select string_agg(t::text, '') as all from mfa_tokens t");
@@ -161,7 +161,7 @@ describe("an mfa_token", () => {
     expect(await ending(challenge(token, person.fresh()))).toBe("401 unauthorized");
   });
 
-  it("does not live longer than its time", async () => {
+  it("an mfa_token is refused after its expiry", async () => {
     const person = await enrolled(identity);
     const [early, late] = [await person.pass(), await person.pass()];
     identity.clock.advance(299_999);
@@ -170,7 +170,7 @@ describe("an mfa_token", () => {
     expect(await ending(challenge(late, codeAt(person.secret, identity.clock.now(), 1)))).toBe("401 unauthorized");
   });
 
-  it("dies with the fifth wrong code, and tries on it are not counted", async () => {
+  it("an mfa_token ends with the fifth wrong code, and attempts on it are not counted then", async () => {
     const person = await enrolled(identity);
     const token = await person.pass();
     for (let at = 0; at < 5; at++)
@@ -182,7 +182,7 @@ describe("an mfa_token", () => {
     expect(await ending(challenge(await person.pass(), person.fresh()))).toBe("ok");
   });
 
-  it("dies with the password and with the membership it was given for", async () => {
+  it("an mfa_token ends with the password and with the membership it was issued for", async () => {
     const [changed, removed] = [await enrolled(identity), await enrolled(identity)];
     const tokens = [await changed.pass(), await removed.pass()];
     await identity.sql("update people set credentials_version = credentials_version + 1 where uuid = $1", [
@@ -193,7 +193,7 @@ describe("an mfa_token", () => {
     expect(await ending(challenge(tokens[1] ?? "", removed.fresh()))).toBe("401 unauthorized");
   });
 
-  it("that nobody was given is refused and told of", async () => {
+  it("an unknown mfa_token is refused and recorded", async () => {
     expect(await ending(challenge("nonsense", "123456"))).toBe("401 unauthorized");
     const rows = await identity.sql(
       "select outcome, org_uuid, metadata from auth_events where type = 'login.totp_verify' and user_uuid is null",
@@ -203,7 +203,7 @@ describe("an mfa_token", () => {
 });
 
 describe("a code", () => {
-  it("is good once, whichever of challenge, step-up and factor verify takes it, in every order", async () => {
+  it("a code is valid once for challenge, step-up and factor verification, in every order", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const stepUp = async (code: string) => {
@@ -224,7 +224,7 @@ describe("a code", () => {
     expect(await ending(stepUp(third))).toBe("400 invalid_code");
   });
 
-  it("is good within one step of its time, and nothing at or before an accepted step is", async () => {
+  it("a code is valid within one step of its time, and not at or before an accepted step", async () => {
     const person = await enrolled(identity);
     identity.clock.advance(300_000);
     const now = identity.clock.now();
@@ -236,7 +236,7 @@ describe("a code", () => {
     expect(await use(0)).toBe("401 unauthorized");
   });
 
-  it("opens one session in fifty parallel logins and step-ups", async () => {
+  it("a code is accepted once by fifty parallel logins and step-ups", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const tokens = await Promise.all(Array.from({ length: 25 }, () => person.pass()));

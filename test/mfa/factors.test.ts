@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => identity.close());
 
 describe("a factor", () => {
-  it("is pending until its first code, with a secret authenticator apps read", async () => {
+  it("a factor is pending until its first code, with a secret that authenticator apps read", async () => {
     const { caller, email } = await somebody(identity);
     const issuer = caller.orgName ?? "";
     const made = await identity.mfa.factors.create(identity.context(caller), " my phone ");
@@ -46,7 +46,7 @@ describe("a factor", () => {
     ]);
   });
 
-  it("is sealed at rest, and forgets its secret when it is deleted", async () => {
+  it("a factor's secret is stored sealed, and deleted with the factor", async () => {
     const { caller, secret, factorId } = await enrolled(identity);
     const [row] = await identity.sql<{ secret: Buffer }>("select secret from mfa_factors where id = $1", [factorId]);
     expect(row?.secret.toString("latin1")).not.toContain(secret);
@@ -59,7 +59,7 @@ describe("a factor", () => {
     expect(await eventsOf(identity, caller.userUuid, "mfa.disabled")).toEqual(["mfa.disabled success"]);
   });
 
-  it("is nobody else's, and no id is too large to be unknown", async () => {
+  it("a factor of another person is 404, and so is an id of any size", async () => {
     const [mine, theirs] = [await somebody(identity), await enrolled(identity)];
     for (const id of [theirs.factorId, 0, 4_294_967_295]) {
       expect(await ending(identity.mfa.factors.verify(identity.context(mine.caller), id, "123456"))).toBe(
@@ -70,7 +70,7 @@ describe("a factor", () => {
     expect(await identity.mfa.factors.status(identity.context(theirs.caller))).toMatchObject({ hasActiveTotp: true });
   });
 
-  it("is activated once by fifty parallel codes", async () => {
+  it("a factor is activated by one of fifty parallel codes", async () => {
     const { caller } = await somebody(identity);
     const { id, secret } = await identity.mfa.factors.create(identity.context(caller), undefined);
     const other = identity.another();
@@ -84,7 +84,7 @@ describe("a factor", () => {
     expect(all.filter((one) => one === "404 not_found")).toHaveLength(49);
   });
 
-  it("may have company, each of which is asked", async () => {
+  it("every active factor of a person is accepted", async () => {
     const person = await enrolled(identity);
     const { caller, fresh } = person;
     const second = await identity.mfa.factors.create(identity.context(caller), "tablet");
@@ -106,7 +106,7 @@ describe("a factor", () => {
     ).toBe("401 unauthorized");
   });
 
-  it("has at most nine others", async () => {
+  it("a person has at most ten factors", async () => {
     const { caller } = await somebody(identity);
     const all = await endings(
       Array.from({ length: 14 }, () => identity.mfa.factors.create(identity.context(caller), undefined)),
@@ -115,7 +115,7 @@ describe("a factor", () => {
     expect(all.filter((one) => one === "422 unprocessable")).toHaveLength(4);
   });
 
-  it("whose secret cannot be opened is an internal error, not a wrong code", async () => {
+  it("a factor whose secret cannot be opened is an internal error, not a wrong code", async () => {
     const person = await enrolled(identity);
     await identity.sql("update mfa_factors set secret = 'x' where id = $1", [person.factorId]);
     await expect(
@@ -132,7 +132,7 @@ describe("changing factors", () => {
     () => identity.mfa.recoveryCodes.regenerate(identity.context(who.caller)),
   ];
 
-  it("needs a proof in this very session, not a password and not another session's", async () => {
+  it("changing factors needs a proof in the same session, and not by password", async () => {
     const person = await enrolled(identity);
     const pending = await identity.mfa.factors.create(identity.context(person.caller), undefined);
     identity.clock.advance(900_001);
@@ -155,7 +155,7 @@ describe("changing factors", () => {
         return who.caller;
       },
     ],
-  ])("goes on for the life of an elevated token after %s", async (_what, prove) => {
+  ])("factors can be changed for the lifetime of an elevated token after %s", async (_what, prove) => {
     const person = await enrolled(identity);
     identity.clock.advance(3_600_000);
     const caller = await prove(person);
@@ -165,7 +165,7 @@ describe("changing factors", () => {
     expect(await ending(identity.mfa.factors.create(identity.context(caller), undefined))).toBe("403 step_up_required");
   });
 
-  it("goes on undisturbed for somebody who has just enrolled, and without a factor needs a recent sign-in", async () => {
+  it("factors can be changed right after enrolment, and without a factor after a recent sign-in", async () => {
     const person = await enrolled(identity);
     expect(await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller))).toHaveLength(10);
     await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
@@ -177,13 +177,13 @@ describe("changing factors", () => {
 });
 
 describe("recovery codes", () => {
-  it("need an active factor", async () => {
+  it("recovery codes need an active factor", async () => {
     const { caller } = await somebody(identity);
     expect(await ending(identity.mfa.recoveryCodes.regenerate(identity.context(caller)))).toBe("409 conflict");
     expect(await identity.mfa.recoveryCodes.list(identity.context(caller))).toEqual([]);
   });
 
-  it("are ten of 100 bits, stored hashed, and listed without the codes", async () => {
+  it("recovery codes are ten of 100 bits, stored hashed, and listed without the codes", async () => {
     const { caller } = await enrolled(identity);
     const codes = await identity.mfa.recoveryCodes.regenerate(identity.context(caller));
     expect(new Set(codes).size).toBe(10);
@@ -202,7 +202,7 @@ describe("recovery codes", () => {
     });
   });
 
-  it("sign in once each, however they are typed", async () => {
+  it("each recovery code signs in once, in any spelling", async () => {
     const person = await enrolled(identity);
     const [first = "", second = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     const use = async (code: string, recovery = true) =>
@@ -218,7 +218,7 @@ describe("recovery codes", () => {
     );
   });
 
-  it("let one of fifty parallel uses through, each with a token of its own", async () => {
+  it("one of fifty parallel uses of a recovery code succeeds, each with its own token", async () => {
     const person = await enrolled(identity);
     const [code = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     const tokens = await Promise.all(Array.from({ length: 50 }, () => person.pass()));
@@ -236,7 +236,7 @@ describe("recovery codes", () => {
     expect(new Set(all)).toEqual(new Set(["ok", "401 unauthorized", "429 too_many_attempts"]));
   });
 
-  it("are void after a new generation, of which there is one however many ask", async () => {
+  it("recovery codes are void after a new generation, and concurrent requests leave one generation", async () => {
     const person = await enrolled(identity);
     const [old = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     await Promise.all(
@@ -254,7 +254,7 @@ describe("recovery codes", () => {
     ).toBe("401 unauthorized");
   });
 
-  it("are void with the last factor", async () => {
+  it("recovery codes are void with the last factor", async () => {
     const person = await enrolled(identity);
     await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);

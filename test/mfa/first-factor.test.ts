@@ -46,7 +46,7 @@ async function byLink(email: string): Promise<string> {
 }
 
 describe("a first factor", () => {
-  it("needs a sign-in at most 15 minutes old, to be made and to be verified, refreshes not counted", async () => {
+  it("a first factor is created and verified within 15 minutes of a sign-in, not of a refresh", async () => {
     const token = await byLink("old@first.test");
     const { body } = await create(token);
     app.clock.advance(900_001);
@@ -71,7 +71,7 @@ describe("a first factor", () => {
     expect(outcome(await create(later))).toBe("403 step_up_required");
   });
 
-  it("may follow a step-up of that age, by mail or password, with the elevated token or the session's own", async () => {
+  it("a first factor can follow a step-up of that age by mail or password, with either token", async () => {
     const { email } = await founder(app);
     const token = await byLink(email);
     minutes(20);
@@ -88,7 +88,7 @@ describe("a first factor", () => {
     expect(outcome(await create(token))).toBe("403 step_up_required");
   });
 
-  it("may be abandoned whatever the age of the sign-in", async () => {
+  it("a pending first factor can be deleted at any age of the sign-in", async () => {
     const token = await byLink("idle@first.test");
     const { id } = (await create(token)).body.data as { id: number };
     minutes(20);
@@ -116,7 +116,7 @@ it("every change of factors and recovery codes is mailed to the person and recor
   });
 });
 
-describe("an administrator removes the factors of a member", () => {
+describe("removal of a member's factors by an administrator", () => {
   let boss: Somebody;
   let power: string;
   beforeAll(async () => {
@@ -125,7 +125,7 @@ describe("an administrator removes the factors of a member", () => {
     power = await elevated(app, boss.token);
   });
 
-  it("who then signs in without, everything of the old time being over", async () => {
+  it("a member without factors signs in by one factor, and earlier sessions and tokens have ended", async () => {
     const lost = await member(app, boss);
     const session = await signIn(app, lost);
     await enrol(session.token);
@@ -146,7 +146,7 @@ describe("an administrator removes the factors of a member", () => {
     expect((await reset(power, lost.userUuid)).status).toBe(204);
   });
 
-  it("only where the member belongs to no other organization", async () => {
+  it("an administrator cannot remove the factors of a member of another organization too", async () => {
     const shared = await member(app, boss);
     const elsewhere = await founder(app);
     const { token } = await invite(app, elsewhere, shared.email);
@@ -160,7 +160,7 @@ describe("an administrator removes the factors of a member", () => {
     expect((await reset(power, shared.userUuid)).status).toBe(204);
   });
 
-  it("not an owner's, unless they are one; nor a stranger's", async () => {
+  it("an administrator cannot remove the factors of an owner, unless they are one, nor of a stranger", async () => {
     const admin = await member(app, boss, 1);
     expect(outcome(await reset(await elevated(app, admin.token), boss.userUuid))).toBe("403 forbidden");
     const stranger = await founder(app);
@@ -171,7 +171,7 @@ describe("an administrator removes the factors of a member", () => {
     boss = { ...boss, token: (await signIn(app, boss)).token };
   });
 
-  it("not their own by a password alone", async () => {
+  it("an administrator cannot remove their own factors by a password alone", async () => {
     const admin = await member(app, boss, 1);
     const session = await signIn(app, admin);
     const { secret } = await enrol(session.token);
@@ -190,7 +190,7 @@ describe("an administrator removes the factors of a member", () => {
     expect((await reset(body.elevated_token as string, admin.userUuid)).status).toBe(204);
   });
 
-  it("nobody but an administrator, and no key", async () => {
+  it("only administrators, and no keys, can remove a member's factors", async () => {
     const { token } = await signIn(app, boss);
     const plain = await member(app, { ...boss, token });
     expect(outcome(await reset(await elevated(app, plain.token), plain.userUuid))).toBe("403 forbidden");

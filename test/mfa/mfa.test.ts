@@ -47,14 +47,14 @@ async function enrolled() {
   return { ...who, id, secret, fresh, login };
 }
 
-/** The code of an error answer, and that its shape is the documented one. */
+/** The code of an error response, whose shape must be the documented one. */
 function refused({ status, body }: { status: number; body: { code: string; status: number } }): string {
   expect(body.status).toBe(status);
   return `${status} ${body.code}`;
 }
 
 describe("the routes of factors", () => {
-  it("answer what the interface names, and show a secret once", async () => {
+  it("the routes of factors return what the interface names, and show a secret once", async () => {
     const { token } = await somebody();
     const made = await app.call("POST", "/api/v1/me/mfa/factors", {
       body: { factor_type: "totp", label: "phone" },
@@ -108,7 +108,7 @@ describe("the routes of factors", () => {
     expect((await get("/api/v1/me/mfa/recovery-codes", token)).body).toEqual({ data: [] });
   });
 
-  it("name every fault as the table does", async () => {
+  it("every error has the status and code of the table", async () => {
     const { token } = await somebody();
     expect(refused(await post("/api/v1/me/mfa/factors", {}, token))).toBe("400 bad_request");
     expect(refused(await post("/api/v1/me/mfa/factors", { factor_type: "sms" }, token))).toBe("400 bad_request");
@@ -134,7 +134,7 @@ describe("the routes of factors", () => {
     ).toBe("401 unauthorized");
   });
 
-  it("are open to a person without organization", async () => {
+  it("a person without organization can use the routes of factors", async () => {
     const { body: sent } = await post("/api/auth/magic-link/send", { email: "free@mfa.test" });
     const { body: free } = await post("/api/auth/magic-link/verify", { token: sent.dev_token });
     expect((await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, free.access_token)).status).toBe(201);
@@ -143,7 +143,7 @@ describe("the routes of factors", () => {
     );
   });
 
-  it("ask with the RFC 9470 challenge for a proof that is too old", async () => {
+  it("a proof that is too old returns the challenge of RFC 9470", async () => {
     const { fresh, login } = await enrolled();
     const { body: first } = await login();
     const { body: pair } = await post("/api/auth/mfa/totp/challenge", { mfa_token: first.mfa_token, code: fresh() });
@@ -159,7 +159,7 @@ describe("the routes of factors", () => {
     expect(answer.headers.get("www-authenticate")).toContain("max_age=900");
   });
 
-  it("ask for that proof before they look at the body or at an Idempotency-Key", async () => {
+  it("the proof is required before the body or an Idempotency-Key is read", async () => {
     const { token, id, password } = await enrolled();
     const regenerate = (bearer: string) =>
       app.call("POST", "/api/v1/me/mfa/recovery-codes/regenerate", {
@@ -188,7 +188,7 @@ describe("the routes of factors", () => {
 });
 
 describe("POST /api/auth/mfa/totp/challenge", () => {
-  it("completes a login that asked for it", async () => {
+  it("the challenge completes a login that asked for the factor", async () => {
     const { fresh, login } = await enrolled();
     const first = await login();
     expect(first.status).toBe(200);

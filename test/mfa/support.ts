@@ -5,7 +5,7 @@ import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** What an authenticator shows (RFC 6238), `steps` from now; written apart from the service's own. */
+/** The code an authenticator shows (RFC 6238), `steps` from now; independent of the service's implementation. */
 export function codeAt(secret: string, nowMs: number, steps = 0): string {
   const bits = [...secret].map((character) => alphabet.indexOf(character).toString(2).padStart(5, "0")).join("");
   const key = Buffer.from((bits.match(/.{8}/gu) ?? []).map((byte) => Number.parseInt(byte, 2)));
@@ -16,7 +16,7 @@ export function codeAt(secret: string, nowMs: number, steps = 0): string {
   return String((digest.readUInt32BE(at) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
 }
 
-/** A code that is none of those a secret is good for now. */
+/** A code that is not valid for a secret now. */
 export function wrongCode(secret: string, nowMs: number): string {
   const right = [-1, 0, 1].map((steps) => codeAt(secret, nowMs, steps));
   return ["000000", "111111", "222222", "333333"].find((code) => !right.includes(code)) ?? "";
@@ -24,7 +24,7 @@ export function wrongCode(secret: string, nowMs: number): string {
 
 let people = 0;
 
-/** Somebody with an organization of their own. */
+/** A person with an organization of their own. */
 export interface Somebody {
   email: string;
   password: string;
@@ -32,7 +32,7 @@ export interface Somebody {
   caller: Caller;
 }
 
-/** Signs somebody new up, who confirms the address. */
+/** Signs a new person up, with a confirmed address. */
 export async function somebody(identity: Identity): Promise<Somebody> {
   people += 1;
   const who = { email: `person${people}@mfa.test`, password: "a long enough one", orgName: `Factors ${people}` };
@@ -46,11 +46,11 @@ export async function somebody(identity: Identity): Promise<Somebody> {
   return { ...who, caller: await identity.me(made.accessToken) };
 }
 
-/** Somebody with an active factor; the clock has moved on, so that their codes are fresh. */
+/** A person with an active factor; the clock has moved on, so that their codes are unused. */
 export interface Enrolled extends Somebody {
   secret: string;
   factorId: number;
-  /** A code nobody has used: moves the clock on to the next step. */
+  /** An unused code; moves the clock on to the next step. */
   fresh(): string;
   /** The first step of a password login. */
   pass(from?: RequestInfo): Promise<string>;
@@ -58,7 +58,7 @@ export interface Enrolled extends Somebody {
   login(): Promise<Caller>;
 }
 
-/** Signs somebody new up and enrols a factor. */
+/** Signs a new person up and enrols a factor. */
 export async function enrolled(identity: Identity): Promise<Enrolled> {
   const who = await somebody(identity);
   const { clock } = identity;
@@ -87,12 +87,12 @@ export async function enrolled(identity: Identity): Promise<Enrolled> {
   };
 }
 
-/** How calls end, told shortly: `ok`, or the status and code of the refusal. */
+/** Outcomes of calls: `ok`, or the status and code of the error. */
 export async function endings(calls: readonly Promise<unknown>[]): Promise<string[]> {
   return (await Promise.allSettled(calls)).map((call) => (call.status === "fulfilled" ? "ok" : endingOf(call.reason)));
 }
 
-/** How one call ends. */
+/** Outcome of one call. */
 export async function ending(call: Promise<unknown>): Promise<string> {
   return (await endings([call]))[0] ?? "";
 }

@@ -18,7 +18,8 @@ const tidy = async (): Promise<number[]> => [
 
 const left = async (): Promise<number[]> => {
   const [row] = await identity.sql<{ tokens: number; challenges: number }>(
-    "select (select count(*)::int from mfa_tokens) as tokens, (select count(*)::int from step_up_challenges) as challenges",
+    `select (select count(*)::int from mfa_tokens) as tokens,
+       (select count(*)::int from step_up_challenges) as challenges`,
   );
   return [row?.tokens ?? -1, row?.challenges ?? -1];
 };

@@ -14,7 +14,7 @@ afterAll(() => identity.close());
 const unauthorized = { status: 401, code: "unauthorized" };
 
 describe("an access token", () => {
-  it("is refused from the moment its session has ended, on every instance", async () => {
+  it("an access token is refused on every instance once its session has ended", async () => {
     const other = identity.another();
     for (let round = 0; round < 50; round++) {
       const { accessToken } = await identity.loginOwner();
@@ -25,7 +25,7 @@ describe("an access token", () => {
     }
   });
 
-  it("lives as long as it says", async () => {
+  it("an access token is valid until its expiry", async () => {
     const { accessToken } = await identity.loginOwner();
     identity.clock.advance(899_000);
     await expect(identity.me(accessToken)).resolves.toBeDefined();
@@ -39,7 +39,7 @@ describe("an access token", () => {
     ["the organization is deleted", "update organizations set deleted_at = now()"],
     ["its key is deleted", "delete from signing_keys"],
     ["its key's overlap has ended", "update signing_keys set active = false, valid_until = '2000-01-01'"],
-  ])("is refused when %s", async (what, change) => {
+  ])("an access token is refused when %s", async (what, change) => {
     const name = `Stop ${what}`;
     const made = await identity.login.signUp.signUp(identity.context(undefined), {
       name,
@@ -53,7 +53,7 @@ describe("an access token", () => {
     await expect(identity.me(made.accessToken)).rejects.toMatchObject(unauthorized);
   });
 
-  it("is told from every forgery", async () => {
+  it("a forged access token is refused", async () => {
     const { accessToken } = await identity.loginOwner();
     const claims = decodeJwt(accessToken);
     const [head, body, signature] = accessToken.split(".") as [string, string, string];
@@ -87,7 +87,7 @@ describe("an access token", () => {
     for (const token of bad) await expect(identity.me(token), token).rejects.toMatchObject(unauthorized);
   });
 
-  it("loses claims on apps whose key was rotated, and nothing else", async () => {
+  it("an access token loses claims on apps whose key was rotated, and nothing else", async () => {
     await identity.setOwnership(false);
     const [kept = "", lost = ""] = await identity.publishApps(2);
     const { accessToken } = await identity.loginOwner();
@@ -97,14 +97,14 @@ describe("an access token", () => {
     await identity.setOwnership(true);
   });
 
-  it("shows a new name of person or organization at once", async () => {
+  it("a new name of person or organization shows at once", async () => {
     const { accessToken } = await identity.loginOwner();
     await identity.sql("update organizations set name = 'Acme Ltd' where name = 'Acme'");
     expect((await identity.me(accessToken)).orgName).toBe("Acme Ltd");
     await identity.sql("update organizations set name = 'Acme' where name = 'Acme Ltd'");
   });
 
-  it("answers many at once in few queries", async () => {
+  it("many concurrent checks need few queries", async () => {
     const tokens = await Promise.all([1, 2, 3].map(async () => (await identity.loginOwner()).accessToken));
     const callers = await Promise.all(Array.from({ length: 300 }, (_, at) => identity.me(tokens[at % 3] as string)));
     expect(new Set(callers.map((caller) => caller.sessionId)).size).toBe(3);
@@ -112,7 +112,7 @@ describe("an access token", () => {
 });
 
 describe("a person's sessions", () => {
-  it("are listed with the present one marked, and without those that ended", async () => {
+  it("a person's sessions are listed with the present one marked, without ended ones", async () => {
     const made = await identity.login.signUp.signUp(identity.context(undefined), {
       name: "Lists",
       email: "l@lists.test",
@@ -140,7 +140,7 @@ describe("a person's sessions", () => {
     );
   });
 
-  it("note when they were last used, at most once a minute", async () => {
+  it("the last use of a session is stored at most once a minute", async () => {
     const { accessToken, sessionId } = await identity.loginOwner();
     const seen = async (): Promise<number> => {
       await identity.sessions.lastSeen.flush();

@@ -60,7 +60,7 @@ async function ownAccount(token = anns.token): Promise<string> {
 }
 
 describe("a session opened by switching accounts", () => {
-  it("is refused on every instance from the request after its account's session ended, refresh token included", async () => {
+  it("a derived session and its refresh token are refused right after its account's session ended", async () => {
     const session = await derived();
     expect([await works(app, session.token), await works(second, session.token)]).toEqual([true, true]);
     expect((await logout(bobs.token)).status).toBe(204);
@@ -97,14 +97,14 @@ describe("a session opened by switching accounts", () => {
         return answer;
       },
     ],
-  ])("ends with its account's session by %s", async (_what, end) => {
+  ])("a derived session ends with its account's session by %s", async (_what, end) => {
     const session = await derived();
     await end();
     expect([await works(app, bobs.token), await works(app, session.token)]).toEqual([false, false]);
     bob = { ...bob, token: (await signIn(app, bob)).token };
   });
 
-  it("ends when the organization of its account ends all sessions but another", async () => {
+  it("a derived session ends when the organization of its account ends all sessions but another", async () => {
     const session = await derived();
     const spared = await signIn(app, bob);
     const { body: challenge } = await app.call("POST", "/api/auth/step-up/challenge", {
@@ -124,7 +124,7 @@ describe("a session opened by switching accounts", () => {
     bob = { ...bob, token: spared.token };
   });
 
-  it("inherits the absolute end and the time of the sign-in, however often it is refreshed", async () => {
+  it("a derived session keeps the absolute end and the time of the sign-in over refreshes", async () => {
     const absoluteEnd = app.clock.now() + 30 * day;
     let source = bobs;
     app.clock.advance(60_000);
@@ -143,7 +143,7 @@ describe("a session opened by switching accounts", () => {
     expect(outcome(await refresh(session.refreshToken))).toBe("401 unauthorized");
   });
 
-  it("ends with the token of a magic-link session, and is not prolonged beyond it", async () => {
+  it("a derived session ends with the token of a magic-link session, and is not extended beyond it", async () => {
     const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
       body: { email: `${randomUUID()}@links.test` },
     });
@@ -159,7 +159,7 @@ describe("a session opened by switching accounts", () => {
     expect(outcome(await refresh(renewed.refreshToken))).toBe("401 unauthorized");
   });
 
-  it("ends when its account's session is left idle, although it is used itself", async () => {
+  it("a derived session that is in use ends when its account's session expires idle", async () => {
     let session = await derived();
     app.clock.advance(6 * day);
     session = held((await refresh(session.refreshToken)).body, device);
@@ -168,7 +168,7 @@ describe("a session opened by switching accounts", () => {
     expect(outcome(await refresh(session.refreshToken))).toBe("401 unauthorized");
   });
 
-  it("lasts for its own idle time when its account's session is refreshed meanwhile", async () => {
+  it("a derived session lasts for its own idle time when its account's session is refreshed meanwhile", async () => {
     let session = await derived();
     app.clock.advance(5 * day);
     session = held((await refresh(session.refreshToken)).body, device);
@@ -178,7 +178,7 @@ describe("a session opened by switching accounts", () => {
     expect((await refresh(session.refreshToken)).status).toBe(200);
   });
 
-  it("passes its end on to what is derived from it", async () => {
+  it("the end of a derived session ends those derived from it", async () => {
     const own = held((await switchTo(await ownAccount())).body, device);
     const further = held((await switchTo(await ownAccount(own.token), own.token)).body, device);
     expect(await works(app, further.token)).toBe(true);
@@ -186,7 +186,7 @@ describe("a session opened by switching accounts", () => {
     expect([await works(app, own.token), await works(app, further.token)]).toEqual([false, false]);
   });
 
-  it("ends with an event of its own in the log of its organization, whoever ended its account's session", async () => {
+  it("the end of a derived session is recorded in the log of its own organization", async () => {
     const cause = { outcome: "success", metadata: { reason: "source_ended" } };
     const one = await derived();
     await logout(bobs.token);
@@ -217,7 +217,7 @@ describe("a session opened by switching accounts", () => {
     );
   });
 
-  it("stays when everything but it is ended with it", async () => {
+  it("a derived session stays when all sessions but it are ended with its own token", async () => {
     const own = held((await switchTo(await ownAccount())).body, device);
     const answer = await app.call("POST", `/api/devices/${device}/revoke-all`, {
       token: own.token,
@@ -227,7 +227,7 @@ describe("a session opened by switching accounts", () => {
     expect([await works(app, anns.token), await works(app, own.token)]).toEqual([false, true]);
   });
 
-  it("does not open beside the end of its account's session", async () => {
+  it("a derived session does not open concurrently with the end of its account's session", async () => {
     const account = await added(bobs.token);
     const end = await holding(app.databaseUrl);
     await end.run("update sessions set revoked_at = $2 where uuid = $1", [bobs.sid, new Date(app.clock.now())]);
@@ -237,7 +237,7 @@ describe("a session opened by switching accounts", () => {
     expect(outcome(await switching)).toBe("401 unauthorized");
   });
 
-  it("is found by the end of its account's session that waited for it to open", async () => {
+  it("the end of its account's session that waited for a derived session to open ends it", async () => {
     const account = await added(bobs.token);
     const [switched] = await Promise.all([switchTo(account), switchTo(account), logout(bobs.token)]);
     const [row] = await runSql<{ n: number }>(
@@ -264,21 +264,24 @@ describe("a session opened with the token of another", () => {
         return { ...answer, status: answer.status + 1, body: answer.body.data };
       },
     ],
-  ])("by %s does not outlast it, and lives on without it", async (_what, open) => {
-    const email = `${randomUUID()}@links.test`;
-    ann = { ...ann, token: anns.token };
-    const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email } });
-    const { body: link } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
-    const answer = await open(link.access_token as string, email);
-    expect(answer.status).toBe(201);
-    const opened = held(answer.body, device);
-    await logout(link.access_token as string);
-    expect(await works(app, opened.token)).toBe(true);
-    app.clock.advance(day - 60_000);
-    const renewed = held((await refresh(opened.refreshToken)).body, device);
-    expect(await works(app, renewed.token)).toBe(true);
-    app.clock.advance(60_000);
-    expect(await works(app, renewed.token)).toBe(false);
-    expect(outcome(await refresh(renewed.refreshToken))).toBe("401 unauthorized");
-  });
+  ])(
+    "a session opened by %s does not outlast the other's absolute end, and stays when the other ends",
+    async (_what, open) => {
+      const email = `${randomUUID()}@links.test`;
+      ann = { ...ann, token: anns.token };
+      const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", { body: { email } });
+      const { body: link } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
+      const answer = await open(link.access_token as string, email);
+      expect(answer.status).toBe(201);
+      const opened = held(answer.body, device);
+      await logout(link.access_token as string);
+      expect(await works(app, opened.token)).toBe(true);
+      app.clock.advance(day - 60_000);
+      const renewed = held((await refresh(opened.refreshToken)).body, device);
+      expect(await works(app, renewed.token)).toBe(true);
+      app.clock.advance(60_000);
+      expect(await works(app, renewed.token)).toBe(false);
+      expect(outcome(await refresh(renewed.refreshToken))).toBe("401 unauthorized");
+    },
+  );
 });

@@ -36,7 +36,7 @@ const accounts = async (token = anns.token): Promise<Record<string, unknown>[]> 
   (await get("accounts", token)).body.data as never;
 
 describe("sessions on a device", () => {
-  it("are shown to whom they belong, and to the admins of their organization", async () => {
+  it("sessions on a device are shown to their person and to admins of their organization", async () => {
     const bobs = await signIn(app, bob, device);
     const sids = async (token: string) =>
       ((await get("session-inventory", token)).body.data as { session_id: string }[]).map((one) => one.session_id);
@@ -51,7 +51,7 @@ describe("sessions on a device", () => {
     });
   });
 
-  it("are ended by them alone", async () => {
+  it("only their person and admins of their organization can end sessions on a device", async () => {
     const bobs = await signIn(app, bob, device);
     expect(outcome(await app.call("DELETE", url(`session-inventory/${bobs.sid}`), { token: anns.token }))).toBe(
       "404 not_found",
@@ -76,7 +76,7 @@ describe("sessions on a device", () => {
     ]);
   });
 
-  it("end all at once, without elevation, the present one spared where wanted", async () => {
+  it("all sessions on a device end at once, without elevation, the present one excluded on request", async () => {
     const [second, bobs] = [await signIn(app, ann, device), await signIn(app, bob, device)];
     const revoke = (token: string, body?: unknown) => app.call("POST", url("revoke-all"), { token, body });
     expect(await revoke(anns.token, { exclude_current: true })).toMatchObject({ status: 200, body: { revoked: 1 } });
@@ -94,7 +94,7 @@ describe("sessions on a device", () => {
     ]);
   });
 
-  it("are nothing to whoever has nothing there: every route answers 404", async () => {
+  it("every route of a device returns 404 to a caller without sessions or accounts on it", async () => {
     for (const [method, rest, body] of [
       ["GET", "session-inventory"],
       ["DELETE", `session-inventory/${anns.sid}`],
@@ -114,7 +114,7 @@ describe("sessions on a device", () => {
 });
 
 describe("accounts of a device", () => {
-  it("begin with the login's own", async () => {
+  it("the accounts of a device start with the login's own", async () => {
     const [own, ...rest] = await accounts();
     expect(rest).toEqual([]);
     expect(Object.keys(own ?? {}).sort()).toEqual([
@@ -136,7 +136,7 @@ describe("accounts of a device", () => {
     expect((await accounts())[0]?.["id"]).toBe(own?.["id"]);
   });
 
-  it("are added by the proof of their access token", async () => {
+  it("an account is added by its access token", async () => {
     const added = await add(bob.token);
     expect(added).toMatchObject({
       status: 201,
@@ -150,14 +150,14 @@ describe("accounts of a device", () => {
     ]);
   });
 
-  it("are there once", async () => {
+  it("an account is added once", async () => {
     await add(bob.token);
     expect(outcome(await add(bob.token))).toBe("409 conflict");
     expect(outcome(await add((await signIn(app, bob)).token))).toBe("409 conflict");
     expect(outcome(await add(ann.token))).toBe("409 conflict");
   });
 
-  it("are ten at most, the own one among them, however many come at once", async () => {
+  it("a device has at most ten accounts, the login's own included, under concurrency", async () => {
     const tokens = await Promise.all(
       Array.from({ length: 10 }, async () => {
         const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
@@ -178,7 +178,7 @@ describe("accounts of a device", () => {
     expect((await add(bob.token)).status).toBe(201);
   });
 
-  it("are seen by whoever added them, and by admins of their organization", async () => {
+  it("an added account is shown to the person who added it, and to admins of its organization", async () => {
     const bobs = await signIn(app, bob, device);
     const carl = await member(app, boss);
     const { body: added } = await add(carl.token, bobs.token);
@@ -192,7 +192,7 @@ describe("accounts of a device", () => {
     expect(await accounts(bobs.token)).toHaveLength(1);
   });
 
-  it("are not for keys, nor for tokens without an organization", async () => {
+  it("keys and tokens without an organization have no accounts", async () => {
     const { body } = await app.call("POST", `/api/admin/organizations/${boss.org}/api-keys`, {
       token: boss.token,
       body: { name: "robot", scopes: ["admin"] },
@@ -212,7 +212,7 @@ describe("accounts of a device", () => {
 });
 
 describe("switching", () => {
-  it("opens a session of the other account, never elevated", async () => {
+  it("switching opens a session of the other account, never elevated", async () => {
     const { body: added } = await add(await elevated(app, bob.token));
     app.clock.advance(5_000);
     const switched = await switchTo(added.id as string);
@@ -248,7 +248,7 @@ describe("switching", () => {
     ]);
   });
 
-  it("goes back to the own one", async () => {
+  it("switching returns to the login's own account", async () => {
     const { body: added } = await add(bob.token);
     await switchTo(added.id as string);
     const [own] = await accounts();
@@ -258,7 +258,7 @@ describe("switching", () => {
     expect(await accounts()).toMatchObject([{ is_active: true }, { is_active: false }]);
   });
 
-  it("ends with the session that was the proof", async () => {
+  it("switching is refused once the session of the account has ended", async () => {
     const proof = await signIn(app, bob);
     const { body: added } = await add(proof.token);
     const { body: switched } = await switchTo(added.id as string);
@@ -268,7 +268,7 @@ describe("switching", () => {
     expect((await app.call("GET", "/api/auth/me", { token: anns.token })).status).toBe(200);
   });
 
-  it("ends with the membership", async () => {
+  it("switching is refused once the membership has ended", async () => {
     const carl = await member(app, boss);
     const { body: added } = await add(carl.token);
     expect((await switchTo(added.id as string)).status).toBe(200);
@@ -276,7 +276,7 @@ describe("switching", () => {
     expect(outcome(await switchTo(added.id as string))).toBe("401 unauthorized");
   });
 
-  it("is for the accounts of the caller", async () => {
+  it("switching to another person's account is refused", async () => {
     expect(outcome(await switchTo(randomUUID()))).toBe("404 not_found");
     expect(outcome(await switchTo("x"))).toBe("400 validation_error");
     expect(outcome(await switchTo(""))).toBe("400 validation_error");
@@ -284,7 +284,7 @@ describe("switching", () => {
 });
 
 describe("removing an account", () => {
-  it("ends what switching to it opened, and nothing else", async () => {
+  it("removing an account ends the sessions opened by switching to it, and no others", async () => {
     const { body: added } = await add(bob.token);
     const { body: switched } = await switchTo(added.id as string);
     const remove = () => app.call("DELETE", url(`accounts/${added.id}`), { token: anns.token });
@@ -298,7 +298,7 @@ describe("removing an account", () => {
     expect(await accounts()).toMatchObject([{ user_uuid: ann.userUuid, is_active: true }]);
   });
 
-  it("signs out where it is the login's own", async () => {
+  it("removing the login's own account ends its sessions", async () => {
     const [own] = await accounts();
     expect((await app.call("DELETE", url(`accounts/${String(own?.["id"])}`), { token: anns.token })).status).toBe(204);
     expect([await works(app, anns.token), await works(app, ann.token)]).toEqual([false, true]);

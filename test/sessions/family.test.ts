@@ -28,7 +28,7 @@ interface Run {
 
 const pick = <T>(chance: (below: number) => number, items: readonly T[]): T => items[chance(items.length)] as T;
 
-/** Refreshes at one moment, spread over the instances; the answers must be those of some order of them. */
+/** Concurrent refreshes over the instances; the results must be those of some order of them. */
 async function burst(run: Run, tried: readonly number[], chance: (below: number) => number): Promise<void> {
   const now = identity.clock.now();
   const answers = await Promise.all(

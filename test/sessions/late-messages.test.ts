@@ -42,7 +42,7 @@ async function late(path: string, token: string, message: unknown, meanwhile: ()
 
 const logout = (session: Held) => second.call("POST", "/api/auth/logout", { token: session.token });
 
-describe("a message that comes after the end of its session", () => {
+describe("a request body that arrives after the end of the session", () => {
   it.each([
     [
       "a key that would outlive it",
@@ -52,12 +52,12 @@ describe("a message that comes after the end of its session", () => {
     ["a factor", () => "/api/v1/me/mfa/factors", { factor_type: "totp" }],
     ["a step-up", () => "/api/auth/step-up/challenge", { method: "password" }],
     ["a Connect call", () => "/atrium.access.v1.AccessService/GetMe", {}],
-  ])("opens nothing: %s", async (_what, path, message) => {
+  ])("a late body opens no session: %s", async (_what, path, message) => {
     const session = await signIn(app, ann);
     expect(await late(path(), session.token, message, () => logout(session))).toMatch(/^401 unauth/u);
   });
 
-  it("is nobody's where one need not be signed in", async () => {
+  it("a late body counts as anonymous on a route that needs no sign-in", async () => {
     const session = await signIn(app, ann);
     expect(await late("/api/organizations", session.token, { name: "Late" }, () => logout(session))).toBe(
       "400 validation_error",
@@ -66,7 +66,7 @@ describe("a message that comes after the end of its session", () => {
     expect(await late("/api/organizations", next.token, { name: "In time" }, () => Promise.resolve())).toBe("201");
   });
 
-  it("switches to no account when all sessions were ended meanwhile", async () => {
+  it("a late body switches to no account when all sessions were ended meanwhile", async () => {
     const device = randomUUID();
     const session = await signIn(app, ann, device);
     const { body } = await app.call("POST", `/api/devices/${device}/accounts`, {
@@ -81,7 +81,7 @@ describe("a message that comes after the end of its session", () => {
     );
   });
 
-  it("opens nothing over gRPC", async () => {
+  it("a late message over gRPC opens no session", async () => {
     const session = await signIn(app, ann);
     const client = connect(app.url);
     const stream = client.request({
@@ -101,7 +101,7 @@ describe("a message that comes after the end of its session", () => {
     expect(trailers["grpc-status"]).toBe("16");
   });
 
-  it("goes on where the session does", async () => {
+  it("a late body is served while the session lives", async () => {
     const session = await signIn(app, ann);
     expect(await late("/api/v1/me/mfa/factors", session.token, { factor_type: "totp" }, () => Promise.resolve())).toBe(
       "201",

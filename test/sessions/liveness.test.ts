@@ -81,7 +81,7 @@ const changes: [name: string, sql: string, subject: (who: Somebody, session: Hel
   ],
 ];
 
-describe("what an instance has read and keeps", () => {
+describe("the liveness cache of an instance", () => {
   it.each(changes)(
     "%s counts from its commit on, and not before or after a rollback",
     async (_name, sql, subject, then) => {
@@ -102,7 +102,7 @@ describe("what an instance has read and keeps", () => {
     },
   );
 
-  it("does not outlive changes that are committed in another order than they were made in", async () => {
+  it("the cache sees changes that are committed in another order than they were made", async () => {
     const held = await Promise.all(Array.from({ length: 4 }, kept));
     await transactions(held.length, async (clients) => {
       for (const [at, client] of clients.entries())
@@ -114,7 +114,7 @@ describe("what an instance has read and keeps", () => {
     });
   });
 
-  it("ends by the clock with the session", async () => {
+  it("the cache ends an entry by the clock with its session", async () => {
     const { session } = await kept();
     const [row] = await runSql<{ ms: string }>(
       app.databaseUrl,
@@ -137,7 +137,7 @@ describe("what an instance has read and keeps", () => {
     expect(await me(session)).not.toBe(401);
   });
 
-  it("is not believed when more has changed than is told one by one", async () => {
+  it("the cache is emptied when more has changed than is listed one by one", async () => {
     const { session } = await kept();
     await runSql(
       app.databaseUrl,
@@ -147,7 +147,7 @@ describe("what an instance has read and keeps", () => {
     expect(await me(session)).toBe(401);
   });
 
-  it("is right under a storm of changes and roll-backs", async () => {
+  it("the cache is correct under many concurrent changes and rollbacks", async () => {
     const held = await Promise.all(Array.from({ length: 16 }, kept));
     let wrong = 0;
     await Promise.all(

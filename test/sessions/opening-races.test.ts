@@ -19,8 +19,8 @@ afterAll(async () => {
 const rounds = 4;
 
 /**
- * Starts a call every few milliseconds, ends the sessions in the midst of them, and answers how many of the tokens
- * given still work.
+ * Starts a call every few milliseconds, ends the sessions among them, and returns how many of the issued tokens
+ * still work.
  */
 async function leaks(
   everyMs: number,
@@ -39,8 +39,8 @@ async function leaks(
   return (await Promise.all(given.map((token) => works(app, token)))).filter(Boolean).length;
 }
 
-describe("a session that is being opened by another", () => {
-  it("ends with all sessions of the organization: switching", async () => {
+describe("a session that is opened concurrently", () => {
+  it("a session that switching opens ends with all sessions of the organization", async () => {
     for (let round = 0; round < rounds; round++) {
       const [ann, device] = [await founder(app), randomUUID()];
       const { token } = await signIn(app, ann, device);

@@ -15,7 +15,7 @@ const refresh = (token: string, on: Pick<Identity, "sessions"> = identity) =>
   on.sessions.refresh(identity.anonymous(), token);
 
 describe("refresh", () => {
-  it("gives the next pair of the same session", async () => {
+  it("refresh returns the next pair of the same session", async () => {
     const first = await identity.loginOwner();
     const second = await refresh(first.refreshToken);
     expect(second).toMatchObject({ sessionId: first.sessionId, deviceUuid: first.deviceUuid, expiresIn: 420 });
@@ -24,7 +24,7 @@ describe("refresh", () => {
     await expect(identity.me(second.accessToken)).resolves.toBeDefined();
   });
 
-  it("takes roles and apps as they are now", async () => {
+  it("refresh uses the present roles and apps", async () => {
     await identity.setOwnership(false);
     const demoted = await identity.loginOwner();
     const apps = await identity.publishApps(1);
@@ -34,7 +34,7 @@ describe("refresh", () => {
     await identity.setOwnership(true);
   });
 
-  it("gives the same successor again within ten seconds", async () => {
+  it("refresh returns the same successor again within ten seconds", async () => {
     const { refreshToken } = await identity.loginOwner();
     const first = await refresh(refreshToken);
     identity.clock.advance(10_000);
@@ -43,7 +43,7 @@ describe("refresh", () => {
     await expect(refresh(first.refreshToken)).resolves.toBeDefined();
   });
 
-  it("ends the session when a used token comes back later", async () => {
+  it("refresh with a token used before the grace period ends the session", async () => {
     const { refreshToken, sessionId } = await identity.loginOwner();
     const successor = await refresh(refreshToken);
     identity.clock.advance(10_001);
@@ -56,12 +56,13 @@ describe("refresh", () => {
     );
     expect(events).toEqual([{ metadata: { session_id: sessionId, reason: "refresh_reuse" } }]);
     const failures = await identity.sql(
-      "select distinct user_uuid is null or org_uuid is null as nobodys from auth_events where type = 'token.refreshed' and outcome = 'failure'",
+      `select distinct user_uuid is null or org_uuid is null as nobodys from auth_events
+       where type = 'token.refreshed' and outcome = 'failure'`,
     );
     expect(failures).toEqual([{ nobodys: false }]);
   });
 
-  it("has one successor however many use it at once, over two instances", async () => {
+  it("concurrent refreshes on two instances return one successor", async () => {
     const { refreshToken, sessionId } = await identity.loginOwner();
     const other = identity.another();
     const pairs = await Promise.all(
@@ -73,7 +74,7 @@ describe("refresh", () => {
     ).toHaveLength(1);
   });
 
-  it("refuses a token after seven idle days, and every one after thirty", async () => {
+  it("refresh refuses a token after seven idle days, and every token after thirty days", async () => {
     const idle = await identity.loginOwner();
     identity.clock.advance(7 * 86_400_000);
     await expect(refresh(idle.refreshToken)).rejects.toMatchObject(unauthorized);
@@ -86,14 +87,14 @@ describe("refresh", () => {
     await expect(refresh(pair.refreshToken)).rejects.toMatchObject(unauthorized);
   });
 
-  it("refuses what it never gave, and what was logged out", async () => {
+  it("refresh refuses an unknown token, and one of an ended session", async () => {
     await expect(refresh("no such token")).rejects.toMatchObject(unauthorized);
     const pair = await identity.loginOwner();
     await identity.sessions.own.logout(identity.context(await identity.me(pair.accessToken)));
     await expect(refresh(pair.refreshToken)).rejects.toMatchObject(unauthorized);
   });
 
-  it("leaves nothing behind thirty days after the session's end", async () => {
+  it("tidying deletes a session thirty days after its end", async () => {
     const { sessionId } = await identity.loginOwner();
     await identity.login.magicLink.send(identity.anonymous(), { email: "old@acme.test" });
     identity.clock.advance(37 * 86_400_000 - 1);
@@ -105,7 +106,7 @@ describe("refresh", () => {
     expect(await identity.login.tidy.mailedTokens()).toBe(1);
   });
 
-  it("refuses when the membership has ended", async () => {
+  it("refresh is refused when the membership has ended", async () => {
     const made = await identity.login.signUp.signUp(identity.context(undefined), {
       name: "Ended",
       email: "e@ended.test",

@@ -54,7 +54,7 @@ function usesOf(app: TestApp): Use[] {
 }
 
 /**
- * A call that is made again while the service says it cannot do it now; what it then answers may be that it was done.
+ * Repeats a call while it returns 503; a later response may say that an earlier call succeeded.
  */
 async function persistently(call: () => Promise<Answer>): Promise<Answer & { again: boolean }> {
   for (let tries = 1; ; tries++) {
@@ -64,7 +64,7 @@ async function persistently(call: () => Promise<Answer>): Promise<Answer & { aga
 }
 
 it(
-  `no token is taken after the answer to its revocation: ${pairs} alternating revocations and uses on two instances`,
+  `no token is accepted after its revocation: ${pairs} alternating revocations and uses on two instances`,
   async () => {
     const uses = instances.map(usesOf);
     let [made, leaks, unused] = [0, 0, 0];

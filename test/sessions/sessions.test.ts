@@ -28,7 +28,7 @@ const inventory = (org: string, query = ""): string => `/api/organizations/${org
 const sidsOf = (body: { data: { session_id: string }[] }): string[] => body.data.map((session) => session.session_id);
 
 describe("the inventory of an organization", () => {
-  it("lists live sessions with the documented members, last seen first", async () => {
+  it("the inventory lists live sessions with the documented members, last seen first", async () => {
     const held = await signIn(app, worker);
     const { body, status } = await app.call("GET", inventory(owner.org), { token: owner.token });
     expect(status).toBe(200);
@@ -50,7 +50,7 @@ describe("the inventory of an organization", () => {
     });
   });
 
-  it("narrows by person and device, and pages", async () => {
+  it("the inventory has filters for person and device, and pages", async () => {
     const first = await signIn(app, worker);
     app.clock.advance(10);
     const last = await signIn(app, worker);
@@ -76,7 +76,7 @@ describe("the inventory of an organization", () => {
     },
   );
 
-  it("is for admins, of their own organization", async () => {
+  it("only admins of the organization see the inventory", async () => {
     const other = await founder(app);
     const { sid } = await signIn(app, worker);
     for (const [method, path] of [
@@ -97,7 +97,7 @@ describe("the inventory of an organization", () => {
 });
 
 describe("revoking one session", () => {
-  it("ends it on every instance with all its tokens, and is told of", async () => {
+  it("revoking a session ends it on every instance with all its tokens, and is recorded", async () => {
     const held = await signIn(app, worker);
     expect(await works(second, held.token)).toBe(true);
     expect((await app.call("DELETE", inventory(owner.org, `/${held.sid}`), { token: owner.token })).status).toBe(204);
@@ -116,7 +116,7 @@ describe("revoking one session", () => {
     ]);
   });
 
-  it("answers already_revoked for 30 days, whichever way the session ended, and not_found then", async () => {
+  it("revoking an ended session returns already_revoked for 30 days, and not_found then", async () => {
     const revoked = await signIn(app, worker);
     const left = await signIn(app, worker);
     const path = (sid: string): string => inventory(owner.org, `/${sid}`);
@@ -135,7 +135,7 @@ describe("revoking one session", () => {
     expect(outcome(await app.call("DELETE", path(revoked.sid), { token: later.token }))).toBe("404 not_found");
   });
 
-  it("tells unknown and malformed ids", async () => {
+  it("revoking returns 404 for an unknown id and 400 for a malformed one", async () => {
     expect(outcome(await app.call("DELETE", inventory(owner.org, `/${randomUUID()}`), { token: owner.token }))).toBe(
       "404 not_found",
     );
@@ -145,7 +145,7 @@ describe("revoking one session", () => {
     expect(outcome(await app.call("DELETE", inventory("x"), { token: owner.token }))).toBe("400 invalid_uuid");
   });
 
-  it("has one winner of fifty", async () => {
+  it("one of fifty revocations of a session succeeds", async () => {
     const { sid } = await signIn(app, worker);
     const tries = Array.from({ length: 50 }, (_, at) =>
       (at % 2 === 0 ? app : second).call("DELETE", inventory(owner.org, `/${sid}`), { token: owner.token }),
@@ -160,14 +160,14 @@ describe.each([
   ["DELETE", (org: string) => inventory(org)],
   ["POST", (org: string) => `/api/organizations/${org}/revoke-all-sessions`],
 ] as const)("bulk revocation by %s", (method, path) => {
-  it("wants elevation, with the challenge of RFC 9470", async () => {
+  it("bulk revocation requires elevation, with the challenge of RFC 9470", async () => {
     const answer = await app.call(method, path(owner.org), { token: owner.token });
     expect(outcome(answer)).toBe("403 step_up_required");
     expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_user_authentication"');
     expect(await works(app, worker.token)).toBe(true);
   });
 
-  it("ends every session of the organization, the caller's too, and no other", async () => {
+  it("bulk revocation ends every session of the organization, the caller's included, and no other", async () => {
     const other = await founder(app);
     const token = await elevated(app, owner.token);
     expect(await app.call(method, path(owner.org), { token })).toMatchObject({ status: 200, body: { revoked: 2 } });
@@ -179,7 +179,7 @@ describe.each([
     ]);
   });
 
-  it("spares the session of the token presented where that is wanted", async () => {
+  it("bulk revocation can exclude the session of the presented token", async () => {
     const token = await elevated(app, owner.token);
     const elsewhere = await signIn(app, owner);
     expect((await app.call(method, path(owner.org), { token, body: { exclude_current: true } })).body).toEqual({

@@ -44,7 +44,7 @@ async function someInstall(): Promise<string> {
   return (await createClient(BuyerService, transport).installApp({ slug: "still", quantity: 1 }, as)).installId;
 }
 
-/** Ends the session of a token on the other instance; answers when. */
+/** Ends the session of a token on the other instance; returns when. */
 async function logout(token: string): Promise<number> {
   expect((await second.call("POST", "/api/auth/logout", { token })).status).toBe(204);
   return performance.now();
@@ -75,7 +75,7 @@ describe("an open stream", () => {
     },
   );
 
-  it("ends within a second of its session's end: REST", async () => {
+  it("an open REST stream ends within a second of its session", async () => {
     const token = await app.login();
     const response = await fetch(`${app.url}/api/installs/${install}/watch`, {
       headers: { authorization: `Bearer ${token}` },
@@ -99,7 +99,7 @@ describe("an open stream", () => {
     expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ error: { code: "unauthorized", status: 401 } });
   });
 
-  it("goes on while its session does", async () => {
+  it("an open stream continues while its session lives", async () => {
     const token = await app.login();
     const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
     const stop = new AbortController();
@@ -118,7 +118,7 @@ describe("an open stream", () => {
   });
 });
 
-describe("the watch over a stream", () => {
+describe("the check of a stream's credential", () => {
   async function* numbers(log: string[]): AsyncIterable<number> {
     try {
       for (let n = 0; ; n++) yield n;
@@ -127,7 +127,7 @@ describe("the watch over a stream", () => {
     }
   }
 
-  it("stops with its consumer and leaves no timer that asks again", async () => {
+  it("the check stops with its consumer and leaves no timer", async () => {
     const log: string[] = [];
     let asked = 0;
     const credentials = createCredentialWatch();
@@ -138,7 +138,7 @@ describe("the watch over a stream", () => {
     expect(asked).toBe(0);
   });
 
-  it("asks once for all streams of a credential, and ends all of them", async () => {
+  it("one check serves all streams of a credential, and ends all of them", async () => {
     const credentials = createCredentialWatch();
     let asked = 0;
     const quiet = async function* (): AsyncIterable<number> {
@@ -157,7 +157,7 @@ describe("the watch over a stream", () => {
     expect(asked).toBe(2);
   });
 
-  it("passes errors of the stream on", async () => {
+  it("the check passes errors of the stream on", async () => {
     const failing = async function* (): AsyncIterable<number> {
       yield 1;
       throw new Error("broken");

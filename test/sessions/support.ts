@@ -12,7 +12,7 @@ export interface Held {
   device: string;
 }
 
-/** Signs somebody in on a device. */
+/** Signs a person in on a device. */
 export async function signIn(
   app: TestApp,
   who: Pick<Somebody, "email" | "orgName">,
@@ -26,7 +26,7 @@ export async function signIn(
   return held(answer.body, device);
 }
 
-/** The session of an answer with tokens. */
+/** The session of a response with tokens. */
 export function held(body: { access_token: string; refresh_token: string }, device: string): Held {
   return {
     token: body.access_token,

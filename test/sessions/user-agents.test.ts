@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("a user agent is kept to 512 characters wherever it is stored", async () => {
+it("a user agent is cut to 512 characters wherever it is stored", async () => {
   const who = await founder(app);
   const headers = { "user-agent": `client/${"x".repeat(4_000)}` };
   const kept = headers["user-agent"].slice(0, 512);

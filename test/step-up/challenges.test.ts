@@ -14,7 +14,7 @@ afterAll(() => identity.close());
 const stepUp = () => identity.stepUp;
 
 describe("an elevated token", () => {
-  it("is a complete access token of the session, for 900 seconds", async () => {
+  it("an elevated token is a complete access token of the session, for 900 seconds", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const { challengeId, expiresAt } = await stepUp().challenge(identity.context(caller), "totp");
@@ -47,7 +47,7 @@ describe("an elevated token", () => {
     ]);
   });
 
-  it("dies with the session", async () => {
+  it("an elevated token ends with the session", async () => {
     const { caller, password } = await somebody(identity);
     const { challengeId } = await stepUp().challenge(identity.context(caller), "password");
     const { elevatedToken } = await stepUp().verify(identity.context(caller), { challengeId, password });
@@ -58,7 +58,7 @@ describe("an elevated token", () => {
 });
 
 describe("a challenge", () => {
-  it("by mail is answered with the token mailed, which serves nothing else", async () => {
+  it("a challenge by mail is answered with the mailed token, which has no other use", async () => {
     const { caller, email } = await somebody(identity);
     const issued = await stepUp().challenge(identity.context(caller), "magic_link");
     expect(issued.expiresAt.getTime() - identity.clock.now()).toBe(900_000);
@@ -80,7 +80,7 @@ describe("a challenge", () => {
     );
   });
 
-  it("takes a recovery code in place of a code of the authenticator", async () => {
+  it("a challenge accepts a recovery code in place of a code of the authenticator", async () => {
     const person = await enrolled(identity);
     const [code = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
     identity.clock.advance(900_001);
@@ -94,7 +94,7 @@ describe("a challenge", () => {
     expect(await ending(identity.mfa.recoveryCodes.regenerate(identity.context(person.caller)))).toBe("ok");
   });
 
-  it("wants the input of its method", async () => {
+  it("a challenge without the input of its method returns 400", async () => {
     const person = await enrolled(identity);
     const { caller } = person;
     for (const [method, input] of [
@@ -112,7 +112,7 @@ describe("a challenge", () => {
     expect(await eventsOf(identity, caller.userUuid, "step_up.failed")).toEqual([]);
   });
 
-  it("by code is for people with a factor", async () => {
+  it("a challenge by code needs a factor", async () => {
     const { caller } = await somebody(identity);
     await expect(stepUp().challenge(identity.context(caller), "totp")).rejects.toMatchObject({
       status: 400,
@@ -121,7 +121,7 @@ describe("a challenge", () => {
     });
   });
 
-  it("is the session's that asked", async () => {
+  it("a challenge belongs to the session that requested it", async () => {
     const person = await enrolled(identity);
     const { challengeId } = await stepUp().challenge(identity.context(person.caller), "password");
     const [other, stranger] = [await person.login(), (await somebody(identity)).caller];
@@ -140,7 +140,7 @@ describe("a challenge", () => {
     ).toBe("ok");
   });
 
-  it("expires, is gone once answered, and neither counts", async () => {
+  it("a challenge returns 400 when expired and 410 when answered; neither counts as a failed attempt", async () => {
     const { caller, password } = await somebody(identity);
     const [late, used] = [
       await stepUp().challenge(identity.context(caller), "password"),
@@ -159,7 +159,7 @@ describe("a challenge", () => {
   });
 
   it.each(["totp", "password", "magic_link"] as const)(
-    "is answered once by fifty parallel right answers: %s",
+    "one of fifty parallel right answers to a challenge succeeds: %s",
     async (method) => {
       const person = await enrolled(identity);
       const { challengeId } = await stepUp().challenge(identity.context(person.caller), method);
@@ -184,8 +184,8 @@ describe("a challenge", () => {
   );
 });
 
-describe("the lock", () => {
-  it("falls with the fifth failure of whatever method, for both calls, and not for the doors", async () => {
+describe("the lockout", () => {
+  it("the fifth failure of any method locks challenge and verify, and no sign-in", async () => {
     const person = await enrolled(identity);
     const caller = await person.login();
     const code = await stepUp().challenge(identity.context(caller), "totp");
@@ -220,7 +220,7 @@ describe("the lock", () => {
     ]);
   });
 
-  it("ends after five minutes, is not prolonged, and the count starts at 0", async () => {
+  it("the lockout ends after five minutes, is not extended, and resets the count", async () => {
     const { caller, password } = await somebody(identity);
     const verify = async (answer: string) => {
       const issued = await stepUp().challenge(identity.context(caller), "password");

@@ -34,7 +34,7 @@ async function somebody() {
   return { ...who, token, change, challenge, answer };
 }
 
-it("a wrong present password counts as a failed step-up: the sixth of both together is not judged for five minutes", async () => {
+it("a wrong present password counts as a failed step-up, and the sixth locks for five minutes", async () => {
   const { change, challenge, answer, token, org } = await somebody();
   const open = (await challenge()).body.challenge_id as string;
   for (let at = 0; at < 3; at++) expect(outcome(await change("wrong"))).toBe("400 invalid_password");
@@ -54,7 +54,7 @@ it("a wrong present password counts as a failed step-up: the sixth of both toget
   expect(events.map(({ metadata }) => metadata["code"])).toContain("too_many_attempts");
 });
 
-it("a right present password starts the count at 0, and so does a right step-up", async () => {
+it("a right present password resets the count, and so does a right step-up", async () => {
   const { change, answer } = await somebody();
   for (let at = 0; at < 4; at++) expect(outcome(await change("wrong"))).toBe("400 invalid_password");
   expect((await change(password, password)).status).toBe(204);
@@ -64,7 +64,7 @@ it("a right present password starts the count at 0, and so does a right step-up"
   expect((await change(password, password)).status).toBe(204);
 });
 
-it("parallel guesses on two instances cannot outrun the count, and a right one among those not judged changes nothing", async () => {
+it("parallel guesses cannot exceed the count, and a right one during the lockout changes nothing", async () => {
   const { change, answer } = await somebody();
   const tries = await Promise.all(
     Array.from({ length: 16 }, (_, at) => change("wrong", undefined, at % 2 === 0 ? app : second)),

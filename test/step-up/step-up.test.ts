@@ -21,7 +21,7 @@ const post = (path: string, body: unknown, token?: string) => app.call("POST", p
 const get = (path: string, token: string) => app.call("GET", path, { token });
 
 describe("step-up", () => {
-  it("opens what demands elevation, over REST and Connect, on every instance", async () => {
+  it("an elevated token passes elevation checks over REST and Connect, on every instance", async () => {
     const { token, org } = await founder(app);
     const revokeOthers = (bearer: string, instance = app) =>
       instance.call("DELETE", `/api/organizations/${org}/session-inventory`, {
@@ -51,7 +51,7 @@ describe("step-up", () => {
     expect(await client.getStepUpStatus({}, { headers })).toMatchObject({ elevated: false });
   });
 
-  it("names every fault as the table does", async () => {
+  it("every error has the status and code of the table", async () => {
     const { token } = await founder(app);
     const challenge = (method: unknown) => post("/api/auth/step-up/challenge", { method }, token);
     const verify = (body: object) => post("/api/auth/step-up/verify", body, token);
@@ -84,7 +84,7 @@ describe("step-up", () => {
     );
   });
 
-  it("honours an Idempotency-Key for the challenge", async () => {
+  it("an Idempotency-Key applies to the challenge", async () => {
     const { token } = await founder(app);
     const options = { token, body: { method: "password" }, headers: { "idempotency-key": "once" } };
     const [first, again] = [

@@ -19,7 +19,8 @@ export function invitationMail(sender: string, { url, role, invitedBy, lastsMs }
     paragraphs: [`${invitedBy ?? "An administrator"} invites you to ${sender} with the role ${role}.`],
     action: { label: "See the invitation", url },
     notes: [
-      `The invitation is good for ${period(lastsMs)}. The token in it can also be sent to POST /api/auth/invite/accept.`,
+      `The invitation is good for ${period(lastsMs)}. ` +
+        "The token in it can also be sent to POST /api/auth/invite/accept.",
       "If you do not know this organization, ignore this mail: nothing happens without you.",
     ],
   };

@@ -34,7 +34,8 @@ export interface NewInvitation {
   expiresAt: Date;
 }
 
-const SELECT_INVITATION = `select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
+const SELECT_INVITATION = `
+  select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
     case when i.accepted_at is not null then 'accepted' when i.ended_at is not null then i.ended_as
       when i.expires_at <= $1 then 'expired' else 'pending' end as status,
     i.created_at, i.expires_at

@@ -136,7 +136,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
       const proven = { person, sessionId: caller.sessionId, ...proofOf(caller, []) };
       return context.transaction((tx) => asExistingPerson(tx, invitation, proven, info));
     }
-    // A token of somebody else counts as none.
+    // A token of another person counts as none.
     const anonymous = createRequestContext(database, undefined, info);
     return person === undefined
       ? asNewPerson(anonymous, invitation, request)

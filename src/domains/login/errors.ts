@@ -11,6 +11,7 @@ export const loginErrors = defineErrors({
   emailTaken: [
     409,
     "email_taken",
-    "Somebody has an account with this email. Accept with its present password, or sign in (a magic link to this email works) and accept with your token.",
+    "Somebody has an account with this email. Accept with its present password, or sign in " +
+      "(a magic link to this email works) and accept with your token.",
   ],
 });

@@ -11,7 +11,9 @@ export interface SignInLink {
 
 /** The mail with a link to sign in; `sender` is the organization it concerns. */
 export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLink): MailDraft {
-  const joining = `The link also joins ${sender}: when you sign in with it, you become a member of that organization, with the role employee.`;
+  const joining =
+    `The link also joins ${sender}: when you sign in with it, ` +
+    "you become a member of that organization, with the role employee.";
   return {
     subject: joins ? `Sign in to ${sender} and join it` : `Sign in to ${sender}`,
     title: joins ? `Sign in to ${sender} and join it` : `Sign in to ${sender}`,
@@ -20,7 +22,8 @@ export function magicLinkMail(sender: string, { url, minutes, joins }: SignInLin
     notes: [
       `The link is good for ${minutes} minutes. The token in it can also be sent to POST /api/auth/magic-link/verify.`,
       joins
-        ? `If you did not ask for it, or do not want to join ${sender}, ignore this mail: nothing happens without the link.`
+        ? `If you did not ask for it, or do not want to join ${sender}, ` +
+          "ignore this mail: nothing happens without the link."
         : "If you did not ask for it, ignore this mail: nobody can sign in without the link.",
     ],
   };
@@ -60,7 +63,8 @@ export function noAccountMail(): MailDraft {
     subject: "Set a new password",
     title: "No account with this address",
     paragraphs: [
-      "Somebody asked for a new password for this address, but no account has it. You may have signed up with another one.",
+      "Somebody asked for a new password for this address, but no account has it. " +
+        "You may have signed up with another one.",
     ],
     notes: ["If you did not ask for it, ignore this mail."],
   };

@@ -18,7 +18,8 @@ const CHANGES = {
   ],
   reset: [
     "Your second factors were removed",
-    "An administrator removed every authenticator app and recovery code from your account, and signed you out everywhere.",
+    "An administrator removed every authenticator app and recovery code from your account, " +
+      "and signed you out everywhere.",
   ],
 } as const satisfies Record<string, readonly [title: string, text: string]>;
 
@@ -26,7 +27,8 @@ const CHANGES = {
 export function factorMail(change: keyof typeof CHANGES): MailDraft {
   const [title, text] = CHANGES[change];
   const notes = [
-    "If this was not you, or you did not ask for it, change your password, sign out everywhere and tell an administrator.",
+    "If this was not you, or you did not ask for it, change your password, " +
+      "sign out everywhere and tell an administrator.",
   ];
   return { subject: title, title, paragraphs: [text], notes };
 }

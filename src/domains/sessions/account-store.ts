@@ -13,7 +13,8 @@ export async function seesDevice(tx: Tx, deviceUuid: string, { userUuid, adminOf
     `select exists (
          select 1 from sessions
          where device_uuid = $1 and (user_uuid = $2 or org_uuid = $3) and revoked_at is null and expires_at > $4)
-       or exists (select 1 from device_accounts where device_uuid = $1 and (holder_uuid = $2 or org_uuid = $3)) as seen`,
+       or exists (
+         select 1 from device_accounts where device_uuid = $1 and (holder_uuid = $2 or org_uuid = $3)) as seen`,
     [deviceUuid, userUuid, adminOf, at],
   );
   return rows[0]?.seen === true;

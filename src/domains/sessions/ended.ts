@@ -26,8 +26,8 @@ export async function notifyEnded(
 }
 
 /**
- * Records the sessions that ended in this transaction because one of `sources` did (the trigger `sessions_derived` ended
- * them): each belongs to an organization of its own, whose log and webhooks would otherwise not show it.
+ * Records the sessions that ended in this transaction because one of `sources` did (the trigger `sessions_derived`
+ * ended them): each belongs to an organization of its own, whose log and webhooks would otherwise not show it.
  */
 export async function recordDerivedEnded(
   { clock, events }: EndedDeps,

@@ -16,10 +16,10 @@ export interface LiveRow {
   until: number;
 }
 
-// Every step is a look-up by primary key, and `limit 1` keeps the planner from making anything else of it: statistics
+// Every step is a look-up by primary key, and `limit 1` keeps the planner from any other plan: statistics
 // of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
-// For the same reason the membership's status is judged outside: an index over organization and status would do as well
-// while the table is small, and very badly once an organization is large.
+// For the same reason the membership's status is checked outside: an index over organization and status would do as
+// well while the table is small, and very badly once an organization is large.
 const livenessSql = `
   select coalesce(json_agg(live), '[]') as rows from (
     select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner,
@@ -56,13 +56,13 @@ export async function readLiveness(
   at: Date,
 ): Promise<(LiveRow | undefined)[]> {
   // Rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
-  const [answer] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [
+  const [result] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [
     list(sids),
     list(kids),
     at,
   ]);
   const found: (LiveRow | undefined)[] = sids.map(() => undefined);
-  for (const { n, ...row } of answer?.rows ?? []) found[n - 1] = row;
+  for (const { n, ...row } of result?.rows ?? []) found[n - 1] = row;
   return found;
 }
 
@@ -109,7 +109,7 @@ const MAX_CHANGES = 5_000;
 // The path of every request, whatever the number of sessions: one step into an index that mostly finds its end.
 const changesSql = `
   select pg_current_snapshot()::text as snapshot, clock_timestamp()::text as at,
-    $2::timestamptz > clock_timestamp() - interval '10 minutes' as told,
+    $2::timestamptz > clock_timestamp() - interval '10 minutes' as covered,
     (select string_agg(subject::text, ',') from (
       select subject from liveness_changes
       where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
@@ -117,24 +117,24 @@ const changesSql = `
 
 /** Reads the changes committed since `since` that access tokens depend on; without it, only the present moment. */
 export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
-  const [row] = await database.identifying<Moment & { told: boolean | null; changed: string | null }>(
+  const [row] = await database.identifying<Moment & { covered: boolean | null; changed: string | null }>(
     "sessions_changes",
     changesSql,
     [since?.snapshot, since?.at],
   );
-  if (row === undefined) throw new Error("a select without from answers one row");
+  if (row === undefined) throw new Error("a select without from returned no row");
   const now = { snapshot: row.snapshot, at: row.at };
-  if (row.told !== true) return { now, subjects: undefined };
+  if (row.covered !== true) return { now, subjects: undefined };
   const subjects = row.changed === null ? [] : row.changed.split(",");
   return { now, subjects: subjects.length > MAX_CHANGES ? undefined : subjects };
 }
 
 /** Deletes changes that no instance will read any more, at most 10,000; returns how many. */
-export async function forgetChanges(database: Database): Promise<number> {
+export async function deleteOldChanges(database: Database): Promise<number> {
   // Far longer than any transaction may take and any instance relies on a moment, all by the database's own clock.
   const sql = `delete from liveness_changes where ctid in (
     select ctid from liveness_changes where at < clock_timestamp() - interval '1 hour' limit 10000) returning 1`;
-  return (await database.prepared("sessions_changes_forget", sql, [])).length;
+  return (await database.prepared("sessions_delete_old_changes", sql, [])).length;
 }
 
 /** An array as PostgreSQL reads it, of items that need no quotes: UUIDs and thumbprints. */

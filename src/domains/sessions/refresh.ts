@@ -66,7 +66,7 @@ export function createRefresh(deps: RefreshDeps) {
     const { token, hash: next } = newOpaqueToken(random);
     const successor = sealer.seal(token, sealContext(hash));
     const wanted = dateOf(clock, ttls.refreshIdleMs);
-    // Nothing waits for the answer of the rotation: where it fails, all is rolled back.
+    // Nothing waits for the result of the rotation: if it fails, everything is rolled back.
     const [isRotated, pair] = await Promise.all([
       rotateRefresh(tx, { hash, next, successor, at, wanted }),
       issue(tx, row, standing, token, info, {}),

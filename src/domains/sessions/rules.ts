@@ -22,7 +22,7 @@ export const MAX_ACCOUNTS = 10;
 /** An account on a device. */
 export interface DeviceAccount {
   id: string;
-  /** `own`: of the caller's login; `added`: by the caller; `other`: somebody else's, shown to an admin. */
+  /** `own`: of the caller's login; `added`: by the caller; `other`: of another person, shown to an admin. */
   kind: "own" | "added" | "other";
   /** Stands for live sessions, not for a row of its own. */
   login: boolean;

@@ -14,7 +14,7 @@ import type { BearerDeps } from "./bearer.ts";
 import { createEnding } from "./ending.ts";
 import { createInventories } from "./inventory.ts";
 import { createLastSeen } from "./last-seen.ts";
-import { forgetChanges } from "./liveness-store.ts";
+import { deleteOldChanges } from "./liveness-store.ts";
 import { createLiveness } from "./liveness.ts";
 import { createOpen } from "./open.ts";
 import type { SessionTtls } from "./open.ts";
@@ -90,7 +90,7 @@ export function createSessions(deps: SessionsDeps) {
       // Sessions that ended more than 30 days ago.
       sessions: () => deleteOldSessions(database.background, dateOf(clock, -RETENTION_MS)),
       // Changes that every instance has read.
-      sessionChanges: () => forgetChanges(database.background),
+      sessionChanges: () => deleteOldChanges(database.background),
     },
     /** Writes the pending last-seen times. */
     close: (): Promise<void> => lastSeen.close(),

@@ -31,8 +31,8 @@ export interface NewSession {
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions
-       (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent, expires_at,
-       refresh_until, second_factor_at, source_uuid, idle_until)
+       (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
+       expires_at, refresh_until, second_factor_at, source_uuid, idle_until)
      values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       session.uuid,

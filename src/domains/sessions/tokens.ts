@@ -73,7 +73,7 @@ const OWN_CLIENT = "atrium";
  */
 export function createTokens({ clock, random, access, keys, issuer }: TokensDeps) {
   return {
-    /** Issues a token of somebody's present standing. */
+    /** Issues a token for a person's present standing. */
     async mint(tx: Tx, request: TokenRequest): Promise<{ accessToken: string; expiresIn: number; expiresAt: Date }> {
       const { standing } = request;
       const iat = Math.floor(clock.now() / 1000);
