@@ -1,19 +1,22 @@
 import type { Ground } from "../platform/domain.ts";
 import { createPost } from "../platform/outgoing/post.ts";
-import { createAccess, createAdministration } from "../domains/access/index.ts";
+import { createAccess } from "../domains/access/index.ts";
 import { actorOf } from "../domains/audit-record/index.ts";
 import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createSigningKeys } from "../domains/signing-keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
-import type { Marketplace } from "../domains/marketplace/index.ts";
 import { createMfa } from "../domains/mfa/index.ts";
 import { createStepUp } from "../domains/step-up/index.ts";
-import { createOperatorConfig, createOrganizations } from "../domains/organizations/index.ts";
+import { createOrganizations } from "../domains/organizations/index.ts";
 import { createSessions } from "../domains/sessions/index.ts";
 import { createInvitations } from "../domains/invitations/index.ts";
 import { createLogin } from "../domains/login/index.ts";
+import { createOffboarding } from "../domains/offboarding/index.ts";
+import { createOperator } from "../domains/operator/index.ts";
 import { createPeople } from "../domains/people/index.ts";
+import { createRbac } from "../domains/rbac/index.ts";
+import { createUsers } from "../domains/users/index.ts";
 import { createWebhooks } from "../domains/webhooks/index.ts";
 import { createAnnounce, createEvents } from "../domains/event-catalogue/index.ts";
 import { createAuditRecord } from "../domains/audit-record/index.ts";
@@ -43,13 +46,8 @@ export function composeDomains(ground: Ground) {
     personKnown: people.isKnown,
   });
 
-  // Marketplace and webhooks stand below domains that ask or tell them: their functions are bound when all are there.
-  const late: { marketplace?: Marketplace } = {};
-  const market = (): Marketplace => {
-    if (late.marketplace === undefined) throw new Error("the marketplace is not composed yet");
-    return late.marketplace;
-  };
   const access = createAccess({ database, organizations });
+  const rbac = createRbac({ database, clock, events, organizations, people });
   const keys = createSigningKeys({
     database,
     clock,
@@ -60,7 +58,6 @@ export function composeDomains(ground: Ground) {
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
   const auditChain = createAuditChain({ database, clock, random, log, sealer, events, keys: keys.signing });
-  const operatorConfig = createOperatorConfig({ database, clock, audit });
   const sessions = createSessions({
     database,
     clock,
@@ -96,34 +93,9 @@ export function composeDomains(ground: Ground) {
     events,
     organizations,
     people,
-    access,
+    rbac,
     limiter: config.rateLimits ? limiter : undefined,
     config: { baseUrl, invitationMs: ttl.invitationMs },
-  });
-  const administration = createAdministration({
-    database,
-    clock,
-    audit,
-    announce,
-    organizations,
-    people,
-    access,
-    ending: {
-      ofMember: async (tx, orgUuid, userUuid, by) => {
-        await sessions.ending.ofMember(tx, orgUuid, userUuid, by);
-        await credentials.manage.endWithMembership(tx, orgUuid, userUuid, by);
-      },
-      ofOrganization: async (tx, orgUuid, by) => {
-        await sessions.ending.ofOrganization(tx, orgUuid, by);
-        await credentials.manage.endWithOrganization(tx, orgUuid);
-      },
-    },
-    whenEnded: [
-      async (tx, orgUuid, userUuid, status) =>
-        status === "removed" ? market().memberLeaves(tx, orgUuid, userUuid) : undefined,
-      (tx, orgUuid, userUuid, _status, by) => invitations.endWithMembership(tx, orgUuid, userUuid, by),
-    ],
-    whenDeleted: [(tx, orgUuid, caller, info) => market().organizationEnds(tx, orgUuid, { caller, info })],
   });
   const mfa = createMfa({
     database,
@@ -134,7 +106,7 @@ export function composeDomains(ground: Ground) {
     people,
     access,
     sessions,
-    members: administration.members,
+    rbac,
     config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: patience.stepUpLockMs },
   });
   const stepUp = createStepUp({
@@ -187,7 +159,7 @@ export function composeDomains(ground: Ground) {
     },
   });
 
-  const marketplace = (late.marketplace = createMarketplace({
+  const marketplace = createMarketplace({
     database,
     clock,
     random,
@@ -204,8 +176,18 @@ export function composeDomains(ground: Ground) {
       webhookTimeoutMs: patience.webhookTimeoutMs,
       schedule: patience.webhookScheduleMs,
     },
-  }));
+  });
 
+  const offboarding = createOffboarding({
+    clock,
+    events,
+    organizations,
+    rbac,
+    sessions,
+    credentials,
+    marketplace,
+    invitations,
+  });
   const login = createLogin({
     database,
     clock,
@@ -223,7 +205,7 @@ export function composeDomains(ground: Ground) {
     credentials,
     webhooks,
     invitations,
-    administration,
+    offboarding,
     config: {
       baseUrl,
       openSignup: config.openSignup,
@@ -235,6 +217,8 @@ export function composeDomains(ground: Ground) {
       passwordResetMs: ttl.passwordResetMs,
     },
   });
+  const users = createUsers({ database, clock, events, organizations, people, access, rbac, offboarding });
+  const operator = createOperator({ database, clock, events, organizations });
 
   return {
     events,
@@ -242,9 +226,8 @@ export function composeDomains(ground: Ground) {
     people,
     audit,
     auditChain,
-    operatorConfig,
     access,
-    administration,
+    rbac,
     keys,
     sessions,
     mfa,
@@ -254,6 +237,8 @@ export function composeDomains(ground: Ground) {
     marketplace,
     webhooks,
     credentials,
+    users,
+    operator,
   };
 }
 

@@ -22,8 +22,8 @@ import { landingPages } from "../server/landing.ts";
 import { mailboxPages } from "../server/mailbox.ts";
 import { welcomePage } from "../server/welcome.ts";
 import type { Welcome } from "../server/welcome.ts";
-import { isReady } from "../server/operator.ts";
-import type { ReadinessReport } from "../server/operator.ts";
+import { isReady } from "../domains/operator/index.ts";
+import type { ReadinessReport } from "../domains/operator/index.ts";
 
 /** What the server is made of. */
 export interface ServerParts {

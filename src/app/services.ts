@@ -6,60 +6,35 @@ import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
+import { RbacService } from "../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
-import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
-import { accessRpc, membersRpc, organizationsRpc, rolesRpc } from "../domains/access/index.ts";
+import { accessRpc } from "../domains/access/index.ts";
 import { authEventsRpc } from "../domains/auth-events/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
 import { signingKeysRpc } from "../domains/signing-keys/index.ts";
 import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
 import { mfaRpc } from "../domains/mfa/index.ts";
 import { stepUpRpc } from "../domains/step-up/index.ts";
-import { operatorConfigRpc } from "../domains/organizations/index.ts";
+import { operatorRpc } from "../domains/operator/index.ts";
+import type { ProcessState } from "../domains/operator/index.ts";
+import { rbacRpc } from "../domains/rbac/index.ts";
 import { sessionsRpc } from "../domains/sessions/index.ts";
-import { invitationsRpc } from "../domains/invitations/index.ts";
-import { loginRpc, passwordRpc, signUpPreconditions, signUpRpc } from "../domains/login/index.ts";
-import { profileRpc } from "../domains/people/index.ts";
+import { loginRpc } from "../domains/login/index.ts";
+import { usersRpc } from "../domains/users/index.ts";
 import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
 import type { RequestContexts } from "../platform/context.ts";
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
-import { operatorRpc } from "../server/operator.ts";
-import type { OperatorDeps } from "../server/operator.ts";
 import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
-function built(domains: Domains, operator: OperatorDeps, contexts: RequestContexts): ServiceRegistration[] {
-  const {
-    access,
-    administration,
-    audit,
-    auditChain,
-    keys,
-    marketplace,
-    mfa,
-    sessions,
-    login,
-    people,
-    webhooks,
-    credentials,
-  } = domains;
+function built(domains: Domains, processState: ProcessState, contexts: RequestContexts): ServiceRegistration[] {
+  const { access, audit, auditChain, keys, marketplace, mfa, rbac, sessions, login, webhooks, credentials } = domains;
   return [
     loginRpc(domains, contexts),
-    registration(AccessService, accessRpc(access)),
-    registration(
-      UsersService,
-      {
-        ...profileRpc(people, contexts),
-        ...organizationsRpc(access),
-        ...membersRpc(administration),
-        ...signUpRpc(login, contexts),
-        ...passwordRpc(login, contexts),
-        ...invitationsRpc(domains.invitations, contexts),
-      },
-      signUpPreconditions(login),
-    ),
-    rolesRpc(access, administration),
+    registration(AccessService, accessRpc(access, contexts)),
+    usersRpc(domains, contexts),
+    registration(RbacService, rbacRpc(rbac, contexts)),
     mfaRpc(mfa, contexts, login.completeSignIn),
     stepUpRpc(domains.stepUp, contexts),
     sessionsRpc(sessions, contexts),
@@ -69,18 +44,18 @@ function built(domains: Domains, operator: OperatorDeps, contexts: RequestContex
     registration(BuyerService, buyerRpc(marketplace, contexts)),
     webhooksRpc(webhooks),
     registration(CredentialsService, { ...credentialsRpc(credentials, contexts), ...webhookSecretRpc(webhooks) }),
-    registration(OperatorService, { ...operatorRpc(operator), ...operatorConfigRpc(domains.operatorConfig) }),
+    registration(OperatorService, operatorRpc(domains.operator, processState, contexts)),
   ];
 }
 
 /** Every service of the contract; rpcs that are not built answer `unimplemented`. */
 export function composeServices(
   domains: Domains,
-  operator: OperatorDeps,
+  processState: ProcessState,
   contexts: RequestContexts,
 ): ServiceRegistration[] {
   const byService = new Map<DescService, ServiceRegistration>(
-    built(domains, operator, contexts).map((entry) => [entry.service, entry]),
+    built(domains, processState, contexts).map((entry) => [entry.service, entry]),
   );
   return services.map((service) => byService.get(service) ?? { service, implementation: {} });
 }

@@ -19,7 +19,7 @@ export function tidyTasks(domains: Domains, { idempotency, limiter }: PlatformSt
     ...domains.login.tidy,
     ...domains.credentials.tidy,
     ...domains.webhooks.tidy,
-    ...domains.operatorConfig.tidy,
+    ...domains.operator.tidy,
     ...domains.keys.tidy,
     ...domains.auditChain.tidy,
     idempotency: idempotency.purge,

@@ -5,19 +5,23 @@
 export const DOMAIN_ORDER = [
   "audit-record",
   "event-catalogue",
-  "auth-events",
   "organizations",
   "people",
-  "access",
   "signing-keys",
+  "auth-events",
+  "access",
+  "rbac",
   "sessions",
+  "webhooks",
+  "credentials",
   "mfa",
   "step-up",
-  "credentials",
-  "webhooks",
   "marketplace",
   "invitations",
+  "offboarding",
   "login",
+  "users",
+  "operator",
 ] as const;
 
 /** Name of a domain, of its folder and, with underscores, of its proto package. */

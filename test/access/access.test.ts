@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe("POST /api/entitlements/check", () => {
-  it("answers by the features of the plan and the active installs of one's own organization", async () => {
+  it("an entitlement check grants the plan's features and the active installs of the caller's own organization", async () => {
     expect((await check(buyer.token, "marketplace", buyer.org)).body).toEqual({
       granted: true,
       reason: "entitlement:marketplace",
@@ -69,14 +69,14 @@ describe("POST /api/entitlements/check", () => {
     });
   });
 
-  it("tells nobody of another organization, known or not", async () => {
+  it("an entitlement check denies everything of another organization, known or not", async () => {
     for (const org of [publisher.org, nobody]) {
       for (const feature of ["marketplace", "app:orbit", "none"])
         expect((await check(buyer.token, feature, org)).body).toEqual({ granted: false, reason: "denied" });
     }
   });
 
-  it("grants administrators of an app that app, and platform administrators everything, whatever the organization", async () => {
+  it("an entitlement check grants app administrators their app and platform administrators everything in any organization", async () => {
     for (const org of [publisher.org, buyer.org, nobody]) {
       expect((await check(publisher.token, "app:orbit", org)).body).toEqual({
         granted: true,
@@ -91,7 +91,7 @@ describe("POST /api/entitlements/check", () => {
     expect((await check(publisher.token, "marketplace", buyer.org)).body).toEqual({ granted: false, reason: "denied" });
   });
 
-  it("goes by the token: what changes shows after a refresh", async () => {
+  it("an entitlement check uses the token, so a new plan counts after a refresh", async () => {
     const by = await founder(app);
     await app.call("PATCH", `/api/organizations/${by.org}`, { token: platform, body: { plan: "pro" } });
     expect((await check(by.token, "priority_support", by.org)).body.granted).toBe(false);
@@ -101,7 +101,7 @@ describe("POST /api/entitlements/check", () => {
     });
   });
 
-  it("is for members of whatever role", async () => {
+  it("members of every role may check entitlements", async () => {
     const observer = await member(app, buyer, 5);
     expect((await check(observer.token, "app:orbit", buyer.org)).body.granted).toBe(true);
     expect(
@@ -116,7 +116,7 @@ describe("POST /api/entitlements/check", () => {
     { feature: "", org_uuid: nobody },
     { feature: "x".repeat(201), org_uuid: nobody },
     { feature: "x", org_uuid: "y" },
-  ])("refuses %j", async (body) => {
+  ])("an entitlement check returns 400 for %j", async (body) => {
     expect(outcome(await app.call("POST", "/api/entitlements/check", { token: buyer.token, body }))).toBe(
       "400 validation_error",
     );
@@ -124,7 +124,7 @@ describe("POST /api/entitlements/check", () => {
 });
 
 describe("POST /api/entitlements/check-batch", () => {
-  it("explains what decided, in the order asked", async () => {
+  it("a batch of entitlement checks explains each decision in the order of the checks", async () => {
     const { body } = await batch(buyer.token, [
       { feature: "app:orbit", org_uuid: buyer.org },
       { feature: "marketplace", org_uuid: buyer.org },
@@ -169,7 +169,7 @@ describe("POST /api/entitlements/check-batch", () => {
     ]);
   });
 
-  it("names the grant of an administrator, and the claim where there is none", async () => {
+  it("a batch explains app administration by the grant, and by the claim where there is no grant", async () => {
     const ask = [{ feature: "app:orbit", org_uuid: buyer.org }];
     const granted = (await batch(publisher.token, ask)).body.data[0];
     expect(granted).toMatchObject({
@@ -188,13 +188,13 @@ describe("POST /api/entitlements/check-batch", () => {
   });
 
   it.each([[undefined], [[]], [Array(101).fill({ feature: "x", org_uuid: nobody })], [[{ feature: "x" }]]])(
-    "refuses %j",
+    "a batch of entitlement checks returns 400 for %j",
     async (checks) => {
       expect(outcome(await batch(buyer.token, checks))).toBe("400 validation_error");
     },
   );
 
-  it("takes a hundred", async () => {
+  it("a batch takes a hundred entitlement checks", async () => {
     const { body } = await batch(
       buyer.token,
       Array.from({ length: 100 }, (_, at) => ({ feature: `app:a${at}`, org_uuid: buyer.org })),
@@ -204,7 +204,7 @@ describe("POST /api/entitlements/check-batch", () => {
 });
 
 describe("GET /api/auth/me and an app's access", () => {
-  it("report the owner of the publishing organization as the app's administrator", async () => {
+  it("the owner of the publishing organization administers its app in /me and in the app's access", async () => {
     expect((await app.call("GET", "/api/auth/me", { token: publisher.token })).body.app_admin).toEqual([appId]);
     expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: publisher.token })).body).toEqual({
       is_app_admin: true,

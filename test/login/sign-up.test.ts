@@ -34,7 +34,10 @@ describe("sign-up", () => {
       to: "ann@globex.test",
       subject: "Confirm your email address",
     });
-    expect(await identity.people.profile(caller)).toMatchObject({ first_name: "Ann", email: "ann@globex.test" });
+    expect(await identity.users.profiles.find(identity.context(caller))).toMatchObject({
+      first_name: "Ann",
+      email: "ann@globex.test",
+    });
     expect((await identity.keys.jwks.ofOrganization(made.org.uuid)).keys).toHaveLength(1);
   });
 
@@ -106,7 +109,10 @@ describe("sign-up", () => {
     expect(second.userUuid).toBe(first.userUuid);
     const caller = await identity.me(second.accessToken);
     expect(caller).toMatchObject({ orgName: "Second", isOwner: true, claims: { amr: ["pwd"] } });
-    expect((await identity.access.organizations(caller)).map(({ name }) => name)).toEqual(["First", "Second"]);
+    expect((await identity.users.organizations.list(identity.context(caller))).map(({ name }) => name)).toEqual([
+      "First",
+      "Second",
+    ]);
     await expect(identity.me(first.accessToken)).resolves.toMatchObject({ orgName: "First" });
   });
 
@@ -147,9 +153,12 @@ describe("people", () => {
 
   it("a person changes their profile", async () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
-    await identity.people.updateProfile(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
-    expect(await identity.people.profile(caller)).toMatchObject({ first_name: "Olga", phone: "+4915112345678" });
-    await expect(identity.people.updateProfile(identity.context(caller), { phone: "0151" })).rejects.toMatchObject({
+    await identity.users.profiles.update(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
+    expect(await identity.users.profiles.find(identity.context(caller))).toMatchObject({
+      first_name: "Olga",
+      phone: "+4915112345678",
+    });
+    await expect(identity.users.profiles.update(identity.context(caller), { phone: "0151" })).rejects.toMatchObject({
       status: 400,
       code: "invalid_phone",
     });

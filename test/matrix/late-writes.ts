@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { getOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/atrium/options/v1/options_pb.ts";
-import { encodePng } from "../../src/domains/people/png.ts";
+import { encodePng } from "../../src/domains/users/png.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
 import { rpcStates } from "../shape/built.ts";

@@ -28,7 +28,7 @@ async function ids(...wanted: string[]): Promise<number[]> {
 }
 
 describe("roles", () => {
-  it("are five everywhere, and those an organization adds, on the native routes and on those of version 2", async () => {
+  it("both role lists show the five built-in roles and those the organization added", async () => {
     const by = await founder(app);
     const [read, create] = await ids("user:read", "user:create");
     const made = await add({ name: " Auditor ", permissions: [{ id: read }, { id: create }, { id: read }] }, by);
@@ -55,7 +55,7 @@ describe("roles", () => {
     });
   });
 
-  it("have names of their own, whatever the case", async () => {
+  it("role names are unique in an organization without case", async () => {
     const by = await founder(app);
     expect((await add({ name: "Reader" }, by)).status).toBe(200);
     for (const name of ["reader", "READER", "Admin", "limited_access"])
@@ -67,7 +67,7 @@ describe("roles", () => {
     expect(many.map(outcome).sort()).toEqual(["200", ...Array<string>(7).fill("409 role_name_taken")]);
   });
 
-  it("have permissions of the catalogue", async () => {
+  it("a role takes permissions of the catalogue alone", async () => {
     const catalogue = await get("/api/roles/permissions");
     expect(names(catalogue)).toContain("user:create");
     expect((await get("/api/v2/products/any.thing-1/permissions")).body).toEqual(catalogue.body);
@@ -77,7 +77,7 @@ describe("roles", () => {
     expect(outcome(await add({ name: "Odd", permissions: [{}] }))).toBe("400 validation_error");
   });
 
-  it("have their permissions replaced as a whole", async () => {
+  it("the permissions of a role are replaced as a whole", async () => {
     const by = await founder(app);
     const { body } = await add(
       { name: "Changing", permissions: (await ids("user:read", "role:read")).map((id) => ({ id })) },
@@ -95,7 +95,7 @@ describe("roles", () => {
     });
   });
 
-  it.each([1, 2, 3, 4, 5])("built in, as %i, never change", async (id) => {
+  it.each([1, 2, 3, 4, 5])("the built-in role %i never changes", async (id) => {
     const before = (await get(`/api/roles/${id}/permissions`)).body;
     expect(outcome(await replace(id, []))).toBe("409 role_immutable");
     expect((await get(`/api/roles/${id}/permissions`)).body).toEqual(before);
@@ -107,13 +107,13 @@ describe("roles", () => {
     ["4294967295", "404 role_not_found"],
     ["x", "400 validation_error"],
     ["-1", "400 validation_error"],
-  ])("of the id %s are refused", async (id, expected) => {
+  ])("the permissions of the role %s are refused", async (id, expected) => {
     expect(outcome(await get(`/api/roles/${id}/permissions`))).toBe(expected);
   });
 });
 
-describe("who may", () => {
-  it("read is every member, change administrators alone", async () => {
+describe("access to roles", () => {
+  it("every member reads roles and administrators alone change them", async () => {
     const manager = await member(app, owner, 2);
     expect((await get("/api/roles", manager)).status).toBe(200);
     expect(outcome(await add({ name: "Mine" }, manager))).toBe("403 forbidden");
@@ -131,7 +131,7 @@ describe("who may", () => {
     expect(outcome(await get(`/api/v2/organizations/${owner.org}/products/x/roles`, stranger))).toBe("404 not_found");
   });
 
-  it("grant is bounded by one's own power: a platform administrator without the role admin gives no vault away", async () => {
+  it("a platform administrator without the role admin cannot grant access to the vault", async () => {
     const host = await founder(app);
     const { token } = await invite(app, host, app.owner.email, 3);
     const platform = await app.login();
@@ -157,7 +157,7 @@ describe("who may", () => {
 });
 
 describe("a role of an organization's own", () => {
-  it("is assigned on both routes, invited with, and told in tokens", async () => {
+  it("a role of an organization is assigned on both routes, granted by invitations and named in tokens", async () => {
     const by = await founder(app);
     const { id } = (await add({ name: "Curator", permissions: [] }, by)).body.data as { id: number };
     const [someone, other] = [await member(app, by), await founder(app)];

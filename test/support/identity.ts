@@ -1,12 +1,15 @@
 import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
 import { createEvents } from "../../src/domains/event-catalogue/index.ts";
-import { createAccess, createAdministration } from "../../src/domains/access/index.ts";
+import { createAccess } from "../../src/domains/access/index.ts";
 import { createAudit } from "../../src/domains/auth-events/index.ts";
 import { createCredentials } from "../../src/domains/credentials/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
 import type { SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
+import { createOffboarding } from "../../src/domains/offboarding/index.ts";
+import { createRbac } from "../../src/domains/rbac/index.ts";
+import { createUsers } from "../../src/domains/users/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createInvitations } from "../../src/domains/invitations/index.ts";
 import { createLogin } from "../../src/domains/login/index.ts";
@@ -128,19 +131,10 @@ function build(
     otpMs: 600_000,
     passwordResetMs: 1_800_000,
   };
-  const administration = createAdministration({
-    ...shared,
-    audit,
-    organizations,
-    people,
-    access,
-    ending: sessions.ending,
-    whenEnded: [],
-    whenDeleted: [],
-  });
+  const rbac = createRbac({ ...shared, organizations, people });
   const mfa = createMfa({
     ...shared,
-    members: administration.members,
+    rbac,
     people,
     access,
     sessions,
@@ -160,10 +154,20 @@ function build(
     ...shared,
     organizations,
     people,
-    access,
+    rbac,
     limiter: undefined,
     config: { baseUrl, invitationMs: 7 * 86_400_000 },
   });
+  const offboarding = createOffboarding({
+    ...shared,
+    organizations,
+    rbac,
+    sessions,
+    credentials,
+    invitations,
+    marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
+  });
+  const users = createUsers({ ...shared, organizations, people, access, rbac, offboarding });
   const login = createLogin({
     ...shared,
     hasher,
@@ -177,7 +181,7 @@ function build(
     credentials,
     webhooks: { organizationEnds: () => Promise.resolve() },
     invitations,
-    administration,
+    offboarding,
     config,
   });
   const anonymous = (from: RequestInfo = info) => createRequestContext(database, undefined, from);
@@ -191,6 +195,7 @@ function build(
     mfa,
     stepUp,
     login,
+    users,
     events,
     /** A request without a caller. */
     anonymous,

@@ -26,7 +26,7 @@ const remove = (token: string, org: string) => app.call("DELETE", `/api/organiza
 const nobody = "0b1d2a3e-aaaa-4000-8000-00000000000f";
 
 describe("an organization", () => {
-  it("is renamed, and keeps its old name for itself", async () => {
+  it("an organization is renamed and keeps its old name reserved", async () => {
     const by = await founder(app, "Before Ltd");
     const renamed = await patch(by.token, by.org, { name: "  After Ltd " });
     expect(renamed).toMatchObject({
@@ -45,7 +45,7 @@ describe("an organization", () => {
     });
   });
 
-  it("admits people of mail domains by magic link", async () => {
+  it("a magic link admits people of the organization's mail domains", async () => {
     const by = await founder(app);
     const changed = await patch(by.token, by.org, { jit_domains: ["Bücher.test", "xn--bcher-kva.test", "b.test"] });
     expect(changed.body.jit_domains).toEqual(["xn--bcher-kva.test", "b.test"]);
@@ -75,7 +75,7 @@ describe("an organization", () => {
     }
   });
 
-  it("is changed by its administrators, and its plan by platform administrators alone", async () => {
+  it("administrators change their organization, and platform administrators alone its plan", async () => {
     const by = await founder(app);
     const [employee, stranger] = [await member(app, by), await founder(app)];
     expect(outcome(await patch(employee.token, by.org, { name: "X" }))).toBe("403 forbidden");
@@ -100,7 +100,7 @@ describe("an organization", () => {
 });
 
 describe("organizations of a person", () => {
-  it("are listed by name with role and status", async () => {
+  it("the organizations of a person are listed by name with role and status", async () => {
     const [person, host] = [await founder(app, "Zebra"), await founder(app, "Aardvark")];
     const { token } = await invite(app, host, person.email, 4);
     const { body } = await app.call("POST", "/api/auth/invite/accept", { token: person.token, body: { token } });
@@ -121,7 +121,7 @@ describe("organizations of a person", () => {
 });
 
 describe("the end of an organization", () => {
-  it("is for owners with an elevated token", async () => {
+  it("owners with an elevated token alone may delete their organization", async () => {
     const by = await founder(app);
     const [admin, stranger] = [await member(app, by, 1), await founder(app)];
     expect(outcome(await remove(await elevated(app, admin.token), by.org))).toBe("403 forbidden");
@@ -130,7 +130,7 @@ describe("the end of an organization", () => {
     expect((await read(by.token, by.org)).status).toBe(200);
   });
 
-  it("is not for an owner who is removed at that moment", async () => {
+  it("an owner who is removed at that moment does not delete the organization", async () => {
     const by = await founder(app);
     const strong = await elevated(app, by.token);
     const held = await holding(app.databaseUrl);
@@ -146,7 +146,7 @@ describe("the end of an organization", () => {
     expect((await app.call("GET", `/api/organizations/${by.org}/.well-known/jwks.json`)).status).toBe(200);
   });
 
-  it("stops everything of it at once on every instance, and nothing else", async () => {
+  it("the end of an organization stops everything of it at once on every instance, and nothing else", async () => {
     const by: Somebody = await founder(app, "Ephemeral");
     const guest = await founder(app);
     const pending = await invite(app, by, "late@people.test");
@@ -179,7 +179,7 @@ describe("the end of an organization", () => {
     expect((log.data as { type: string }[]).map(({ type }) => type)).toContain("session.bulk_revoked");
   });
 
-  it("archives its apps and gives its installs back", async () => {
+  it("the end of an organization archives its apps and deprovisions its installs", async () => {
     const [by, buyer] = [await founder(app), await founder(app)];
     const draft = {
       name: "Brief",

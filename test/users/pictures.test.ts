@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodePng } from "../../src/domains/people/png.ts";
+import { encodePng } from "../../src/domains/users/png.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, member, outcome } from "../support/people.ts";
@@ -95,7 +95,7 @@ function webp(chunk: string, data: number[]): Buffer {
 }
 
 describe("a picture that nobody set", () => {
-  it("is a PNG, the same each time and another for each person", async () => {
+  it("a generated picture is a PNG, the same each time and different for each person", async () => {
     const other = await member(app, owner);
     const [first, again, others] = [
       await get(owner, owner.userUuid),
@@ -124,7 +124,7 @@ describe("a picture", () => {
     ["lossy WebP", webp("VP8 ", [0, 0, 0, 0x9d, 0x01, 0x2a, 100, 0, 50, 0]), "image/webp"],
     ["lossless WebP", webp("VP8L", [0x2f, 99, 0x40, 0x0c, 0, 0, 0, 0, 0, 0]), "image/webp"],
     ["extended WebP", webp("VP8X", [0, 0, 0, 0, 99, 0, 0, 49, 0, 0]), "image/webp"],
-  ])("is recognised as %s by its content, whatever it is called, and served as it is", async (_what, image, type) => {
+  ])("a %s is recognized by its content and served unchanged", async (_what, image, type) => {
     const someone = await member(app, owner);
     const set = await put(someone.token, image, "application/octet-stream");
     expect(set.body).toEqual({ etag: expect.stringMatching(/^"[\w-]+"$/u), content_type: type });
@@ -157,11 +157,11 @@ describe("a picture", () => {
     ["an extended WebP too wide", webp("VP8X", [0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0]), "413 payload_too_large"],
     ["more than 1 MiB", Buffer.concat([png, Buffer.alloc(1024 * 1024)]), "413 payload_too_large"],
     ["1 MiB", Buffer.concat([png, Buffer.alloc(1024 * 1024 - png.length)]), "200"],
-  ])("of %s is answered with what it deserves", async (_what, image, expected) => {
+  ])("a picture of %s is accepted or refused by its content and size", async (_what, image, expected) => {
     expect(outcome(await put(owner.token, image))).toBe(expected);
   });
 
-  it("is seen within the organization alone", async () => {
+  it("a picture is visible within the organization alone", async () => {
     const stranger = await founder(app);
     for (const id of [owner.userUuid, "0b1d2a3e-aaaa-4000-8000-00000000000f"]) {
       const { status, bytes } = await get(stranger, id);

@@ -20,7 +20,7 @@ const put = (token: string, body: unknown) => app.call("PUT", "/api/profile", { 
 const read = async (token: string) => (await app.call("GET", "/api/profile", { token })).body;
 
 describe("a profile", () => {
-  it("is read and changed by its person; absent members stay, an empty number removes it", async () => {
+  it("people read and change their profile, where absent members stay and an empty number removes it", async () => {
     const before = await read(owner.token);
     expect(before).toEqual({
       id: before.id,
@@ -37,16 +37,19 @@ describe("a profile", () => {
     expect(await read(owner.token)).toEqual(before);
   });
 
-  it.each([["0151"], ["+0151"], ["+49 151"], ["+1234567890123456"], ["x"]])("refuses the number %s", async (phone) => {
-    expect(outcome(await put(owner.token, { phone }))).toBe("400 invalid_phone");
-  });
+  it.each([["0151"], ["+0151"], ["+49 151"], ["+1234567890123456"], ["x"]])(
+    "a profile refuses the telephone number %s",
+    async (phone) => {
+      expect(outcome(await put(owner.token, { phone }))).toBe("400 invalid_phone");
+    },
+  );
 
-  it("refuses an empty or overlong name", async () => {
+  it("a profile refuses an empty or overlong name", async () => {
     for (const first_name of ["", "x".repeat(101)])
       expect(outcome(await put(owner.token, { first_name }))).toBe("400 validation_error");
   });
 
-  it("belongs to people without organization too", async () => {
+  it("people without an organization have a profile too", async () => {
     const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
       body: { email: "alone@people.test" },
     });
@@ -78,7 +81,7 @@ describe.each(["connect", "grpc", "grpc-web"])("over %s", (protocol) => {
     return createClient(service, transport);
   };
 
-  it("the same people are invited, join, are listed and removed", async () => {
+  it("over the other protocols the same people are invited, join, are listed and removed", async () => {
     const email = `${protocol}@people.test`;
     const users = client(UsersService, owner.token);
     const made = await users.createInvitation({ orgUuid: owner.org, email, roleId: 3 });

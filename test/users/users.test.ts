@@ -28,7 +28,7 @@ const me = (token: string, on = app) => on.call("GET", "/api/auth/me", { token }
 const emails = ({ body }: { body: { data: { email: string }[] } }) => body.data.map(({ email }) => email);
 
 describe("GET /api/users", () => {
-  it("lists members by email, with filters and pages", async () => {
+  it("the list of members is ordered by email, filtered and paged", async () => {
     const by = await founder(app);
     const [a, b] = [await member(app, by, 1), await member(app, by, 4)];
     await patch(by.token, b, { status: "inactive" });
@@ -67,20 +67,20 @@ describe("GET /api/users", () => {
   });
 
   it.each(["?status=removed", "?limit=0", "?limit=201", "?offset=10001", "?offset=-1", "?limit=x"])(
-    "refuses %s",
+    "the list of members refuses %s",
     async (query) => {
       expect(outcome(await users(owner, query))).toBe("400 validation_error");
     },
   );
 
-  it("is for administrators", async () => {
+  it("administrators alone list members", async () => {
     expect(outcome(await users(await member(app, owner, 2)))).toBe("403 forbidden");
     expect((await users(await member(app, owner, 1))).status).toBe(200);
   });
 });
 
 describe("a role", () => {
-  it("that changes voids the member's older tokens at once, and a refresh brings the new one", async () => {
+  it("a changed role voids the member's older tokens at once, and a refresh brings the new role", async () => {
     const someone = await member(app, owner);
     expect((await me(someone.token, second)).status).toBe(200);
     expect((await setRole(owner.token, someone, "Manager")).body).toEqual({ status: "ok" });
@@ -99,11 +99,11 @@ describe("a role", () => {
   it.each([
     ["nonsense", "404 role_not_found"],
     ["", "400 validation_error"],
-  ])("called %j is refused", async (role, expected) => {
+  ])("assigning a role called %j is refused", async (role, expected) => {
     expect(outcome(await setRole(owner.token, await member(app, owner), role))).toBe(expected);
   });
 
-  it("is not given to strangers, whom nobody can tell from nobody", async () => {
+  it("assigning a role to a stranger and to nobody returns the same 404", async () => {
     const stranger = await founder(app);
     const unknown = { ...stranger, userUuid: "0b1d2a3e-aaaa-4000-8000-00000000000f" };
     for (const call of [
@@ -121,7 +121,7 @@ describe("a role", () => {
 });
 
 describe("a member", () => {
-  it("who is made inactive is out at once everywhere, and stays out of their old sessions when active again", async () => {
+  it("a deactivated member loses every session at once and for good", async () => {
     const someone = await member(app, owner);
     expect((await patch(owner.token, someone, { status: "inactive" })).body).toMatchObject({
       user_uuid: someone.userUuid,
@@ -142,7 +142,7 @@ describe("a member", () => {
     expect(ended).toContain("membership_inactive");
   });
 
-  it("who is removed is out of this organization alone, and may be invited anew", async () => {
+  it("a removed member leaves this organization alone and may be invited again", async () => {
     const other = await founder(app);
     const { token } = await invite(app, owner, other.email);
     const { body } = await app.call("POST", "/api/auth/invite/accept", { token: other.token, body: { token } });
@@ -160,7 +160,7 @@ describe("a member", () => {
     expect((await me(here.token)).status).toBe(401);
   });
 
-  it("is left as they are by an empty or wrong change", async () => {
+  it("an empty or invalid change leaves a member unchanged", async () => {
     const someone = await member(app, owner);
     expect((await patch(owner.token, someone, {})).body).toMatchObject({ status: "active", is_owner: false });
     expect(outcome(await patch(owner.token, someone, { status: "removed" }))).toBe("400 validation_error");
@@ -169,7 +169,7 @@ describe("a member", () => {
 });
 
 describe("owners", () => {
-  it("make others owner with an elevated token alone", async () => {
+  it("owners make others owner with an elevated token alone", async () => {
     const by = await founder(app);
     const [someone, admin] = [await member(app, by), await member(app, by, 1)];
     expect(outcome(await patch(admin.token, someone, { is_owner: true }))).toBe("403 forbidden");
@@ -195,7 +195,7 @@ describe("owners", () => {
     ]);
   });
 
-  it("do not leave the organization without one", async () => {
+  it("the last owner cannot leave the organization", async () => {
     const by = await founder(app);
     const strong = await elevated(app, by.token);
     for (const call of [
@@ -210,7 +210,7 @@ describe("owners", () => {
     expect((await me(by.token)).status).toBe(200);
   });
 
-  it("who leave at once do not leave it without one either", async () => {
+  it("of the last two owners who leave at once, one stays", async () => {
     const by = await founder(app);
     const other = await member(app, by, 1);
     await patch(await elevated(app, by.token), other, { is_owner: true });
@@ -222,7 +222,7 @@ describe("owners", () => {
     expect(outcomes.map(outcome).sort()).toEqual(["204", "409 last_owner"]);
   });
 
-  it("who remove each other at once do not both succeed, though there is a third", async () => {
+  it("of two owners who remove each other at once, one succeeds although there is a third", async () => {
     const by = await founder(app);
     const strong = await elevated(app, by.token);
     const tokens = await Promise.all(
@@ -245,7 +245,7 @@ describe("owners", () => {
     expect((await users(by)).body.total).toBe(2);
   });
 
-  it("cannot be inactive when they become owner", async () => {
+  it("an inactive member cannot become owner", async () => {
     const by = await founder(app);
     const other = await member(app, by);
     expect(outcome(await patch(await elevated(app, by.token), other, { is_owner: true, status: "inactive" }))).toBe(

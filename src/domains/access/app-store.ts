@@ -28,10 +28,10 @@ export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid
 }
 
 /** Slugs of the apps an organization has installed and active. */
-export async function activeAppSlugs(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+export async function activeAppSlugs(database: Pick<Database, "prepared">, orgUuid: string): Promise<string[]> {
   const sql = `select a.slug from installs i join apps a using (app_id)
     where i.org_uuid = $1 and i.status = 'active' order by a.slug`;
-  return (await tx.query<{ slug: string }>(sql, [orgUuid])).map(({ slug }) => slug);
+  return (await database.prepared<{ slug: string }>("access_active_apps", sql, [orgUuid])).map(({ slug }) => slug);
 }
 
 /** Slugs of apps, in any order. */

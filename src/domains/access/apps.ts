@@ -1,4 +1,5 @@
 import type { Caller } from "../../platform/caller.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import * as store from "./app-store.ts";
@@ -61,7 +62,7 @@ export function createAppAccess(database: Pick<Database, "prepared" | "identifyi
      * @throws {app_not_found} when the caller may not see the app
      */
     async access(
-      caller: Caller,
+      { caller }: CallerContext,
       appId: string,
     ): Promise<{ isAppAdmin: boolean; isOrgOwner: boolean; installStatus?: string; installId?: string }> {
       const app = await store.appWithInstall(database, appId, caller.orgUuid);

@@ -1,14 +1,9 @@
 export { createAccess } from "./access.ts";
 export type { Access, AccessDeps } from "./access.ts";
-export { createAdministration } from "./administration.ts";
-export type { Administration, AdministrationDeps } from "./administration.ts";
-export { membersRpc } from "./administration-rpc.ts";
 export type { AppsOfToken } from "./app-store.ts";
 export { personBehind } from "./apps.ts";
 export { accessErrors } from "./errors.ts";
-export { covers, scopeOf } from "./powers.ts";
-export type { RoleRow } from "./role-store.ts";
-export { accessRpc, organizationsRpc, rolesRpc } from "./rpc.ts";
+export { accessRpc } from "./rpc.ts";
 export { administers } from "./rules.ts";
 export type { Decision } from "./rules.ts";
-export type { MembershipRow, NamedRow, OrgStanding, Standing } from "./store.ts";
+export type { OrgStanding, Standing } from "./store.ts";

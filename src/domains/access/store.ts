@@ -1,4 +1,4 @@
-import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Tx } from "../../platform/db/types.ts";
 
 /** What somebody is, as tokens say it: read in the transaction that makes the token. */
 export interface Standing {
@@ -44,7 +44,8 @@ interface StandingRow {
 /** The standing of the one row of `subject`, which has the columns `user_uuid` and `org_uuid`. */
 const standingOf = (subject: string): string => `
   select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin, s.org_uuid as wanted_org_uuid,
-    o.uuid as org_uuid, o.name as org_name, o.sandbox, plans.features, r.name as role, m.role_id, m.is_owner, m.version as membership_version
+    o.uuid as org_uuid, o.name as org_name, o.sandbox, plans.features, r.name as role, m.role_id, m.is_owner,
+    m.version as membership_version
   from ${subject} as s
   join people p on p.uuid = s.user_uuid
   left join memberships m on m.user_uuid = p.uuid and m.org_uuid = s.org_uuid and m.status = 'active'
@@ -99,72 +100,4 @@ function toStanding([row]: readonly StandingRow[]): Standing | undefined {
     isPlatformAdmin: row.is_platform_admin,
     org,
   };
-}
-
-/** A role or a permission as lists show it. */
-export interface NamedRow {
-  id: number;
-  name: string;
-}
-
-/** Roles of an organization: the built-in ones and its own. */
-export function listRoles(database: Database, orgUuid: string): Promise<NamedRow[]> {
-  return database.prepared<NamedRow>(
-    "access_roles",
-    "select id, name from roles where org_uuid is null or org_uuid = $1 order by id",
-    [orgUuid],
-  );
-}
-
-/** The whole catalogue of permissions. */
-export function listPermissions(database: Database): Promise<NamedRow[]> {
-  return database.prepared<NamedRow>("access_permissions", "select id, name from permissions order by id", []);
-}
-
-/** Permissions of a role the organization has; undefined for a role it does not have. */
-export async function permissionsOf(
-  database: Database,
-  orgUuid: string,
-  roleId: number,
-): Promise<NamedRow[] | undefined> {
-  const sql = `
-    select p.id, p.name from roles r
-    left join role_permissions rp on rp.role_id = r.id
-    left join permissions p on p.id = rp.permission_id
-    where r.id = $2::bigint and (r.org_uuid is null or r.org_uuid = $1) order by p.id`;
-  const rows = await database.prepared<{ id: number | null; name: string }>("access_role_permissions", sql, [
-    orgUuid,
-    roleId,
-  ]);
-  if (rows.length === 0) return undefined;
-  return rows.filter((row): row is NamedRow => row.id !== null);
-}
-
-/** An organization as one of its members sees it. */
-export interface MembershipRow {
-  org_uuid: string;
-  name: string;
-  role: string;
-  role_id: number;
-  is_owner: boolean;
-  status: string;
-  created_at: Date;
-}
-
-/** The organizations somebody is a member of, active or not, by name. */
-export function organizationsOf(database: Database, userUuid: string): Promise<MembershipRow[]> {
-  const sql = `
-    select o.uuid as org_uuid, o.name, r.name as role, m.role_id, m.is_owner, m.status, m.created_at
-    from memberships m join organizations o on o.uuid = m.org_uuid join roles r on r.id = m.role_id
-    where m.user_uuid = $1 and m.status <> 'removed' and o.deleted_at is null order by o.name, o.uuid`;
-  return database.prepared<MembershipRow>("access_organizations", sql, [userUuid]);
-}
-
-/** The organization of a credential, which has the role of this name there. */
-export function organizationOfCredential(database: Database, orgUuid: string, role: string): Promise<MembershipRow[]> {
-  const sql = `
-    select o.uuid as org_uuid, o.name, coalesce(r.name, '') as role, coalesce(r.id, 0) as role_id, false as is_owner, 'active' as status, o.created_at
-    from organizations o left join roles r on (r.org_uuid is null or r.org_uuid = o.uuid) and lower(r.name) = lower($2)
-    where o.uuid = $1 and o.deleted_at is null`;
-  return database.prepared<MembershipRow>("access_organization", sql, [orgUuid, role]);
 }

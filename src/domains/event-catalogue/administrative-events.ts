@@ -30,11 +30,12 @@ export const ADMINISTRATIVE_EVENTS = {
   "user.joined": administrative("user.joined", { resource: "user" }),
   "invitation.accepted": administrative("user.joined", { resource: "invitation" }),
   "user.updated": administrative("user.updated", { resource: "user", webhook: "user.updated", data: USER_DATA }),
-  "user.deactivated": administrative("user.deactivated", {
+  "membership.deactivated": administrative("user.updated", {
     resource: "user",
     webhook: "user.deactivated",
     data: USER_DATA,
   }),
+  "user.deactivated": administrative("user.deactivated", { resource: "user" }),
   "user.reactivated": administrative("user.reactivated", { resource: "user" }),
   "user.removed": administrative("user.removed", { resource: "user", webhook: "user.deleted", data: USER_DATA }),
   "user.picture_updated": administrative("user.picture_updated", { resource: "user" }),
@@ -200,7 +201,7 @@ export const ADMINISTRATIVE_EVENTS = {
   }),
   "audit.exported": administrative("audit.exported", { resource: "organization" }),
   "audit.purged": administrative("audit.purged", { resource: "organization" }),
-  "retention.updated": administrative("retention.updated"),
+  "retention.updated": administrative("retention.updated", { resource: "organization" }),
 } as const;
 
 /** Events that only webhooks receive. */

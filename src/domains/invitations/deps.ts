@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Limiter } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Access } from "../access/index.ts";
+import type { Rbac } from "../rbac/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
@@ -18,7 +18,7 @@ export interface InvitationsDeps {
     mails: Pick<People["mails"], "send" | "demandMail">;
     memberships: Pick<People["memberships"], "hasMember">;
   };
-  access: Pick<Access, "role" | "demandGrantable">;
+  rbac: Pick<Rbac, "roles">;
   /** Counts calls for all instances; undefined where rate limits are off. */
   limiter: Pick<Limiter, "take"> | undefined;
   config: {

@@ -2,5 +2,4 @@ export type { InvitationsDeps } from "./deps.ts";
 export { invitationErrors } from "./errors.ts";
 export { createInvitations } from "./invitations.ts";
 export type { Invitations } from "./invitations.ts";
-export { invitationsRpc } from "./rpc.ts";
 export type { InvitationRow } from "./store.ts";

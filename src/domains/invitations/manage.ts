@@ -10,7 +10,8 @@ import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
-import type { RoleRow } from "../access/index.ts";
+import { demandGrantable } from "../rbac/index.ts";
+import type { RoleRow } from "../rbac/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { InvitationsDeps } from "./deps.ts";
@@ -21,7 +22,7 @@ import type { InvitationRow } from "./store.ts";
 
 /** Invitations as administrators of the organization create, list and withdraw them (decisions 2.6). */
 export function createManage(deps: InvitationsDeps) {
-  const { database, clock, random, events, organizations, people, access, limiter, config } = deps;
+  const { database, clock, random, events, organizations, people, rbac, limiter, config } = deps;
 
   /**
    * The role to invite with.
@@ -31,8 +32,8 @@ export function createManage(deps: InvitationsDeps) {
    */
   async function demandInvitable(tx: Tx, caller: Caller, email: Email, roleId: number): Promise<RoleRow> {
     const orgUuid = callerOrg(caller);
-    const role = await access.role(tx, orgUuid, roleId);
-    access.demandGrantable(caller, role.permissions);
+    const role = await rbac.roles.find(tx, orgUuid, roleId);
+    demandGrantable(caller, role.permissions);
     if (await people.memberships.hasMember(tx, orgUuid, email.key)) throw invitationErrors.memberAlready();
     return role;
   }

@@ -1,14 +1,14 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Database } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Credentials } from "../credentials/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Invitations } from "../invitations/index.ts";
 import type { Mfa } from "../mfa/index.ts";
+import type { Offboarding } from "../offboarding/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
 import type { Sessions } from "../sessions/index.ts";
@@ -35,14 +35,8 @@ export interface LoginDeps {
   credentials: Pick<Credentials, "ending">;
   webhooks: Pick<Webhooks, "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
-  administration: AccountEndings;
+  offboarding: Offboarding;
   config: LoginConfig;
-}
-
-/** The end of what an account belongs to, in the transaction that ends the account; `caller` stands for the account. */
-export interface AccountEndings {
-  members: { end(tx: Tx, caller: Caller, userUuid: string, info: RequestInfo): Promise<void> };
-  organizations: { end(tx: Tx, caller: Caller, info: RequestInfo): Promise<void> };
 }
 
 /** Settings of sign-in and sign-up; lifetimes in milliseconds. */

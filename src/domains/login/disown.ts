@@ -21,7 +21,7 @@ const REASON = "disowned";
 
 /** Deletion of an unconfirmed account by the owner of its mailbox, who did not sign up (decisions 2.3). */
 export function createDisown(deps: LoginDeps) {
-  const { clock, events, people, mfa, administration } = deps;
+  const { clock, events, people, mfa, offboarding } = deps;
   const revokeCredentials = createRevocation(deps);
 
   /** Ends the account and every organization it is the only member of. The row of the person must be locked. */
@@ -29,8 +29,8 @@ export function createDisown(deps: LoginDeps) {
     await revokeCredentials(tx, { userUuid, email }, REASON, info);
     for (const { org_uuid: orgUuid, org_name: orgName, alone } of await people.memberships.allOf(tx, userUuid)) {
       const caller = ownerOf(userUuid, email, orgUuid, orgName);
-      if (alone) await administration.organizations.end(tx, caller, info);
-      else await administration.members.end(tx, caller, userUuid, info);
+      if (alone) await offboarding.organizations.end(tx, caller, info);
+      else await offboarding.members.end(tx, caller, userUuid, info);
     }
     await mfa.factors.endAll(tx, userUuid, REASON, info);
     const emailKey = parseEmail(email)?.key ?? "";

@@ -3,4 +3,3 @@ export { encodeInviteRegistration, FLATBUFFERS } from "./invitation-response.ts"
 export { createLogin } from "./login.ts";
 export type { Login } from "./login.ts";
 export { loginRpc } from "./rpc.ts";
-export { passwordRpc, signUpPreconditions, signUpRpc } from "./users-rpc.ts";

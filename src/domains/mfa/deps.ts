@@ -1,11 +1,11 @@
-import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Database } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { People } from "../people/index.ts";
+import type { Rbac } from "../rbac/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 
 /** Dependencies of second factors. */
@@ -21,18 +21,9 @@ export interface MfaDeps {
     memberships: Pick<People["memberships"], "belongsElsewhere" | "organizationsOf">;
   };
   access: Pick<Access, "standing">;
-  members: LockedMembers;
+  rbac: { members: Pick<Rbac["members"], "lock"> };
   sessions: Pick<Sessions, "own" | "proofs">;
   config: MfaConfig;
-}
-
-/** Members of the caller's organization. */
-export interface LockedMembers {
-  /**
-   * A member, locked until the transaction ends, after the caller's membership has been checked again.
-   * @throws {user_not_found} when there is none
-   */
-  hold(tx: Tx, caller: Caller, userUuid: string): Promise<{ email: string; is_owner: boolean }>;
 }
 
 /** Settings; lifetimes in milliseconds. */

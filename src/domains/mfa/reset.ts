@@ -10,7 +10,7 @@ import type { RecentProof } from "./proof.ts";
 
 /** Removal of a member's factors by an administrator, for a member who has lost them (decisions 4.1). */
 export function createFactorReset(
-  { clock, events, people, members, sessions }: MfaDeps,
+  { clock, events, people, rbac, sessions }: MfaDeps,
   factors: Pick<Factors, "endAll">,
   proof: RecentProof,
 ) {
@@ -25,7 +25,7 @@ export function createFactorReset(
     const { caller, info } = context;
     const orgUuid = callerOrg(caller);
     await context.transaction(async (tx) => {
-      const member = await members.hold(tx, caller, userUuid);
+      const member = await rbac.members.lock(tx, caller, userUuid);
       if (member.is_owner && !caller.isOwner) throw mfaErrors.ownersOnly();
       if (await people.memberships.belongsElsewhere(tx, orgUuid, userUuid)) throw mfaErrors.elsewhere();
       if (userUuid === caller.userUuid) await proof.demand(tx, caller);

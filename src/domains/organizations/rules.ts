@@ -1,16 +1,19 @@
 import { errors } from "../../platform/errors.ts";
 import { foldName } from "../../platform/names.ts";
 
-const control = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** An organization's name as it is kept and as it is compared. Throws `validation_error` for `name`. */
+/**
+ * An organization's name as it is stored and as it is compared.
+ * @throws {validation_error} for `name`
+ */
 export function readName(name: string): { name: string; key: string } {
-  const kept = name.normalize("NFC").trim();
-  const key = foldName(kept);
+  const stored = name.normalize("NFC").trim();
+  const key = foldName(stored);
   if (key === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
-  if (control.test(kept))
+  if (controlCharacters.test(stored))
     throw errors.validation({
       fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],
     });
-  return { name: kept, key };
+  return { name: stored, key };
 }

@@ -6,7 +6,7 @@ import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Person } from "./entities.ts";
+import type { Person, ProfileChange } from "./entities.ts";
 import { peopleErrors } from "./errors.ts";
 import * as store from "./person-store.ts";
 import { deletePicture } from "./picture-store.ts";
@@ -118,6 +118,14 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
     /** Locks a person's row until the transaction ends, against every change of their credentials and factors. */
     async lock(tx: Tx, userUuid: string): Promise<void> {
       await store.lockPerson(tx, userUuid);
+    },
+
+    /** What a person's profile shows. */
+    profileOf: (userUuid: string): Promise<store.PersonRow | undefined> => store.findPerson(database, userUuid),
+
+    /** Changes names and telephone number of a person; returns the names of what has changed. */
+    async describe(tx: Tx, userUuid: string, change: ProfileChange): Promise<string[]> {
+      return (await store.lockPerson(tx, userUuid))?.describe(change, dateOf(clock)) ?? [];
     },
 
     /**

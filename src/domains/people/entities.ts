@@ -25,6 +25,14 @@ const PersonSchema = defineEntity({
   },
 });
 
+/** A requested change of a profile. */
+export interface ProfileChange {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** Telephone number; empty removes it. */
+  phone?: string | undefined;
+}
+
 /** Somebody with one email, one password and any number of memberships. */
 export class Person extends PersonSchema.class {
   /** Confirms the address by the link of the sign-up; returns false when it was confirmed before. */
@@ -76,14 +84,8 @@ export class Person extends PersonSchema.class {
     this.updatedAt = at;
   }
 
-  /**
-   * Takes another name and telephone number; undefined leaves as it is, an empty number removes it. Answers what became
-   * another.
-   */
-  describe(
-    change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined },
-    at: Date,
-  ): string[] {
+  /** Changes name and telephone number; returns the names of what has changed. */
+  describe(change: ProfileChange, at: Date): string[] {
     const was = { first_name: this.firstName, last_name: this.lastName, phone: this.phone };
     if (change.firstName !== undefined) this.firstName = change.firstName;
     if (change.lastName !== undefined) this.lastName = change.lastName;

@@ -8,7 +8,5 @@ export const peopleErrors = defineErrors({
     "Somebody signed up with this email; sign in and create the organization with your token.",
   ],
   usernameTaken: [409, "username_taken", "Somebody has this username; choose another."],
-  invalidPhone: [400, "invalid_phone", "phone must be an E.164 number such as +4915112345678."],
-  userNotFound: [404, "user_not_found", "The organization has no such member."],
   notFound: [404, "not_found", "Nobody has this email."],
 });

@@ -1,10 +1,12 @@
 export type { PersonToMake } from "./accounts.ts";
 export { Person } from "./entities.ts";
+export type { ProfileChange } from "./entities.ts";
 export { peopleErrors } from "./errors.ts";
 export type { MailDraft, Mails, PersonalMail } from "./mails.ts";
 export { builtInRoles } from "./memberships.ts";
 export type { LoginRow } from "./password-store.ts";
 export { createPeople } from "./people.ts";
 export type { People, PeopleDeps } from "./people.ts";
-export { profileRpc } from "./rpc.ts";
+export type { PersonRow } from "./person-store.ts";
+export type { Picture } from "./picture-store.ts";
 export { readUsername } from "./rules.ts";

@@ -6,18 +6,15 @@ import { createMemberships } from "./memberships.ts";
 import type { MembershipsDeps } from "./memberships.ts";
 import { createPasswords } from "./passwords.ts";
 import { createPictures } from "./pictures.ts";
-import { createProfiles } from "./profiles.ts";
-import type { ProfilesDeps } from "./profiles.ts";
 
 /** Dependencies of people. */
-export type PeopleDeps = AccountsDeps & MailsDeps & MembershipsDeps & ProfilesDeps;
+export type PeopleDeps = AccountsDeps & MailsDeps & MembershipsDeps;
 
-/** People: their accounts, passwords and memberships, and mails to them. */
+/** People: their accounts, passwords, memberships and pictures, and mails to them. */
 export function createPeople(deps: PeopleDeps) {
   return {
     ...createAccounts(deps),
     ...createPasswords(deps),
-    ...createProfiles(deps),
     memberships: createMemberships(deps),
     mails: createMails(deps),
     pictures: createPictures(deps),

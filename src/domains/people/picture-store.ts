@@ -10,11 +10,12 @@ export interface Picture {
 
 /** Whether somebody belongs to an organization, and the picture they have set. */
 export async function pictureIn(
-  database: Database,
+  database: Pick<Database, "prepared">,
   orgUuid: string,
   userUuid: string,
 ): Promise<{ picture: Picture | undefined } | undefined> {
-  const sql = `select p.content_type as "contentType", p.etag, p.image from memberships m left join pictures p on p.user_uuid = m.user_uuid
+  const sql = `select p.content_type as "contentType", p.etag, p.image
+    from memberships m left join pictures p on p.user_uuid = m.user_uuid
     where m.org_uuid = $1 and m.user_uuid = $2 and m.status <> 'removed'`;
   const [row] = await database.prepared<Picture | { contentType: null }>("users_picture", sql, [orgUuid, userUuid]);
   if (row === undefined) return undefined;
@@ -30,7 +31,8 @@ export async function setPicture(
 ): Promise<void> {
   await tx.query(
     `insert into pictures (user_uuid, content_type, etag, image, set_at) values ($1, $2, $3, $4, $5)
-     on conflict (user_uuid) do update set content_type = excluded.content_type, etag = excluded.etag, image = excluded.image, set_at = excluded.set_at`,
+     on conflict (user_uuid) do update set content_type = excluded.content_type, etag = excluded.etag,
+       image = excluded.image, set_at = excluded.set_at`,
     [userUuid, contentType, etag, image, at],
   );
 }

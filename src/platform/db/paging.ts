@@ -8,3 +8,8 @@ export interface Page {
 export function pageOf(request: { limit?: number | undefined; offset?: number | undefined }): Page {
   return { limit: request.limit || 50, offset: request.offset ?? 0 };
 }
+
+/** One page of a list that is read as a whole because it is short. */
+export function pageOfAll<T>(all: readonly T[], page: Page): { data: T[]; total: number } & Page {
+  return { data: all.slice(page.offset, page.offset + page.limit), total: all.length, ...page };
+}

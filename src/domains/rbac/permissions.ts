@@ -1,7 +1,8 @@
 import type { Caller } from "../../platform/caller.ts";
+import { rbacErrors } from "./errors.ts";
 
-/** Resource of API key scopes that a permission's resource counts under (decisions 2.5). */
-const scopeResources: Readonly<Record<string, string>> = {
+/** The resource of API key scopes that covers each resource of permissions (decisions 2.5). */
+const SCOPE_RESOURCES: Readonly<Record<string, string>> = {
   user: "users",
   role: "roles",
   organization: "users",
@@ -21,28 +22,33 @@ const scopeResources: Readonly<Record<string, string>> = {
   gateway: "gateway",
 };
 
-/** What a caller's power is judged by. */
-export type Powers = Pick<Caller, "isAdmin" | "canWriteVault" | "scopes">;
-
 /** The scope that covers a permission such as `user:create`; undefined for a permission that none covers. */
 export function scopeOf(permission: string): string | undefined {
   const [resource = "", action = ""] = permission.split(":");
-  const name = scopeResources[resource];
+  const name = SCOPE_RESOURCES[resource];
   return name === undefined ? undefined : `${action === "read" ? "read" : "write"}:${name}`;
 }
 
 /**
- * Whether a caller's power reaches every one of these permissions: an administrator's does, but `vault:write` takes
- * that permission itself; a key's only as far as its scopes go (decisions 2.4, 7.7).
+ * Whether a caller may grant every one of these permissions: administrators may, but `vault:write` needs that
+ * permission itself; a key only what its scopes cover (decisions 2.4, 7.7).
  */
-export function covers(caller: Powers, permissions: readonly string[]): boolean {
+export function covers(
+  caller: Pick<Caller, "isAdmin" | "canWriteVault" | "scopes">,
+  permissions: readonly string[],
+): boolean {
   if (permissions.includes("vault:write") && !caller.canWriteVault) return false;
   if (permissions.length > 0 && !caller.isAdmin) return false;
   const { scopes } = caller;
   if (scopes === null) return true;
   return permissions.every((permission) => {
     const scope = scopeOf(permission);
-    const reaches = scopes.has("admin") || (scope !== undefined && scopes.has(scope));
-    return reaches && (permission !== "vault:write" || scopes.has("vault:write"));
+    const isCovered = scopes.has("admin") || (scope !== undefined && scopes.has(scope));
+    return isCovered && (permission !== "vault:write" || scopes.has("vault:write"));
   });
+}
+
+/** @throws {forbidden} when the permissions go beyond the caller's own power */
+export function demandGrantable(caller: Caller, permissions: readonly string[]): void {
+  if (!covers(caller, permissions)) throw rbacErrors.abovePower();
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { covers, scopeOf } from "../../src/domains/access/index.ts";
+import { covers, scopeOf } from "../../src/domains/rbac/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevated, founder, invite, member, outcome } from "../support/people.ts";
@@ -28,7 +28,7 @@ const setRole = (by: Somebody, of: Somebody, role: string) =>
 const status = async (by: Somebody) => (await app.call("GET", "/api/auth/me", { token: by.token })).status;
 
 describe("an API key", () => {
-  it("grants no role beyond its own scopes", async () => {
+  it("an API key grants no role beyond its own scopes", async () => {
     const someone = await member(app, owner);
     const narrow = await key(owner, "read:users", "write:users", "read:apps");
     for (const role of ["admin", "manager", "employee"])
@@ -43,7 +43,7 @@ describe("an API key", () => {
     expect((await setRole(await key(owner, "admin", "vault:write"), someone, "admin")).status).toBe(200);
   });
 
-  it("makes roles of its own power alone", async () => {
+  it("an API key creates roles within its own scopes alone", async () => {
     const { body } = await app.call("GET", "/api/roles/permissions", { token: owner.token });
     const id = (name: string) => ({
       id: (body.data as { id: number; name: string }[]).find((permission) => permission.name === name)?.id ?? 0,
@@ -59,7 +59,7 @@ describe("an API key", () => {
     expect(outcome(await app.call("GET", "/api/users", { token: roles.token }))).toBe("403 forbidden");
   });
 
-  it("neither changes owners nor makes them, and knows its own organization alone", async () => {
+  it("an API key neither changes owners nor makes them, and sees its own organization alone", async () => {
     const admin = await key(owner, "admin");
     for (const body of [{ status: "inactive" }, { is_owner: false }]) {
       expect(outcome(await app.call("PATCH", `/api/users/${owner.userUuid}`, { token: admin.token, body }))).toBe(
@@ -79,7 +79,7 @@ describe("an API key", () => {
     }
   });
 
-  it("ends with its maker's membership and with the organization", async () => {
+  it("an API key ends with its maker's membership and with the organization", async () => {
     const by = await founder(app);
     const maker = await member(app, by, 1);
     const [theirs, own] = [await key(maker, "admin"), await key(by, "admin")];
@@ -93,8 +93,8 @@ describe("an API key", () => {
   });
 });
 
-describe("power", () => {
-  it("of every permission in the catalogue counts under a scope", async () => {
+describe("permissions", () => {
+  it("a scope covers every permission of the catalogue", async () => {
     const { body } = await app.call("GET", "/api/roles/permissions", { token: owner.token });
     for (const { name } of body.data as { name: string }[])
       expect(scopeOf(name), name).toMatch(/^(?:read|write):[a-z]+$/u);
@@ -108,7 +108,7 @@ describe("power", () => {
     [{ isAdmin: true, canWriteVault: true, scopes: new Set(["vault:write", "write:secrets"]) }, ["vault:write"], true],
     [{ isAdmin: true, canWriteVault: true, scopes: new Set(["read:users"]) }, ["user:create"], false],
     [{ isAdmin: true, canWriteVault: true, scopes: new Set(["read:users"]) }, ["unknown:read"], false],
-  ])("%j over %j: %s", (caller, permissions, expected) => {
+  ])("a caller with %j may grant %j: %s", (caller, permissions, expected) => {
     expect(covers(caller, permissions)).toBe(expected);
   });
 });

@@ -31,7 +31,7 @@ export async function countSettings(database: Database): Promise<Total> {
   return totalOf(await database.prepared<{ counted: number }>("orgs_settings_count", sql, []));
 }
 
-/** Sets how long audit events are kept, days. */
+/** Sets how long audit events are retained, days. */
 export async function putRetention(tx: Tx, orgUuid: string, days: number, at: Date): Promise<void> {
   await tx.query(
     `insert into organization_settings (org_uuid, audit_retention_days, updated_at) values ($1, $2, $3)
@@ -41,13 +41,15 @@ export async function putRetention(tx: Tx, orgUuid: string, days: number, at: Da
 }
 
 /**
- * Notes where the plan enterprise has ended since it was looked at last, or is back; answers how many organizations
- * that are.
+ * Records where the plan enterprise has ended since the last call, or is back; returns the number of those
+ * organizations.
  */
-export async function notePlans(database: Database, at: Date): Promise<number> {
-  const sql = `update organization_settings s set enterprise_ended_at = case when o.plan = 'enterprise' then null else $1::timestamptz end
+export async function recordPlanEnds(database: Database, at: Date): Promise<number> {
+  const sql = `update organization_settings s
+    set enterprise_ended_at = case when o.plan = 'enterprise' then null else $1::timestamptz end
     from organizations o
-    where o.uuid = s.org_uuid and s.audit_retention_days > 90 and (o.plan = 'enterprise') = (s.enterprise_ended_at is not null)
+    where o.uuid = s.org_uuid and s.audit_retention_days > 90
+      and (o.plan = 'enterprise') = (s.enterprise_ended_at is not null)
     returning s.org_uuid`;
   return (await database.prepared("orgs_note_plans", sql, [at])).length;
 }

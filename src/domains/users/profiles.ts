@@ -1,30 +1,28 @@
-import type { Caller } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import { dateOf } from "../../platform/clock.ts";
 import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
-import type { AccountsDeps } from "./accounts.ts";
-import { peopleErrors } from "./errors.ts";
-import { findPerson, lockPerson } from "./person-store.ts";
-import type { PersonRow } from "./person-store.ts";
+import type { People, PersonRow, ProfileChange } from "../people/index.ts";
+import { userErrors } from "./errors.ts";
 
+/** An E.164 number. */
 const phoneForm = /^\+[1-9]\d{1,14}$/u;
 
 /** Dependencies of profiles. */
-export interface ProfilesDeps extends Pick<AccountsDeps, "database" | "clock"> {
+export interface ProfilesDeps {
   events: Pick<Events, "emit">;
+  people: Pick<People, "profileOf" | "describe">;
 }
 
 /** Profiles of people, read and changed by themselves. */
-export function createProfiles({ database, clock, events }: ProfilesDeps) {
+export function createProfiles({ events, people }: ProfilesDeps) {
   return {
     /**
      * The caller's profile.
      * @throws {forbidden} when the caller is not a person
      */
-    async profile(caller: Caller): Promise<PersonRow> {
-      const person = caller.userUuid === null ? undefined : await findPerson(database, caller.userUuid);
+    async find({ caller }: CallerContext): Promise<PersonRow> {
+      const person = caller.userUuid === null ? undefined : await people.profileOf(caller.userUuid);
       if (person === undefined) throw errors.forbidden();
       return person;
     },
@@ -34,17 +32,13 @@ export function createProfiles({ database, clock, events }: ProfilesDeps) {
      * @throws {forbidden} when the caller is not a person
      * @throws {invalid_phone} when the number is not E.164
      */
-    async updateProfile(
-      context: CallerContext,
-      change: { firstName?: string | undefined; lastName?: string | undefined; phone?: string | undefined },
-    ): Promise<void> {
+    async update(context: CallerContext, change: ProfileChange): Promise<void> {
       const { userUuid, orgUuid } = context.caller;
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
-        throw peopleErrors.invalidPhone();
+        throw userErrors.invalidPhone();
       await context.transaction(async (tx) => {
-        const person = await lockPerson(tx, userUuid);
-        const changed = person?.describe(change, dateOf(clock)) ?? [];
+        const changed = await people.describe(tx, userUuid, change);
         if (changed.length === 0) return;
         await events.emit(tx, EVENTS["profile.updated"], {
           by: causedBy(context),

@@ -14,7 +14,7 @@ export interface MemberRow {
   created_at: Date;
 }
 
-/** What a list of members is narrowed to. */
+/** Filters of a list of members. */
 export interface MemberFilter {
   /** Folded address. */
   emailKey?: string | undefined;
@@ -36,13 +36,14 @@ export function membersOf(
   { limit, offset }: Page,
 ): Promise<MemberRow[]> {
   const { where, params, shape } = narrowed(orgUuid, filter);
+  const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
   const sql = `select ${columns} from (
-      select * from memberships where ${where} order by email_key limit $${params.length + 1} offset $${params.length + 2}) m
+      select * from memberships where ${where} order by email_key limit $${limitAt} offset $${offsetAt}) m
     ${joined} order by m.email_key`;
   return database.prepared<MemberRow>(`access_members_${shape}`, sql, [...params, limit, offset]);
 }
 
-/** How many members a filter lets through; only those by email are counted, the rest is kept. */
+/** How many members match a filter: counted by email, otherwise read from the stored counts. */
 export async function countMembers(database: Database, orgUuid: string, filter: MemberFilter): Promise<number> {
   if (filter.emailKey !== undefined) {
     const { where, params, shape } = narrowed(orgUuid, filter);
@@ -77,16 +78,17 @@ function narrowed(orgUuid: string, { emailKey, status }: MemberFilter) {
   };
 }
 
-/** A member, read in a transaction; undefined for whoever is none (any more). */
+/** A member, active or not, read in a transaction; undefined for anybody else. */
 export async function memberIn(tx: Tx, orgUuid: string, userUuid: string): Promise<MemberRow | undefined> {
-  const sql = `select ${columns} from memberships m ${joined} where m.org_uuid = $1 and m.user_uuid = $2 and m.status <> 'removed'`;
+  const sql = `select ${columns} from memberships m ${joined}
+    where m.org_uuid = $1 and m.user_uuid = $2 and m.status <> 'removed'`;
   return (await tx.query<MemberRow>(sql, [orgUuid, userUuid]))[0];
 }
 
 /** How many active owners an organization has besides one person. */
 export async function otherOwners(tx: Tx, orgUuid: string, userUuid: string): Promise<number> {
-  const sql =
-    "select count(*)::int as n from memberships where org_uuid = $1 and user_uuid <> $2 and is_owner and status = 'active'";
+  const sql = `select count(*)::int as n from memberships
+    where org_uuid = $1 and user_uuid <> $2 and is_owner and status = 'active'`;
   return (await tx.query<{ n: number }>(sql, [orgUuid, userUuid]))[0]?.n ?? 0;
 }
 
@@ -97,7 +99,7 @@ export interface MembershipState {
   status: "active" | "inactive" | "removed";
 }
 
-/** Changes a membership; its version rises, so that older tokens are refused. */
+/** Changes a membership; its version rises, so that tokens issued before are refused. */
 export async function changeMembership(
   tx: Tx,
   orgUuid: string,

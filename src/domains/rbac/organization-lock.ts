@@ -4,14 +4,15 @@ import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { OrganizationRow, Organizations } from "../organizations/index.ts";
-import { stillActs } from "./member-rules.ts";
+import { hasSameRole } from "./member-rules.ts";
 import { memberIn } from "./member-store.ts";
 
 /**
- * The caller's turn to change their organization, which is locked until the transaction ends: one change at a time.
- * Throws 404 `not_found`, and 401 `unauthorized` for a caller who was removed or given another role while waiting.
+ * Locks the caller's organization until the transaction ends, so that its members are changed one at a time.
+ * @throws {not_found} when the organization has ended
+ * @throws {unauthorized} when the caller was removed or given another role while waiting for the lock
  */
-export async function takeTurn(
+export async function lockOwnOrganization(
   tx: Tx,
   organizations: Pick<Organizations, "lock">,
   caller: Caller,
@@ -20,6 +21,6 @@ export async function takeTurn(
   const org = await organizations.lock(tx, uuid);
   if (org === undefined) throw organizationErrors.notFound();
   const self = caller.userUuid === null ? undefined : await memberIn(tx, uuid, caller.userUuid);
-  if (!stillActs(caller, self)) throw errors.unauthorized();
+  if (!hasSameRole(caller, self)) throw errors.unauthorized();
   return org;
 }

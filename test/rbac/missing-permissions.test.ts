@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("a refusal names the power that is lacking", async () => {
+it("a refusal names the permission that is missing", async () => {
   const message = async (method: string, path: string, token: string, body?: object): Promise<unknown> => {
     const answer = await app.call(method, path, { token, body });
     expect(answer.status, path).toBe(403);

@@ -42,7 +42,7 @@ const ends: Record<string, [sql: string, params: (who: Somebody) => unknown[]]> 
 };
 
 describe("a write that is under way", () => {
-  it.each(Object.keys(ends))("commits nothing after %s", async (what) => {
+  it.each(Object.keys(ends))("a write in flight commits nothing after %s of its caller", async (what) => {
     const ann = await member(app, owner, 1);
     const before = await rolesNow();
     const [sql, params] = ends[what] ?? ["", () => []];
@@ -55,7 +55,7 @@ describe("a write that is under way", () => {
     expect(await rolesNow()).toBe(before);
   });
 
-  it("commits nothing after a removal that was answered while it waited for something else", async () => {
+  it("a write that waits for a lock commits nothing after the removal of its caller", async () => {
     const ann = await member(app, owner, 1);
     const held = await holding(app.databaseUrl);
     await held.run("lock table roles in exclusive mode");
@@ -66,7 +66,7 @@ describe("a write that is under way", () => {
     expect((await write).status).toBe(401);
   });
 
-  it("of two admins who remove each other, one removes and the other is removed", async () => {
+  it("of two admins who remove each other at once, one removes and the other is removed", async () => {
     const [ann, bea] = [await member(app, owner, 1), await member(app, owner, 1)];
     const remove = (by: Somebody, whom: Somebody) =>
       app.call("DELETE", `/api/users/${whom.userUuid}`, { token: by.token });
@@ -76,7 +76,7 @@ describe("a write that is under way", () => {
 });
 
 describe("callers who end what they stand on", () => {
-  it("log out once, however often they ask at the same time", async () => {
+  it("a session that logs out five times at once ends once", async () => {
     const ann = await member(app, owner, 1);
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => app.call("POST", "/api/auth/logout", { token: ann.token })),
@@ -86,7 +86,7 @@ describe("callers who end what they stand on", () => {
     expect(codes.filter((code) => code !== "ended" && code !== "unauthorized")).toEqual([]);
   });
 
-  it("leave, give up their role, and end every session, their own too", async () => {
+  it("callers may leave, give up their role and end every session, their own included", async () => {
     const [ann, bea, cay] = [await member(app, owner, 1), await member(app, owner, 1), await member(app, owner, 1)];
     expect((await app.call("DELETE", `/api/users/${ann.userUuid}`, { token: ann.token })).status).toBe(204);
     expect(

@@ -1,0 +1,20 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Credentials } from "../credentials/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import type { Invitations } from "../invitations/index.ts";
+import type { Marketplace } from "../marketplace/index.ts";
+import type { Organizations } from "../organizations/index.ts";
+import type { Rbac } from "../rbac/index.ts";
+import type { Sessions } from "../sessions/index.ts";
+
+/** Dependencies of offboarding. */
+export interface OffboardingDeps {
+  clock: Clock;
+  events: Pick<Events, "emit" | "notify">;
+  organizations: Pick<Organizations, "lock" | "remove">;
+  rbac: Pick<Rbac, "members">;
+  sessions: Pick<Sessions, "ending">;
+  credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
+  marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
+  invitations: Pick<Invitations, "endWithMembership">;
+}

@@ -1,0 +1,3 @@
+export type { OffboardingDeps } from "./deps.ts";
+export { createOffboarding } from "./offboarding.ts";
+export type { Offboarding } from "./offboarding.ts";

@@ -1,0 +1,51 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { OperatorService, OrgConfigSchema } from "../../../gen/atrium/operator/v1/operator_pb.ts";
+import type { RequestContexts } from "../../platform/context.ts";
+import { pageOf } from "../../platform/db/paging.ts";
+import { errors } from "../../platform/errors.ts";
+import type { Operator } from "./operator.ts";
+import { describeFaults, isReady } from "./readiness.ts";
+import type { ProcessState } from "./readiness.ts";
+import type { SettingsRow } from "./settings-store.ts";
+
+/** Implements `atrium.operator.v1.OperatorService`. */
+export function operatorRpc(
+  { settings }: Operator,
+  { readiness, metrics }: ProcessState,
+  contexts: RequestContexts,
+): ServiceImpl<typeof OperatorService> {
+  return {
+    setConfig: async ({ orgUuid, auditRetentionDays }, call) => {
+      const context = contexts.authenticated(call);
+      return printSettings(await settings.setRetention(context, orgUuid.toLowerCase(), auditRetentionDays ?? 0));
+    },
+    getConfig: async ({ orgUuid, ...window }) => {
+      if (orgUuid) return printSettings(await settings.find(orgUuid.toLowerCase()));
+      const page = pageOf(window);
+      const { data, ...total } = await settings.list(page);
+      return { data: data.map(printSettings), ...total, ...page };
+    },
+    getHealth: () => ({ status: "ok" }),
+    getReadiness: async () => {
+      const report = await readiness();
+      if (!isReady(report))
+        throw errors.unavailable({ message: `Not ready: ${describeFaults(report)}.`, document: report, retryAfter: 1 });
+      return { contentType: "application/json", data: Buffer.from(JSON.stringify(report)) };
+    },
+    getMetrics: async () => {
+      if (metrics === undefined) throw errors.noRoute();
+      return { contentType: "text/plain; version=0.0.4; charset=utf-8", data: Buffer.from(await metrics.text()) };
+    },
+  };
+}
+
+function printSettings(row: SettingsRow): Omit<MessageInitShape<typeof OrgConfigSchema>, "$typeName"> {
+  return {
+    orgUuid: row.org_uuid,
+    auditRetentionDays: row.audit_retention_days,
+    plan: row.plan,
+    ...(row.updated_at === null ? {} : { updatedAt: timestampFromDate(row.updated_at) }),
+  };
+}

@@ -1,0 +1,135 @@
+import { callerOrg } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext, RequestContext } from "../../platform/context.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import { parseEmail } from "../../platform/email.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import type { Organizations } from "../organizations/index.ts";
+import type { People } from "../people/index.ts";
+import { rbacErrors } from "./errors.ts";
+import { eventOf, nextMembership } from "./member-rules.ts";
+import type { MembershipWish } from "./member-rules.ts";
+import * as store from "./member-store.ts";
+import type { MemberRow, MembershipState } from "./member-store.ts";
+import { lockOwnOrganization } from "./organization-lock.ts";
+import { demandGrantable } from "./permissions.ts";
+import { roleOf } from "./role-store.ts";
+
+/** Dependencies of members. */
+export interface MembersDeps {
+  database: Database;
+  clock: Clock;
+  events: Pick<Events, "emit">;
+  organizations: Pick<Organizations, "lock">;
+  people: Pick<People, "lock">;
+}
+
+/** A caller and where the request came from, as events name them. */
+export type Origin = { readonly caller: Caller } & Pick<RequestContext, "info">;
+
+/** Members of organizations and their roles (decisions 2.4). */
+export function createMembers({ database, clock, events, organizations, people }: MembersDeps) {
+  /**
+   * A member of the caller's organization, which is locked; the person is locked too, so that no session opens at the
+   * same time.
+   */
+  async function lock(tx: Tx, caller: Caller, userUuid: string): Promise<MemberRow> {
+    const { uuid: orgUuid } = await lockOwnOrganization(tx, organizations, caller);
+    await people.lock(tx, userUuid);
+    const member = await store.memberIn(tx, orgUuid, userUuid);
+    if (member === undefined) throw rbacErrors.userNotFound();
+    return member;
+  }
+
+  /** What a locked membership becomes by a wish; see {@link nextMembership}. `others`: active owners besides it. */
+  async function next(
+    tx: Tx,
+    caller: Caller,
+    member: MemberRow,
+    wish: MembershipWish,
+    others?: number,
+  ): Promise<MembershipState | undefined> {
+    const otherOwners = others ?? (await store.otherOwners(tx, callerOrg(caller), member.user_uuid));
+    return nextMembership(caller, member, wish, otherOwners);
+  }
+
+  /** Records what a membership has become; returns it, undefined once removed. */
+  async function record(tx: Tx, by: Origin, member: MemberRow, state: MembershipState): Promise<MemberRow | undefined> {
+    const orgUuid = callerOrg(by.caller);
+    const after = await store.memberIn(tx, orgUuid, member.user_uuid);
+    const shown = { ...stateOf(after ?? member), is_owner: state.isOwner, status: state.status };
+    await events.emit(tx, EVENTS[eventOf(member, state)], {
+      by: causedBy(by),
+      orgUuid,
+      userUuid: member.user_uuid,
+      resourceId: member.user_uuid,
+      metadata: { before: stateOf(member), ...(after !== undefined && { after: stateOf(after) }) },
+      data: { user_uuid: member.user_uuid, email: member.email, ...shown },
+    });
+    return after;
+  }
+
+  /** Writes a locked membership; access tokens issued before are refused from then on. */
+  const write = (tx: Tx, caller: Caller, member: MemberRow, state: MembershipState): Promise<void> =>
+    store.changeMembership(tx, callerOrg(caller), member.user_uuid, state, dateOf(clock));
+
+  return {
+    lock,
+    next,
+    write,
+    record,
+    lockOwnOrganization: (tx: Tx, caller: Caller) => lockOwnOrganization(tx, organizations, caller),
+
+    /** A member, active or not; undefined for anybody else. */
+    find: store.memberIn,
+
+    /** A page of the caller's organization by email; of one address and one status where they are given. */
+    async list(
+      { caller }: CallerContext,
+      { email, status }: { email?: string | undefined; status?: string | undefined },
+      page: Page,
+    ): Promise<{ data: MemberRow[]; total: number }> {
+      const orgUuid = callerOrg(caller);
+      const emailKey = email ? (parseEmail(email)?.key ?? "") : undefined;
+      const filter = { emailKey, status: status || undefined };
+      const [data, total] = await Promise.all([
+        store.membersOf(database, orgUuid, filter, page),
+        store.countMembers(database, orgUuid, filter),
+      ]);
+      return { data, total };
+    },
+
+    /**
+     * Gives a member another role, by id or name; their older access tokens are refused from then on.
+     * @throws {user_not_found} when the organization has no such member
+     * @throws {role_not_found} when the organization has no such role
+     * @throws {forbidden} for a role above the caller's power, and for owners
+     * @throws {last_owner} when no owner would be left
+     */
+    async assignRole(context: CallerContext, userUuid: string, idOrName: number | string): Promise<void> {
+      const { caller } = context;
+      await context.transaction(async (tx) => {
+        const member = await lock(tx, caller, userUuid);
+        const role = await roleOf(tx, callerOrg(caller), idOrName);
+        if (role === undefined) throw rbacErrors.roleNotFound();
+        demandGrantable(caller, role.permissions);
+        const state = await next(tx, caller, member, { roleId: role.id });
+        if (state === undefined) return;
+        await write(tx, caller, member, state);
+        await record(tx, context, member, state);
+      });
+    },
+  };
+}
+
+/** Members as other domains use them. */
+export type Members = ReturnType<typeof createMembers>;
+
+/** What the audit log shows of a membership. */
+function stateOf({ role, role_id, is_owner, status }: MemberRow) {
+  return { role, role_id, is_owner, status };
+}

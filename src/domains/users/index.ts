@@ -1,0 +1,3 @@
+export { usersRpc } from "./rpc.ts";
+export { createUsers } from "./users.ts";
+export type { Users, UsersDeps } from "./users.ts";
