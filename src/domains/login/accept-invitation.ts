@@ -2,7 +2,6 @@ import type { RequestInfo } from "../../platform/caller.ts";
 import { createRequestContext } from "../../platform/context.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { parseEmail } from "../../platform/email.ts";
 import { ServiceError } from "../../platform/errors.ts";
 import { causedByPerson, EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { invitationErrors } from "../invitations/index.ts";
@@ -14,7 +13,7 @@ import type { LoginDeps } from "./deps.ts";
 import { loginErrors } from "./errors.ts";
 import { readNewcomer } from "./newcomer.ts";
 import type { Newcomer } from "./newcomer.ts";
-import { proofOf } from "./rules.ts";
+import { proofOf, storedEmail } from "./rules.ts";
 import type { Proof } from "./rules.ts";
 
 /** An acceptance; a new person gives every member but the telephone number. */
@@ -78,8 +77,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     request: Acceptance,
   ): Promise<Accepted> {
     const { info } = context;
-    const email = parseEmail(invitation.email);
-    if (email === undefined) throw new Error("a stored address cannot be read");
+    const email = storedEmail(invitation.email);
     const { password, ...person } = readNewcomer(request);
     await people.demandGoodPassword(password, { email: email.address, orgName: invitation.org_name });
     const passwordHash = await hasher.hash(password, info.address);

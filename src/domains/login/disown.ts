@@ -3,12 +3,12 @@ import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { parseEmail } from "../../platform/email.ts";
 import { defineErrors } from "../../platform/errors.ts";
 import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createRevocation } from "./revocation.ts";
+import { storedEmail } from "./rules.ts";
 import { endAllMailTokens } from "./store.ts";
 
 const disownErrors = defineErrors({
@@ -33,7 +33,7 @@ export function createDisown(deps: LoginDeps) {
       else await offboarding.members.end(tx, caller, userUuid, info);
     }
     await mfa.factors.endAll(tx, userUuid, REASON, info);
-    const emailKey = parseEmail(email)?.key ?? "";
+    const emailKey = storedEmail(email).key;
     await endAllMailTokens(tx, emailKey, dateOf(clock));
     await endCodes(tx, emailKey);
     await people.disown(tx, userUuid);

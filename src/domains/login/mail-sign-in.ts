@@ -1,6 +1,5 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import type { Standing } from "../access/index.ts";
 import { causedByPerson, EVENTS, withoutActor } from "../event-catalogue/index.ts";
@@ -9,6 +8,7 @@ import type { OpenedSession, OpenRequest } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";
 import type { MailboxProofDeps } from "./mailbox-proof.ts";
+import { storedEmail } from "./rules.ts";
 
 /** A mailbox that has just been proven. */
 export interface ProvenMailbox {
@@ -121,9 +121,3 @@ export function createMailSignIn(deps: MailSignInDeps) {
 
 /** Sign-ins by mail. */
 export type MailSignIn = ReturnType<typeof createMailSignIn>;
-
-function storedEmail(text: string): Email {
-  const email = parseEmail(text);
-  if (email === undefined) throw new Error("a stored address cannot be read");
-  return email;
-}

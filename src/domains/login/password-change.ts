@@ -15,6 +15,7 @@ import type { LoginDeps } from "./deps.ts";
 import { loginErrors } from "./errors.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";
 import { noAccountMail, resetMail } from "./mails.ts";
+import { storedEmail } from "./rules.ts";
 import { endMailTokens, insertMailToken, peekMailToken, useMailToken } from "./store.ts";
 
 /** New passwords for existing people (decisions 2.8). */
@@ -117,7 +118,7 @@ export function createPasswordChange(deps: LoginDeps) {
       const { ok } = await hasher.verify(person.password_hash, present, info.address);
       const passwordHash = ok ? await hasher.hash(wanted, info.address) : "";
       const attempt = async (tx: Tx): Promise<ServiceError | undefined> => {
-        if (ok) await endOpen(tx, parseEmail(person.email)?.key ?? "");
+        if (ok) await endOpen(tx, storedEmail(person.email).key);
         await people.lock(tx, person.uuid);
         const count = await stepUp.counter.begin(tx, person.uuid);
         // A lockout that is found only now rolls everything back, and nothing is counted.

@@ -1,5 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
@@ -84,7 +84,7 @@ export function loginRpc(
       for (const [name, value] of Object.entries(headers)) context.responseHeader.set(name, value);
       return { keys: set };
     },
-  });
+  } satisfies ServiceImpl<typeof LoginService>);
 }
 
 /** The binary form has memberships alone: the request for the second factor is JSON, whatever `Accept` says. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../../platform/caller.ts";
 import { parseEmail } from "../../platform/email.ts";
+import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 
 /**
@@ -24,6 +25,13 @@ export function callerAsOwner(
   const namesAnother =
     email !== undefined && email !== "" && parseEmail(email)?.key !== parseEmail(caller.email ?? "")?.key;
   return caller.isPlatformAdmin && namesAnother ? undefined : caller.userUuid;
+}
+
+/** An address that was parsed before it was stored. */
+export function storedEmail(text: string): Email {
+  const email = parseEmail(text);
+  if (email === undefined) throw new Error("a stored address cannot be read");
+  return email;
 }
 
 /** How and when a person proved who they are (RFC 8176). */

@@ -1,4 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { MfaService } from "../../../gen/atrium/mfa/v1/mfa_pb.ts";
 import type { RequestContext, RequestContexts } from "../../platform/context.ts";
 import { registration } from "../../platform/rpc.ts";
@@ -52,7 +53,7 @@ export function mfaRpc(mfa: Mfa, contexts: RequestContexts, completeSignIn: Comp
         await resetFactors(contexts.authenticated(context), userUuid.toLowerCase());
         return {};
       },
-    },
+    } satisfies ServiceImpl<typeof MfaService>,
     {
       createFactor: demandToEnrol,
       verifyFactor: demandToEnrol,

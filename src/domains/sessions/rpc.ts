@@ -55,7 +55,7 @@ export function sessionsRpc(
       const { account, ...opened } = await accounts.switchTo(contexts.authenticated(context), deviceUuid, accountId);
       return { ...opened, ...printAccount(account) };
     },
-  });
+  } satisfies ServiceImpl<typeof SessionsService>);
 }
 
 function printInventory({ data, ...total }: { data: InventoryRow[] } & Total, page: Page) {

@@ -1,4 +1,5 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { StepUpService } from "../../../gen/atrium/step_up/v1/step_up_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { registration } from "../../platform/rpc.ts";
@@ -19,5 +20,5 @@ export function stepUpRpc(stepUp: StepUp, contexts: RequestContexts): ServiceReg
       const { elevated, expiresAt } = stepUp.status(contexts.authenticated(context));
       return { elevated, ...(expiresAt === undefined ? {} : { expiresAt: timestampFromDate(expiresAt) }) };
     },
-  });
+  } satisfies ServiceImpl<typeof StepUpService>);
 }
