@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { ServiceError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";
 import { withoutTrace } from "./tracing.ts";
@@ -75,6 +76,8 @@ export function createPoller({ clock, random, log }: PollerDeps, options: Poller
   let isRunning = false;
   let running: Promise<void> | undefined;
   let consecutiveFailures = 0;
+  /** Whether a warning told of the present failures. */
+  let isWarned = false;
 
   const isActive = (): boolean => stop !== undefined && !stop.signal.aborted;
 
@@ -126,14 +129,19 @@ export function createPoller({ clock, random, log }: PollerDeps, options: Poller
 
   function succeed(): void {
     stats.lastSuccessAt = clock.now();
-    if (consecutiveFailures > 0) log.info({ poller: name, failures: consecutiveFailures }, "A poller recovered");
+    if (isWarned) log.info({ poller: name, failures: consecutiveFailures }, "A poller recovered");
+    isWarned = false;
     consecutiveFailures = 0;
   }
 
   function fail(error: unknown, { aborted }: AbortSignal): void {
     stats.failures++;
-    const isFirst = ++consecutiveFailures === 1;
-    log[isFirst && !aborted ? "warn" : "debug"]({ err: error, poller: name }, "A poller failed and retries");
+    consecutiveFailures++;
+    // The loss of a server is logged where its connections are made, and `/readyz` reports it.
+    const isAway = error instanceof ServiceError && error.status === 503;
+    const isNews = !isWarned && !isAway && !aborted;
+    isWarned ||= isNews;
+    log[isNews ? "warn" : "debug"]({ err: error, poller: name }, "A poller failed and retries");
     pause(backOffMs());
   }
 

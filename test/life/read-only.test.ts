@@ -53,7 +53,7 @@ test.skipIf(process.getuid?.() !== 0)(
       (await (await fetch(`http://127.0.0.1:${port}/readyz`)).json()) as Record<string, string>;
     await expect
       .poll(report)
-      .toEqual({ status: "ok", database: "ok", migrations: "ok", temporal: "ok", vault: "ok", worker: "ok" });
+      .toEqual({ status: "ok", database: "ok", migrations: "ok", temporal: "ok", vault: "sealed", worker: "ok" });
     expect(execFileSync("find", [root, "-xdev", "-uid", String(NOBODY)], { encoding: "utf8" })).toBe("");
   },
 );
