@@ -138,7 +138,8 @@ describe("the end of an organization", () => {
     const removal = remove(strong, by.org);
     await held.waitedFor();
     await held.run(
-      "update memberships set is_owner = false, status = 'removed', version = version + 1 where org_uuid = $1 and user_uuid = $2",
+      `update memberships set is_owner = false, status = 'removed', version = version + 1
+       where org_uuid = $1 and user_uuid = $2`,
       [by.org, by.userUuid],
     );
     await held.commit();

@@ -65,7 +65,7 @@ export function factsOf(
   return database.prepared("app-facts", sql, [slugs, userUuid, orgUuid]);
 }
 
-/** What a token says of the apps its holder administers, and who that is. */
+/** The app claims of a token, and its holder. */
 export interface AppsOfToken {
   claimed: readonly string[];
   /** Milliseconds since the epoch. */

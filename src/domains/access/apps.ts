@@ -78,7 +78,7 @@ export function createAppAccess(database: Pick<Database, "prepared" | "identifyi
 }
 
 /**
- * The person a caller acts for: for an API key whoever made it, or the first of the keys it was made with.
+ * The person a caller acts for: of an API key the person who made it, or the first of the keys it was made with.
  * @throws {forbidden} when there is none
  */
 export async function personBehind(tx: Pick<Tx, "query">, caller: Caller): Promise<string> {

@@ -4,7 +4,7 @@ import type { AppFacts, AppWithInstall } from "./app-store.ts";
 /** Reasons of an entitlement check, as the interface names them. */
 export type Reason = "role:app_admin" | "role:platform_admin" | `entitlement:${string}` | "denied";
 
-/** What an entitlement check found. */
+/** Result of an entitlement check. */
 export interface Decision {
   granted: boolean;
   reason: Reason;
@@ -57,7 +57,7 @@ export function explain({ claim }: Decision, app: AppFacts | undefined): Explana
   return { decidedBy: "claim", claim, appId, ...base };
 }
 
-/** Whether a caller administers an app, by what was authenticated: as owner of its organization, too (decisions 9.1). */
+/** Whether a caller administers an app, by their token, as owner of its organization too (decisions 9.1). */
 export function administers(
   caller: Pick<Caller, "isPlatformAdmin" | "appAdmin" | "isOwner" | "orgUuid">,
   { appId, orgUuid }: { appId: string; orgUuid: string },

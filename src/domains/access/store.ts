@@ -1,6 +1,6 @@
 import type { Tx } from "../../platform/db/types.ts";
 
-/** What somebody is, as tokens say it: read in the transaction that makes the token. */
+/** A person and their membership, as tokens state them; read in the transaction that issues the token. */
 export interface Standing {
   userUuid: string;
   id: number;
@@ -11,7 +11,7 @@ export interface Standing {
   org: OrgStanding | null;
 }
 
-/** What somebody is in an organization. */
+/** The membership of a person. */
 export interface OrgStanding {
   uuid: string;
   name: string;

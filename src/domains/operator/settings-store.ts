@@ -19,6 +19,12 @@ export async function settingsOf(tx: Pick<Tx, "query">, orgUuid: string): Promis
   return (await tx.query<SettingsRow>(`select ${columns} ${from} and o.uuid = $1`, [orgUuid]))[0];
 }
 
+/** Settings of a live organization, read without a transaction. */
+export async function findSettings(database: Database, orgUuid: string): Promise<SettingsRow | undefined> {
+  const sql = `select ${columns} ${from} and o.uuid = $1`;
+  return (await database.prepared<SettingsRow>("orgs_settings_one", sql, [orgUuid]))[0];
+}
+
 /** Settings of every live organization, by name. */
 export async function pageOfSettings(database: Database, limit: number, offset: number): Promise<SettingsRow[]> {
   const sql = `select ${columns} ${from} order by lower(o.name), o.uuid limit $1 offset $2`;

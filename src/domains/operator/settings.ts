@@ -58,7 +58,7 @@ export function createSettings({ database, clock, events, organizations }: Setti
      * @throws {not_found} when there is no such organization
      */
     async find(orgUuid: string): Promise<SettingsRow> {
-      const found = await database.transaction((tx) => store.settingsOf(tx, orgUuid));
+      const found = await store.findSettings(database, orgUuid);
       if (found === undefined) throw organizationErrors.notFound();
       return found;
     },

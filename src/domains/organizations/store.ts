@@ -65,7 +65,7 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
   return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
 }
 
-/** Whether an organization lives, kept from ending until the transaction does; others may keep it at the same time. */
+/** Whether an organization lives. Its row is share locked, so that it does not end before the transaction does. */
 export async function keepOrganization(tx: Tx, uuid: string): Promise<boolean> {
   return (
     (await tx.query("select 1 from organizations where uuid = $1 and deleted_at is null for share", [uuid])).length > 0
@@ -120,8 +120,8 @@ export async function updateOrganization(
   { uuid, name, plan, jit_domains }: OrganizationRow,
   at: Date,
 ): Promise<void> {
-  const sql =
-    "update organizations set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1";
+  const sql = `update organizations
+    set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1`;
   await tx.query(sql, [uuid, name, plan, jit_domains, at]);
 }
 

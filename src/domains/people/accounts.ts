@@ -129,7 +129,7 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
     },
 
     /**
-     * Whether somebody is superuser.
+     * Whether a person is superuser.
      * @throws {not_found} when nobody has the address
      */
     async superuser(address: string): Promise<{ email: string; isSuperuser: boolean }> {

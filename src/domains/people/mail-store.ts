@@ -9,7 +9,7 @@ export interface Addressing {
   expiresAt: Date;
 }
 
-/** What is known of the recipient of a mail. */
+/** The recipient of a mail. */
 export interface Recipient {
   /** Name of the organization they used last; null where they are an active member of none. */
   lastOrganization: string | null;
@@ -18,7 +18,7 @@ export interface Recipient {
 }
 
 /**
- * Looks a recipient up and stores the token of their disown link if they are unconfirmed; one statement, whoever it is.
+ * Looks a recipient up, and stores the token of their disown link if they are unconfirmed, in one statement.
  */
 export async function addressMail(tx: Tx, { emailKey, hash, at, expiresAt }: Addressing): Promise<Recipient> {
   const rows = await tx.query<Recipient>(

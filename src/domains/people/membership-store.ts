@@ -38,7 +38,7 @@ export async function joinMembership(
   return rows.length === 1;
 }
 
-/** Status of the membership of the person behind an address; undefined where there never was one. */
+/** Status of the membership of the person with an address; undefined where there never was one. */
 export async function membershipStatusByEmail(tx: Tx, orgUuid: string, emailKey: string): Promise<string | undefined> {
   const sql = "select status from memberships where org_uuid = $1 and email_key = $2";
   return (await tx.query<{ status: string }>(sql, [orgUuid, emailKey]))[0]?.status;
@@ -77,7 +77,7 @@ export async function lastUsedOrganization(tx: Tx, userUuid: string): Promise<st
 }
 
 /**
- * The person behind an address, and the organization they would act in: the one named where they are an active member,
+ * The person with an address, and the organization they would act in: the one named where they are an active member,
  * else the one last used.
  */
 export async function wouldEnter(
@@ -90,7 +90,8 @@ export async function wouldEnter(
     `select p.uuid as "userUuid", (
        select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
        where m.user_uuid = p.uuid and m.status = 'active' and o.deleted_at is null
-       order by coalesce(m.org_uuid = $2::uuid, false) desc, m.last_used_at desc nulls last, m.created_at desc limit 1) as "orgUuid"
+       order by coalesce(m.org_uuid = $2::uuid, false) desc, m.last_used_at desc nulls last, m.created_at desc
+       limit 1) as "orgUuid"
      from people p where p.email_key = $1`,
     [emailKey, orgUuid],
   );
@@ -115,7 +116,8 @@ export async function belongsElsewhere(tx: Tx, orgUuid: string, userUuid: string
 export async function organizationsOwnedAlone(tx: Tx, userUuid: string): Promise<string[]> {
   const sql = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
     where m.user_uuid = $1 and m.is_owner and m.status = 'active' and o.deleted_at is null and not exists (
-      select 1 from memberships other where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.is_owner and other.status = 'active')
+      select 1 from memberships other
+      where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.is_owner and other.status = 'active')
     order by m.org_uuid`;
   return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
 }
@@ -126,7 +128,8 @@ export function membershipsOf(
   userUuid: string,
 ): Promise<{ org_uuid: string; org_name: string; alone: boolean }[]> {
   const sql = `select m.org_uuid, o.name as org_name, not exists (
-      select 1 from memberships other where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status <> 'removed') as alone
+      select 1 from memberships other
+      where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status <> 'removed') as alone
     from memberships m join organizations o on o.uuid = m.org_uuid
     where m.user_uuid = $1 and m.status <> 'removed' and o.deleted_at is null order by m.org_uuid`;
   return tx.query(sql, [userUuid]);

@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** What a password is checked against. */
+/** The stored password of a person. */
 export interface PasswordRow {
   id: number;
   uuid: string;
@@ -9,13 +9,13 @@ export interface PasswordRow {
   credentials_version: number;
 }
 
-/** What is known of somebody's password. */
+/** The stored password of a person; undefined for an unknown person. */
 export async function findPassword(database: Database, userUuid: string): Promise<PasswordRow | undefined> {
   const sql = "select id, uuid, email, password_hash, credentials_version from people where uuid = $1";
   return (await database.prepared<PasswordRow>("users_password", sql, [userUuid]))[0];
 }
 
-/** What is known of the password of the person behind an address. */
+/** The stored password of the person with an address. */
 export async function findPasswordByEmail(database: Database, emailKey: string): Promise<PasswordRow | undefined> {
   const sql = "select id, uuid, email, password_hash, credentials_version from people where email_key = $1";
   return (await database.prepared<PasswordRow>("users_password_email", sql, [emailKey]))[0];
@@ -28,7 +28,7 @@ export async function organizationNamesOf(database: Database, userUuid: string):
   return (await database.prepared<{ name: string }>("users_org_names", sql, [userUuid])).map(({ name }) => name);
 }
 
-/** What a password login is judged by: the person, if they are an active member of the organization of that name. */
+/** A person and their membership of the organization of a name, for a password login. */
 export interface LoginRow extends PasswordRow {
   org_uuid: string | null;
   org_name: string | null;
@@ -39,14 +39,15 @@ export interface LoginRow extends PasswordRow {
 
 const loginSql = `
   select p.id, p.uuid, p.email, p.password_hash, p.credentials_version,
-    o.uuid as org_uuid, o.name as org_name, coalesce(m.status = 'active', false) as member, m.status is not null as known
+    o.uuid as org_uuid, o.name as org_name, coalesce(m.status = 'active', false) as member,
+    m.status is not null as known
   from people p
   left join organization_names n on n.name_key = $2
   left join organizations o on o.uuid = n.org_uuid and o.deleted_at is null
   left join memberships m on m.org_uuid = o.uuid and m.user_uuid = p.uuid
   where p.email_key = $1`;
 
-/** What is known of an address and an organization's name, both folded. */
+/** The person with an address and their membership of the organization of a name, both folded. */
 export async function findForLogin(
   database: Database,
   emailKey: string,

@@ -56,7 +56,7 @@ export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
   return tx.em.findOne(Person, { uuid }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
-/** What the profile and the superuser lookup show. */
+/** A person as the profile and the superuser lookup show them. */
 export interface PersonRow {
   id: number;
   uuid: string;

@@ -2,7 +2,7 @@ import type { FieldViolation } from "../../platform/errors.ts";
 
 const odd = /[\p{C}\p{Z}]/u;
 
-/** A username as it is kept: NFKC, without spaces around it. Answers the violation instead where it cannot be one. */
+/** A username as it is stored: NFKC, without spaces around it; or the violation where it is none. */
 export function readUsername(text: string | undefined): { username: string } | { violation: FieldViolation } {
   const username = (text ?? "").normalize("NFKC").trim();
   if (username === "") return { violation: { field: "username", code: "required", message: "is required" } };

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** What the head of an image says. */
+/** Format and size of an image. */
 export interface ImageHead {
   contentType: "image/png" | "image/jpeg" | "image/webp";
   width: number;
@@ -35,7 +35,8 @@ function readJpeg(image: Buffer): ImageHead | undefined {
       at += 2; // a marker without a segment
       continue;
     }
-    if (marker === 0x00 || marker === 0xd8 || marker === 0xd9 || marker === 0xda) return undefined; // entropy data before a frame
+    // Data before a frame.
+    if (marker === 0x00 || marker === 0xd8 || marker === 0xd9 || marker === 0xda) return undefined;
     const length = image.readUInt16BE(at + 2);
     if (length < 2) return undefined;
     if (startsFrame(marker)) {
