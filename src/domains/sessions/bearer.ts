@@ -12,7 +12,7 @@ import { sessionKey } from "./liveness.ts";
 import type { Liveness, SessionKey } from "./liveness.ts";
 import { judgeSession } from "./liveness-store.ts";
 import type { LiveRow } from "./liveness-store.ts";
-import { accessTokenType } from "./tokens.ts";
+import { ACCESS_TOKEN_TYPE } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
 
 /** Number of verified tokens in the cache, about two kilobytes each. */
@@ -67,7 +67,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
 
   async function verify(token: string): Promise<VerifiedToken> {
     let kid = "";
-    const expected = { typ: accessTokenType, issuer, now: clock.now() };
+    const expected = { typ: ACCESS_TOKEN_TYPE, issuer, now: clock.now() };
     const claims = await verifyJwt(
       token,
       (id, { org }) => {

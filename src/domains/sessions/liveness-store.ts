@@ -20,7 +20,7 @@ export interface LiveRow {
 // of a young table would have it read the whole of sessions, and a prepared plan would stay that way for a while.
 // For the same reason the membership's status is checked outside: an index over organization and status would do as
 // well while the table is small, and very badly once an organization is large.
-const livenessSql = `
+const LIVENESS_SQL = `
   select coalesce(json_agg(live), '[]') as rows from (
     select q.n::int as n, s.user_uuid, s.org_uuid, p.email, o.name as org_name, m.is_owner,
       m.version as membership_version, p.is_superuser, p.is_operator,
@@ -56,7 +56,7 @@ export async function readLiveness(
   at: Date,
 ): Promise<(LiveRow | undefined)[]> {
   // Rows in one JSON text and lists as text, both ready made, cost node-postgres half as much.
-  const [result] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", livenessSql, [
+  const [result] = await database.identifying<{ rows: (LiveRow & { n: number })[] }>("sessions_live", LIVENESS_SQL, [
     list(sids),
     list(kids),
     at,
@@ -107,7 +107,7 @@ export interface Changes {
 const MAX_CHANGES = 5_000;
 
 // The path of every request, whatever the number of sessions: one step into an index that mostly finds its end.
-const changesSql = `
+const CHANGES_SQL = `
   select pg_current_snapshot()::text as snapshot, clock_timestamp()::text as at,
     $2::timestamptz > clock_timestamp() - interval '10 minutes' as covered,
     (select string_agg(subject::text, ',') from (
@@ -119,7 +119,7 @@ const changesSql = `
 export async function readChanges(database: Database, since: Moment | undefined): Promise<Changes> {
   const [row] = await database.identifying<Moment & { covered: boolean | null; changed: string | null }>(
     "sessions_changes",
-    changesSql,
+    CHANGES_SQL,
     [since?.snapshot, since?.at],
   );
   if (row === undefined) throw new Error("a select without from returned no row");

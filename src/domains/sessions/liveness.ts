@@ -81,14 +81,14 @@ export function createLiveness({ database, clock }: { database: Database; clock:
     try {
       const { now, subjects } = await readChanges(database, since);
       since = now;
-      if (subjects === undefined) forget();
+      if (subjects === undefined) dropAll();
       else if (subjects.length > 0) {
         removals++;
         for (const subject of subjects) cache.drop(subject);
       }
     } catch (cause) {
       since = undefined;
-      forget();
+      dropAll();
       rejectAll(questions, cause);
       return [];
     }
@@ -128,7 +128,7 @@ export function createLiveness({ database, clock }: { database: Database; clock:
     }
   }
 
-  function forget(): void {
+  function dropAll(): void {
     removals++;
     cache.clear();
   }

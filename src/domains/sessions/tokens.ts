@@ -6,7 +6,7 @@ import type { Access, Standing } from "../access/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 
 /** Header `typ` of access tokens (RFC 9068). */
-export const accessTokenType = "at+jwt";
+export const ACCESS_TOKEN_TYPE = "at+jwt";
 
 /** Dependencies of {@link createTokens}. */
 export interface TokensDeps {
@@ -100,7 +100,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
         client_id: OWN_CLIENT,
         ims: clock.now(),
       };
-      const accessToken = await signJwt(signer, accessTokenType, { ...claims });
+      const accessToken = await signJwt(signer, ACCESS_TOKEN_TYPE, { ...claims });
       return { accessToken, expiresIn, expiresAt };
     },
   };
