@@ -1,7 +1,6 @@
 import type { Ground } from "../platform/domain.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import { createAccess } from "../domains/access/index.ts";
-import { actorOf } from "../domains/audit-record/index.ts";
 import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createSigningKeys } from "../domains/signing-keys/index.ts";
@@ -78,6 +77,22 @@ export function composeDomains(ground: Ground) {
       },
     },
   });
+  const webhooks = createWebhooks({
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    outgoing,
+    events,
+    organizations,
+    access,
+    config: {
+      schedule: patience.webhookScheduleMs,
+      timeoutMs: patience.webhookTimeoutMs,
+      secretOverlapMs: ttl.secretOverlapMs,
+    },
+  });
   const credentials = createCredentials({
     database,
     clock,
@@ -124,38 +139,6 @@ export function composeDomains(ground: Ground) {
       elevatedMs: ttl.elevatedMs,
       stepUpMs: ttl.stepUpMs,
       magicLinkMs: ttl.magicLinkMs,
-    },
-  });
-  const webhooks = createWebhooks({
-    database,
-    clock,
-    random,
-    log,
-    sealer,
-    outgoing,
-    vetUrl: (url) => outgoing.vetUrl(url),
-    keepOrg: organizations.keep,
-    audit: async (tx, { type, orgUuid, caller, info, webhookId, metadata }) => {
-      await audit.record(tx, {
-        type,
-        outcome: "success",
-        userUuid: caller.userUuid,
-        orgUuid,
-        info,
-        metadata,
-        actor: actorOf(caller),
-        resource: { type: "webhook", id: webhookId },
-      });
-    },
-    administeredApp: access.apps.administered,
-    keepAdministering: access.apps.demandAdministrator,
-    administers: (caller, appId) => caller.isPlatformAdmin || caller.appAdmin.includes(appId),
-    administeredApps: (caller) => Promise.resolve([...caller.appAdmin]),
-    events,
-    config: {
-      schedule: patience.webhookScheduleMs,
-      timeoutMs: patience.webhookTimeoutMs,
-      secretOverlapMs: ttl.secretOverlapMs,
     },
   });
 

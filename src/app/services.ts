@@ -8,6 +8,7 @@ import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.t
 import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
 import { RbacService } from "../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
+import { WebhooksService } from "../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { accessRpc } from "../domains/access/index.ts";
 import { authEventsRpc } from "../domains/auth-events/index.ts";
 import { credentialsRpc } from "../domains/credentials/index.ts";
@@ -21,7 +22,7 @@ import { rbacRpc } from "../domains/rbac/index.ts";
 import { sessionsRpc } from "../domains/sessions/index.ts";
 import { loginRpc } from "../domains/login/index.ts";
 import { usersRpc } from "../domains/users/index.ts";
-import { webhookSecretRpc, webhooksRpc } from "../domains/webhooks/index.ts";
+import { webhooksRpc } from "../domains/webhooks/index.ts";
 import type { RequestContexts } from "../platform/context.ts";
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
@@ -42,8 +43,8 @@ function built(domains: Domains, processState: ProcessState, contexts: RequestCo
     registration(SigningKeysService, signingKeysRpc(keys, contexts)),
     registration(PublisherService, publisherRpc(marketplace, contexts)),
     registration(BuyerService, buyerRpc(marketplace, contexts)),
-    webhooksRpc(webhooks),
-    registration(CredentialsService, { ...credentialsRpc(credentials, contexts), ...webhookSecretRpc(webhooks) }),
+    registration(WebhooksService, webhooksRpc(webhooks, contexts)),
+    registration(CredentialsService, credentialsRpc(credentials, webhooks, contexts)),
     registration(OperatorService, operatorRpc(domains.operator, processState, contexts)),
   ];
 }

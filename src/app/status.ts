@@ -46,7 +46,7 @@ async function work(database: OpenDatabase): Promise<Status> {
   lines.push(
     line("deliveries", endpoints.length === 0 ? "none open" : `open at ${counted(endpoints.length, "endpoint")}`),
   );
-  for (const { webhook_id: id, url, open, failing_since: since, next, last_error: error } of endpoints) {
+  for (const { webhookId: id, url, open, failingSince: since, next, lastError: error } of endpoints) {
     const failing =
       since === null ? "" : `, failing for ${age(now - since.getTime())}${error === null ? "" : ` (${error})`}`;
     lines.push(
@@ -69,8 +69,7 @@ async function work(database: OpenDatabase): Promise<Status> {
     lines.push(line("", `${id} ${slug}: ${status} for ${age(now - since.getTime())}; ${last ?? "no attempt yet"}`));
   return {
     lines,
-    healthy:
-      oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failing_since === null) && installs.length === 0,
+    healthy: oldest < LATE_MS && endpoints.every((endpoint) => endpoint.failingSince === null) && installs.length === 0,
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { forgetEnded } from "../../src/domains/credentials/tidy-store.ts";
+import { deleteEnded } from "../../src/domains/credentials/tidy-store.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test("keys and tokens that were revoked or expired are forgotten, others are not", async () => {
+test("keys and tokens that were revoked or expired are deleted, others are not", async () => {
   const token = await app.login();
   const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token })).body;
   const base = `/api/admin/organizations/${org}`;
@@ -37,17 +37,17 @@ test("keys and tokens that were revoked or expired are forgotten, others are not
     clock: app.clock,
     log: silentLog,
   });
-  expect(await forgetEnded(database, revokedAt)).toBe(0);
+  expect(await deleteEnded(database, revokedAt)).toBe(0);
   expect((await app.call("GET", `${base}/api-keys`, { token })).body.total).toBe(2);
-  expect(await forgetEnded(database, new Date(revokedAt.getTime() + 1))).toBe(2);
+  expect(await deleteEnded(database, new Date(revokedAt.getTime() + 1))).toBe(2);
   const left = () => runSql(app.databaseUrl, "select key_id from api_keys union all select token_id from scim_tokens");
   expect(await left()).toEqual([{ key_id: kept }]);
 
   const other = (await app.call("POST", `${base}/scim-tokens`, { token, body: { expires_in_days: 2 } })).body
     .token_id as string;
   const expiry = revokedAt.getTime() + 86_400_000;
-  expect(await forgetEnded(database, new Date(expiry))).toBe(0);
-  expect(await forgetEnded(database, new Date(expiry + 1_000))).toBe(1);
+  expect(await deleteEnded(database, new Date(expiry))).toBe(0);
+  expect(await deleteEnded(database, new Date(expiry + 1_000))).toBe(1);
   expect(await left()).toEqual([{ key_id: other }]);
   await database.close();
 });

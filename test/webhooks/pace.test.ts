@@ -15,19 +15,19 @@ it("an endpoint begins with one post at a time, earns more by answering and lose
   expect(free("a")).toBe(1);
   const first = begin("a");
   expect(free("a")).toBe(0);
-  pace.answered(first, true);
+  pace.end(first, true);
   expect(free("a")).toBe(2);
-  for (let nth = 0; nth < 40; nth++) pace.answered(begin("a"), true);
+  for (let nth = 0; nth < 40; nth++) pace.end(begin("a"), true);
   expect(free("a")).toBe(32);
   const slow = begin("a");
-  pace.answered(slow, false);
-  pace.answered(slow, true);
+  pace.end(slow, false);
+  pace.end(slow, true);
   expect(free("a")).toBe(1);
 });
 
 it("an endpoint that falls silent gets one at a time beside what it keeps waiting, and four in all, until it answers", () => {
   const { pace, free, begin, wait } = paced();
-  for (let nth = 0; nth < 40; nth++) pace.answered(begin("a"), true);
+  for (let nth = 0; nth < 40; nth++) pace.end(begin("a"), true);
   const posts = [begin("a")];
   expect([free("a"), pace.counts().silent]).toEqual([31, 0]);
   for (const more of [2, 3, 4]) {
@@ -42,7 +42,7 @@ it("an endpoint that falls silent gets one at a time beside what it keeps waitin
   begin("b");
   wait(600);
   expect(free("b")).toBe(0);
-  posts.forEach((post) => pace.answered(post, true));
+  posts.forEach((post) => pace.end(post, true));
   expect([free("a"), pace.counts().silent]).toEqual([32, 1]);
 });
 
@@ -51,9 +51,9 @@ it("an endpoint is quick while it answers within half a second, and no longer on
   expect(isQuick("a")).toBe(false);
   const slow = begin("a");
   wait(600);
-  pace.answered(slow, true);
+  pace.end(slow, true);
   expect(isQuick("a")).toBe(false);
-  pace.answered(begin("a"), true);
+  pace.end(begin("a"), true);
   expect(isQuick("a")).toBe(true);
   begin("a");
   expect(isQuick("a")).toBe(true);
@@ -63,7 +63,7 @@ it("an endpoint is quick while it answers within half a second, and no longer on
 
 it("places are counted by organization and host, and some stay for endpoints that answer quickly", () => {
   const { pace, begin, wait } = paced();
-  pace.answered(begin("quick"), true);
+  pace.end(begin("quick"), true);
   expect(pace.shares(0).free).toEqual({ quick: 1_000, other: 744, active: 256 });
   for (let nth = 0; nth < 100; nth++) begin(`slow-${nth}`, "slow", nth % 2 === 0 ? "even" : "odd");
   begin("quick", "good", "good");
@@ -78,7 +78,7 @@ it("places are counted by organization and host, and some stay for endpoints tha
 
 it("what endpoints have earned is kept for those heard of last", () => {
   const { pace, begin } = paced();
-  for (let nth = 0; nth < 600; nth++) pace.answered(begin(`endpoint-${nth}`), true);
+  for (let nth = 0; nth < 600; nth++) pace.end(begin(`endpoint-${nth}`), true);
   const { endpoints } = pace.shares(0);
   expect(endpoints.size).toBe(512);
   expect([endpoints.has("endpoint-0"), endpoints.get("endpoint-599")?.free]).toEqual([false, 2]);

@@ -48,12 +48,12 @@ const shares = (more: Partial<Shares>): Shares => ({
   organizations: new Map(),
   hosts: new Map(),
   free: { quick: 100, other: 100, active: 100 },
-  mostPerHost: 100,
+  maxPerHost: 100,
   ...more,
 });
 const take = async (more: Partial<Shares> = {}): Promise<TakenDelivery[]> =>
   (await takeFirst(database, now, 30_000, null, shares(more))).taken;
-const idsOf = (taken: readonly TakenDelivery[]): string[] => taken.map((one) => one.webhook_id).toSorted();
+const idsOf = (taken: readonly TakenDelivery[]): string[] => taken.map((one) => one.webhookId).toSorted();
 const held = (all: number) => ({ all, active: all });
 
 it("an organization gets as many places as it leaves free, its endpoints that answer first and then the oldest due", async () => {
@@ -81,8 +81,8 @@ it("organizations that hold least come first, and nobody gets the last place", a
       [poor, held(1)],
     ]),
   });
-  expect(taken.filter(({ org_uuid: org }) => org === poor)).toHaveLength(1);
-  expect(taken.filter(({ org_uuid: org }) => org === served)).toHaveLength(3);
+  expect(taken.filter(({ orgUuid: org }) => org === poor)).toHaveLength(1);
+  expect(taken.filter(({ orgUuid: org }) => org === served)).toHaveLength(3);
 });
 
 it("a host has its share of the places, whoever its endpoints belong to, and is in nobody's way beyond it", async () => {
@@ -90,7 +90,7 @@ it("a host has its share of the places, whoever its endpoints belong to, and is 
   const elsewhere = await endpoint(randomUUID(), "quiet.test", [1]);
   const taken = await take({
     free: { quick: 20, other: 20, active: 100 },
-    mostPerHost: 22,
+    maxPerHost: 22,
     hosts: new Map([["crowded.test:8443", held(10)]]),
   });
   expect(taken.filter(({ host }) => host === "crowded.test:8443")).toHaveLength(12);

@@ -7,17 +7,19 @@ import { errors } from "../../platform/errors.ts";
 import type { Access, OrgStanding } from "../access/index.ts";
 import { createKeyHolds } from "./key-holds.ts";
 import { readSecret } from "./secret.ts";
-import * as store from "./store.ts";
+import { findApiKey, judgeApiKey } from "./api-key-store.ts";
+import { findScimToken, judgeScimToken } from "./scim-token-store.ts";
+import { recordKeyUse, recordTokenUse } from "./store.ts";
 
-/** What checking credentials is made of. */
+/** Dependencies of authentication. */
 export interface AuthenticateDeps {
   database: Database;
   clock: Clock;
   access: Pick<Access, "standing" | "grants">;
 }
 
-/** What every credential of an organization is not. */
-const nobody = {
+/** Members of a caller that no credential of an organization has. */
+const NOT_A_PERSON = {
   userUuid: null,
   email: null,
   sessionId: null,
@@ -31,58 +33,64 @@ const nobody = {
 } as const;
 
 /**
- * The callers behind API keys and SCIM tokens, asked of the database on every request. A key has its scopes within
- * its maker's present power: a demotion reaches it at once, and whoever is no member any more has none. Only what was
- * accepted counts as a use.
+ * Authenticates API keys and SCIM tokens; reads the database for every request. A key has its scopes within its
+ * creator's present power: a demotion applies at once, and the key of a former member is not valid. Only an accepted
+ * credential counts as used.
  */
 export function createAuthenticate({ database, clock, access }: AuthenticateDeps) {
-  /** Whether the key and the power of its maker still hold. */
+  /** Checks a key and its creator's power again, in the transaction that writes. */
   function judgeKey(
     keyId: string,
-    maker: string,
+    creator: string,
     { uuid, membershipVersion }: OrgStanding,
     platformAdmin: boolean,
   ): Judge {
     return (tx, how) =>
-      store.judgeApiKey(tx, [keyId, maker, uuid, membershipVersion, platformAdmin, dateOf(clock), how === "change"]);
+      judgeApiKey(tx, [keyId, creator, uuid, membershipVersion, platformAdmin, dateOf(clock), how === "change"]);
   }
 
   const keyHolds = createKeyHolds({ database, clock });
 
   return {
-    /** Whether a key that was accepted before may still be used; asked in batches. Throws `unauthorized`. */
+    /**
+     * Checks in batches that a key that was accepted before is still valid.
+     * @throws {unauthorized} otherwise
+     */
     async keyHolds(token: string): Promise<void> {
       const read = readSecret(token);
       if (read === undefined) throw errors.unauthorized();
       await keyHolds(read.id);
     },
 
-    /** Whether a bearer looks like an API key. */
+    /** Whether a bearer token has the form of an API key. */
     isApiKey: (token: string): boolean => token.startsWith("atr_"),
 
-    /** The caller behind an API key. Throws `unauthorized`, with no distinction. */
+    /**
+     * The caller of an API key.
+     * @throws {unauthorized} when it is unknown, revoked or expired, without a distinction
+     */
     async apiKey(token: string): Promise<Caller> {
       const read = readSecret(token);
-      const row = read?.kind === "atr" ? await store.livingApiKey(database, read.id) : undefined;
+      const row = read?.kind === "atr" ? await findApiKey(database, read.id) : undefined;
       if (
         read === undefined ||
         row === undefined ||
         !constantTimeEqual(row.hash, hashToken(token)) ||
-        row.expires_at.getTime() <= clock.now()
+        row.expiresAt.getTime() <= clock.now()
       )
         throw errors.unauthorized();
       const caller = await database.transaction(
         async (tx) => {
-          const standing = await access.standing(tx, row.made_by, row.org_uuid);
+          const standing = await access.standing(tx, row.madeBy, row.orgUuid);
           if (!standing?.org) throw errors.unauthorized();
           const { org } = standing;
           const grants = await access.grants(tx, standing);
           const hasAdminRole = org.isOwner || org.role === "admin";
           const scopes = new Set(row.scopes);
           return {
-            ...nobody,
+            ...NOT_A_PERSON,
             principal: { type: "api_key" as const, id: read.id },
-            countsAs: `user:${row.made_by}`,
+            countsAs: `user:${row.madeBy}`,
             orgUuid: org.uuid,
             orgName: org.name,
             roles: grants.roles,
@@ -92,41 +100,44 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
             appAdmin: grants.app_admin,
             sandbox: grants.sandbox,
             scopes,
-            expiresAt: Math.floor(row.expires_at.getTime() / 1000),
-            judge: judgeKey(read.id, row.made_by, org, standing.isPlatformAdmin),
+            expiresAt: Math.floor(row.expiresAt.getTime() / 1000),
+            judge: judgeKey(read.id, row.madeBy, org, standing.isPlatformAdmin),
           };
         },
-        { orgUuid: row.org_uuid },
+        { orgUuid: row.orgUuid },
       );
-      await store.noteKeyUse(database, read.id, row.last_used_at, dateOf(clock));
+      await recordKeyUse(database, read.id, row.lastUsedAt, dateOf(clock));
       return caller;
     },
 
-    /** The caller behind a SCIM token. Throws `unauthorized`, with no distinction. */
+    /**
+     * The caller of a SCIM token.
+     * @throws {unauthorized} when it is unknown, revoked or expired, without a distinction
+     */
     async scimToken(token: string): Promise<Caller> {
       const read = readSecret(token);
-      const row = read?.kind === "scim" ? await store.livingScimToken(database, read.id) : undefined;
+      const row = read?.kind === "scim" ? await findScimToken(database, read.id) : undefined;
       if (
         read === undefined ||
         row === undefined ||
         !constantTimeEqual(row.hash, hashToken(token)) ||
-        row.expires_at.getTime() <= clock.now()
+        row.expiresAt.getTime() <= clock.now()
       )
         throw errors.unauthorized();
-      await store.noteTokenUse(database, read.id, row.last_used_at, dateOf(clock));
+      await recordTokenUse(database, read.id, row.lastUsedAt, dateOf(clock));
       return {
-        ...nobody,
+        ...NOT_A_PERSON,
         principal: { type: "scim_token", id: read.id },
-        orgUuid: row.org_uuid,
-        orgName: row.org_name,
+        orgUuid: row.orgUuid,
+        orgName: row.orgName,
         roles: [],
         isAdmin: false,
         entitlements: [],
         appAdmin: [],
         sandbox: false,
         scopes: null,
-        expiresAt: Math.floor(row.expires_at.getTime() / 1000),
-        judge: (tx, how) => store.judgeScimToken(tx, [read.id, dateOf(clock), how === "change"]),
+        expiresAt: Math.floor(row.expiresAt.getTime() / 1000),
+        judge: (tx, how) => judgeScimToken(tx, [read.id, dateOf(clock), how === "change"]),
       };
     },
   };

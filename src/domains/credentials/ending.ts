@@ -1,10 +1,13 @@
-import type { RequestInfo } from "../../platform/caller.ts";
+import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Actor } from "../audit-record/index.ts";
-import { EVENTS } from "../event-catalogue/index.ts";
-import type { ManageDeps } from "./manage.ts";
-import { revokeKeysMadeBy, revokeScimTokensOf } from "./store.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause, Events } from "../event-catalogue/index.ts";
+import { revokeKeysMadeBy, revokeKeysOf } from "./api-key-store.ts";
+import { revokeScimTokensOf } from "./scim-token-store.ts";
+import { revokeAllOf } from "./store.ts";
 
 /** Who ends credentials, and why in one word, for the audit log. */
 export interface EndedBy {
@@ -14,32 +17,56 @@ export interface EndedBy {
   reason: string;
 }
 
-/** The end of credentials by what happens to their maker or organization, in the transaction of that. */
-export function createEnding({ clock, events }: Pick<ManageDeps, "clock" | "events">) {
+/** Records that an API key was revoked. */
+export function recordRevokedKey(
+  events: Pick<Events, "emit">,
+  tx: Tx,
+  by: Cause,
+  orgUuid: string,
+  keyId: string,
+  why: { reason?: string; made_with?: string } = {},
+): Promise<void> {
+  return events.emit(tx, EVENTS["api_key.revoked"], {
+    by,
+    orgUuid,
+    resourceId: keyId,
+    metadata: { kind: "api_key", key_id: keyId, ...why },
+    data: { key_id: keyId },
+  });
+}
+
+/** Ends credentials in the transaction that ends or resets their creator, membership or organization. */
+export function createEnding({ clock, events }: { clock: Clock; events: Pick<Events, "emit"> }) {
   return {
-    /** Revokes every API key a person made, in whatever organization. */
-    async keysOf(tx: Tx, madeBy: string, { userUuid, actor, info, reason }: EndedBy): Promise<void> {
-      for (const { key_id: id, org_uuid: orgUuid } of await revokeKeysMadeBy(tx, madeBy, dateOf(clock))) {
-        await events.emit(tx, EVENTS["api_key.revoked"], {
-          by: { userUuid, actor, info },
-          orgUuid,
-          resourceId: id,
-          metadata: { kind: "api_key", key_id: id, reason },
-          data: { key_id: id },
-        });
-      }
+    /** Revokes every API key of a person, in any organization. */
+    async keysOf(tx: Tx, madeBy: string, { reason, ...by }: EndedBy): Promise<void> {
+      for (const { keyId, orgUuid } of await revokeKeysMadeBy(tx, madeBy, dateOf(clock)))
+        await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 
     /** Revokes every SCIM token of an organization. */
-    async scimTokensOf(tx: Tx, orgUuid: string, { userUuid, actor, info, reason }: EndedBy): Promise<void> {
-      for (const id of await revokeScimTokensOf(tx, orgUuid, dateOf(clock))) {
+    async scimTokensOf(tx: Tx, orgUuid: string, { reason, ...by }: EndedBy): Promise<void> {
+      for (const tokenId of await revokeScimTokensOf(tx, orgUuid, dateOf(clock)))
         await events.emit(tx, EVENTS["scim_token.revoked"], {
-          by: { userUuid, actor, info },
+          by,
           orgUuid,
-          resourceId: id,
-          metadata: { kind: "scim_token", token_id: id, reason },
+          resourceId: tokenId,
+          metadata: { kind: "scim_token", token_id: tokenId, reason },
         });
-      }
     },
+
+    /** Revokes a person's keys in an organization when their membership ends; a later one does not restore them. */
+    async withMembership(
+      tx: Tx,
+      orgUuid: string,
+      userUuid: string,
+      { caller, info, reason }: { caller: Caller; info: RequestInfo; reason: string },
+    ): Promise<void> {
+      for (const keyId of await revokeKeysOf(tx, orgUuid, userUuid, dateOf(clock)))
+        await recordRevokedKey(events, tx, causedBy({ caller, info }), orgUuid, keyId, { reason });
+    },
+
+    /** Revokes the keys and tokens of an organization when it is deleted. */
+    withOrganization: (tx: Tx, orgUuid: string): Promise<void> => revokeAllOf(tx, orgUuid, dateOf(clock)),
   };
 }

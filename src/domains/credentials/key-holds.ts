@@ -2,39 +2,36 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { usableKeys } from "./store.ts";
+import { usableKeys } from "./api-key-store.ts";
 
-interface Question {
+interface Check {
   keyId: string;
   resolve(): void;
   reject(reason: unknown): void;
 }
 
 /**
- * Asks whether keys may still be used, for streams that a key opened: what is asked in one turn of the event loop goes
- * in one query, and none of it waits for a transaction.
+ * Creates a check whether keys are still valid, for streams that a key opened: checks of one turn of the event loop
+ * share a query on connections of their own.
  */
 export function createKeyHolds({ database, clock }: { database: Pick<Database, "watching">; clock: Clock }) {
-  let waiting: Question[] = [];
+  let waiting: Check[] = [];
 
   async function send(): Promise<void> {
-    const asked = waiting;
+    const checks = waiting;
     waiting = [];
     try {
-      const usable = await usableKeys(database, [...new Set(asked.map(({ keyId }) => keyId))], dateOf(clock));
-      for (const { keyId, resolve, reject } of asked) {
+      const usable = await usableKeys(database, [...new Set(checks.map(({ keyId }) => keyId))], dateOf(clock));
+      for (const { keyId, resolve, reject } of checks) {
         if (usable.has(keyId)) resolve();
         else reject(errors.unauthorized());
       }
     } catch (reason) {
-      for (const { reject } of asked) reject(reason);
+      for (const { reject } of checks) reject(reason);
     }
   }
 
-  /**
-   * Resolves while the key is neither revoked nor expired and its maker an active member. @throws {unauthorized}
-   * otherwise
-   */
+  /** @throws {unauthorized} when the key is revoked or expired, or its creator is no active member */
   return (keyId: string): Promise<void> =>
     new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(() => void send());

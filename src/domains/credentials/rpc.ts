@@ -4,57 +4,60 @@ import type { CredentialsService } from "../../../gen/atrium/credentials/v1/cred
 import type { RequestContexts } from "../../platform/context.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageOf } from "../../platform/db/paging.ts";
-import type { Credentials } from "./index.ts";
+import type { Webhooks } from "../webhooks/index.ts";
+import type { ApiKeyRow } from "./api-key-store.ts";
+import type { Credentials } from "./credentials.ts";
 import { statusOf } from "./rules.ts";
-import type { ApiKeyRow, ScimTokenRow } from "./store.ts";
+import type { ScimTokenRow } from "./scim-token-store.ts";
 
-const usedAt = (row: { last_used_at: Date | null }) =>
-  row.last_used_at === null ? {} : { lastUsedAt: timestampFromDate(row.last_used_at) };
+const usedAt = (row: { lastUsedAt: Date | null }) =>
+  row.lastUsedAt === null ? {} : { lastUsedAt: timestampFromDate(row.lastUsedAt) };
 
 function printApiKey(row: ApiKeyRow, clock: Clock) {
   return {
-    keyId: row.key_id,
+    keyId: row.keyId,
     name: row.name,
     prefix: row.prefix,
     last4: row.last4,
     scopes: row.scopes,
     status: statusOf(row, clock.now()),
-    expiresAt: timestampFromDate(row.expires_at),
-    createdAt: timestampFromDate(row.created_at),
+    expiresAt: timestampFromDate(row.expiresAt),
+    createdAt: timestampFromDate(row.createdAt),
     ...usedAt(row),
   };
 }
 
 function printScimToken(row: ScimTokenRow, clock: Clock) {
   return {
-    tokenId: row.token_id,
+    tokenId: row.tokenId,
     name: row.name,
     status: statusOf(row, clock.now()),
-    expiresAt: timestampFromDate(row.expires_at),
-    createdAt: timestampFromDate(row.created_at),
+    expiresAt: timestampFromDate(row.expiresAt),
+    createdAt: timestampFromDate(row.createdAt),
     ...usedAt(row),
   };
 }
 
-/** API keys and SCIM tokens over the wire. */
+/** Implements the built rpcs of `atrium.credentials.v1.CredentialsService`. */
 export function credentialsRpc(
-  { manage, clock }: Credentials,
+  { manage, clock }: Pick<Credentials, "manage" | "clock">,
+  webhooks: { registration: Pick<Webhooks["registration"], "rotateSecret"> },
   contexts: RequestContexts,
 ): Partial<ServiceImpl<typeof CredentialsService>> {
   return {
-    async createApiKey({ orgUuid, name, scopes, expiresInDays }, context) {
-      const { key, secret } = await manage.createApiKey(contexts.authenticated(context), orgUuid.toLowerCase(), {
+    async createApiKey({ orgUuid, name, scopes, expiresInDays }, call) {
+      const { key, secret } = await manage.createApiKey(contexts.authenticated(call), orgUuid.toLowerCase(), {
         name,
         scopes,
         expiresInDays,
       });
       return {
-        keyId: key.key_id,
+        keyId: key.keyId,
         apiKey: secret,
         name,
         scopes,
-        expiresAt: timestampFromDate(key.expires_at),
-        createdAt: timestampFromDate(key.created_at),
+        expiresAt: timestampFromDate(key.expiresAt),
+        createdAt: timestampFromDate(key.createdAt),
       };
     },
     async listApiKeys(request) {
@@ -62,23 +65,23 @@ export function credentialsRpc(
       const { rows, ...total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), limit, offset);
       return { data: rows.map((row) => printApiKey(row, clock)), ...total, limit, offset };
     },
-    async revokeApiKey({ orgUuid, keyId }, context) {
-      await manage.revokeApiKey(contexts.authenticated(context), orgUuid.toLowerCase(), keyId);
+    async revokeApiKey({ orgUuid, keyId }, call) {
+      await manage.revokeApiKey(contexts.authenticated(call), orgUuid.toLowerCase(), keyId);
       return {};
     },
-    async createScimToken({ orgUuid, name, expiresInDays }, context) {
+    async createScimToken({ orgUuid, name, expiresInDays }, call) {
       const { token, secret } = await manage.createScimToken(
-        contexts.authenticated(context),
+        contexts.authenticated(call),
         orgUuid.toLowerCase(),
         name ?? "",
         expiresInDays,
       );
       return {
-        tokenId: token.token_id,
+        tokenId: token.tokenId,
         token: secret,
         name: token.name,
-        createdAt: timestampFromDate(token.created_at),
-        expiresAt: timestampFromDate(token.expires_at),
+        createdAt: timestampFromDate(token.createdAt),
+        expiresAt: timestampFromDate(token.expiresAt),
       };
     },
     async listScimTokens(request) {
@@ -86,9 +89,16 @@ export function credentialsRpc(
       const { rows, ...total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), limit, offset);
       return { data: rows.map((row) => printScimToken(row, clock)), ...total, limit, offset };
     },
-    async revokeScimToken({ orgUuid, tokenId }, context) {
-      await manage.revokeScimToken(contexts.authenticated(context), orgUuid.toLowerCase(), tokenId);
+    async revokeScimToken({ orgUuid, tokenId }, call) {
+      await manage.revokeScimToken(contexts.authenticated(call), orgUuid.toLowerCase(), tokenId);
       return {};
+    },
+    async rotateWebhookSecret({ webhookId }, call) {
+      const { secret, oldSecretExpiresAt } = await webhooks.registration.rotateSecret(
+        contexts.authenticated(call),
+        webhookId,
+      );
+      return { newSecret: secret, oldSecretExpiresAt: timestampFromDate(oldSecretExpiresAt) };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../platform/caller.ts";
 
-/** What API keys can be given access to (decisions 2.5). */
+/** Resources of scopes (decisions 2.5). */
 const RESOURCES = [
   "users",
   "roles",
@@ -25,12 +25,12 @@ const SCOPES: ReadonlySet<string> = new Set([
   ...RESOURCES.flatMap((resource) => [`read:${resource}`, `write:${resource}`]),
 ]);
 
-/** Scopes of a request that do not exist. */
+/** Returns the scopes that do not exist. */
 export function unknownScopes(scopes: readonly string[]): string[] {
   return scopes.filter((scope) => !SCOPES.has(scope));
 }
 
-/** Whether a caller may give a key these scopes: nobody grants beyond their own present power. */
+/** Whether a caller may give a key these scopes: only those they have themselves. */
 export function mayGrant(caller: Caller, scopes: readonly string[]): boolean {
   return scopes.every((scope) => {
     if (scope === "vault:write") return caller.canWriteVault;
@@ -38,18 +38,18 @@ export function mayGrant(caller: Caller, scopes: readonly string[]): boolean {
   });
 }
 
-/** Days a credential lasts unless it says otherwise (decisions 6.4). */
-export const USUAL_DAYS = 365;
+/** Default lifetime of a credential, days (decisions 6.4). */
+export const DEFAULT_DAYS = 365;
 export const DAY_MS = 86_400_000;
-/** Days a revoked credential stays listed. */
+/** How long a revoked credential remains listed. */
 export const LISTED_MS = 30 * DAY_MS;
-/** API keys an organization can have at a time. */
-export const MOST_API_KEYS = 1_000;
-/** SCIM tokens an organization can have at a time. */
-export const MOST_SCIM_TOKENS = 5;
+/** Maximum live API keys of an organization. */
+export const MAX_API_KEYS = 1_000;
+/** Maximum live SCIM tokens of an organization. */
+export const MAX_SCIM_TOKENS = 5;
 
 /** `active`, `revoked` or `expired`. */
-export function statusOf(row: { revoked_at: Date | null; expires_at: Date }, nowMs: number): string {
-  if (row.revoked_at !== null) return "revoked";
-  return row.expires_at.getTime() <= nowMs ? "expired" : "active";
+export function statusOf(row: { revokedAt: Date | null; expiresAt: Date }, nowMs: number): string {
+  if (row.revokedAt !== null) return "revoked";
+  return row.expiresAt.getTime() <= nowMs ? "expired" : "active";
 }

@@ -1,14 +1,14 @@
 import { databaseTime } from "../../platform/db/time.ts";
 import type { Attempt } from "./attempt.ts";
 import type { WebhookDeps } from "./deps.ts";
-import type { Turn } from "./failing.ts";
+import type { RetryBatch } from "./failure-recorder.ts";
 import { takeRetries } from "./places-store.ts";
 import { nextRetryIn } from "./queue-store.ts";
 import { ATTEMPT_SLACK_MS } from "./rules.ts";
 import { lockWebhook } from "./store.ts";
 
-/** Retries of one endpoint at once, and how often in one batch. */
-const AT_ONCE = 8;
+/** Concurrent retries of one endpoint, and rounds of one batch. */
+const CONCURRENCY = 8;
 const ROUNDS = 5;
 
 /** Idempotent effects of an endpoint's retry workflow. */
@@ -16,11 +16,8 @@ export function createRetryActivities(
   { database, clock, config }: Pick<WebhookDeps, "database" | "clock" | "config">,
   { attempt }: Attempt,
 ) {
-  /**
-   * What is told at this moment and joins the retries that were open a moment ago is waited for: no workflow would come
-   * for it.
-   */
-  const lastLook = (webhookId: string): Promise<number | undefined> =>
+  /** Reads once more under a lock, so that a delivery that a transaction is adding to the retries is not missed. */
+  const lockedNextRetryIn = (webhookId: string): Promise<number | undefined> =>
     database.transaction(async (tx) => {
       await lockWebhook(tx, webhookId);
       return nextRetryIn(tx, webhookId, databaseTime(clock));
@@ -29,28 +26,24 @@ export function createRetryActivities(
   return {
     /** Milliseconds until the endpoint's next retry is due; null when none is open. */
     async nextDeliveryRetry(webhookId: string): Promise<number | null> {
-      const wait = (await nextRetryIn(database, webhookId, databaseTime(clock))) ?? (await lastLook(webhookId));
+      const wait =
+        (await nextRetryIn(database, webhookId, databaseTime(clock))) ?? (await lockedNextRetryIn(webhookId));
       return wait === undefined ? null : Math.max(0, Math.ceil(wait));
     },
 
-    /** Attempts what is due, a batch at most. */
+    /** Makes the attempts that are due, one batch at most. */
     async attemptDueDeliveries(webhookId: string): Promise<void> {
-      const turn: Turn = { attempted: new Set(), answered: false };
+      const batch: RetryBatch = { attempted: new Set(), hasSuccess: false };
+      const leaseMs = config.timeoutMs + ATTEMPT_SLACK_MS;
       for (let round = 0; round < ROUNDS; round++) {
-        // Taken as they are attempted, so that a worker that is killed leaves few behind, and not for long.
-        const due = await takeRetries(
-          database,
-          webhookId,
-          databaseTime(clock),
-          config.timeoutMs + ATTEMPT_SLACK_MS,
-          AT_ONCE,
-        );
-        await Promise.all(due.map((delivery) => attempt(delivery, undefined, turn)));
-        if (due.length < AT_ONCE) return;
+        // Leased in small rounds, so that a worker that is killed leaves few leases behind.
+        const due = await takeRetries(database, webhookId, databaseTime(clock), leaseMs, CONCURRENCY);
+        await Promise.all(due.map((delivery) => attempt(delivery, undefined, batch)));
+        if (due.length < CONCURRENCY) return;
       }
     },
   };
 }
 
-/** The activities as the workflow sees them. */
+/** The activities as the workflow calls them. */
 export type RetryActivities = ReturnType<typeof createRetryActivities>;

@@ -4,68 +4,68 @@ import { signDelivery } from "../../platform/outgoing/signature.ts";
 import { handleTraced } from "../../platform/tracing.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
-import { createFailing } from "./failing.ts";
-import type { Turn } from "./failing.ts";
-import { createNoting } from "./noting.ts";
+import { createFailureRecorder } from "./failure-recorder.ts";
+import type { RetryBatch } from "./failure-recorder.ts";
 import type { TakenDelivery } from "./places-store.ts";
-import { createRecovering } from "./recovering.ts";
+import { createRecovery } from "./recovery.ts";
 import type { AttemptRecord } from "./store.ts";
+import { createSuccessRecorder } from "./success-recorder.ts";
 
-/** Characters of an answer that are kept. */
-const KEPT_RESPONSE = 2_048;
+/** Characters of a response, and of an error, that are kept. */
+const MAX_RESPONSE = 2_048;
+const MAX_ERROR = 500;
 
 interface Outcome {
   ok: boolean;
+  /** The endpoint responded with 410. */
   gone: boolean;
+  /** `Retry-After`, milliseconds; 0: none. */
   retryAfterMs: number;
   record: AttemptRecord;
 }
 
-/** One attempt to deliver, and what follows from it. */
+/** One attempt at a delivery, with the recording of its outcome. */
 export function createAttempt(deps: WebhookDeps) {
   const { database, clock, log, sealer, outgoing, config } = deps;
-  const noteSuccess = createNoting(database);
-  const recovered = createRecovering(deps);
-  const noteFailure = createFailing(deps);
+  const recordSuccess = createSuccessRecorder(database);
+  const recordFailure = createFailureRecorder(deps);
+  const recover = createRecovery(deps);
 
   function secretsOf(delivery: TakenDelivery): string[] {
-    const context = secretContext(delivery.webhook_id);
-    const old =
-      delivery.old_secret !== null &&
-      delivery.old_secret_expires_at !== null &&
-      delivery.old_secret_expires_at.getTime() > clock.now()
-        ? [delivery.old_secret]
-        : [];
-    return [delivery.secret, ...old].map((box) => sealer.open(box, context).toString());
+    const context = secretContext(delivery.webhookId);
+    const { secret, oldSecret, oldSecretExpiresAt } = delivery;
+    const isOverlap = oldSecretExpiresAt !== null && oldSecretExpiresAt.getTime() > clock.now();
+    const boxes = oldSecret !== null && isOverlap ? [secret, oldSecret] : [secret];
+    return boxes.map((box) => sealer.open(box, context).toString());
   }
 
   async function post(delivery: TakenDelivery): Promise<Outcome> {
     const at = dateOf(clock);
     const signature = signDelivery({
-      id: delivery.event_id,
+      id: delivery.eventId,
       timestamp: Math.floor(at.getTime() / 1000),
       body: delivery.body,
       secrets: secretsOf(delivery),
     });
     const begun = performance.now();
     try {
-      const answer = await outgoing.request({
+      const response = await outgoing.request({
         method: "POST",
         url: delivery.url,
         headers: { "content-type": "application/json", ...signature },
         body: delivery.body,
         timeoutMs: config.timeoutMs,
       });
-      const text = answer.body.toString("utf8").replaceAll("\0", "\uFFFD").slice(0, KEPT_RESPONSE).toWellFormed();
+      const text = response.body.toString("utf8").replaceAll("\0", "\uFFFD").slice(0, MAX_RESPONSE).toWellFormed();
       return {
-        ok: answer.status >= 200 && answer.status < 300,
-        gone: answer.status === 410,
-        retryAfterMs: retryAfterMs(answer.headers["retry-after"], clock.now()),
+        ok: response.status >= 200 && response.status < 300,
+        gone: response.status === 410,
+        retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()),
         record: {
           at: at.toISOString(),
-          status_code: answer.status,
+          status_code: response.status,
           error: null,
-          duration_ms: Math.round(answer.durationMs),
+          duration_ms: Math.round(response.durationMs),
           response: text === "" ? null : text,
         },
       };
@@ -78,7 +78,7 @@ export function createAttempt(deps: WebhookDeps) {
         record: {
           at: at.toISOString(),
           status_code: null,
-          error: message.slice(0, 500),
+          error: message.slice(0, MAX_ERROR),
           duration_ms: Math.round(performance.now() - begun),
           response: null,
         },
@@ -86,41 +86,37 @@ export function createAttempt(deps: WebhookDeps) {
     }
   }
 
-  async function succeeded(delivery: TakenDelivery, record: AttemptRecord, turn: Turn | undefined): Promise<void> {
-    if (turn !== undefined) turn.answered = true;
-    if (await noteSuccess(delivery.delivery_id, record)) await recovered(delivery.webhook_id, turn);
+  async function succeed(delivery: TakenDelivery, record: AttemptRecord, batch: RetryBatch | undefined): Promise<void> {
+    if (batch !== undefined) batch.hasSuccess = true;
+    if (await recordSuccess(delivery.deliveryId, record)) await recover(delivery.webhookId, batch);
   }
 
   return {
     /**
-     * Posts a taken delivery and notes the outcome. Never rejects: what cannot be noted is tried again when its lease
-     * ends. `answered` is called once the endpoint is done with it; `turn` is that of a retry.
+     * Sends a leased delivery and records the outcome. Never rejects: an attempt whose outcome cannot be recorded is
+     * repeated when its lease expires. `onResponse` is called when the endpoint has responded, before the outcome is
+     * recorded. `batch` is set for retries.
      */
     async attempt(
       delivery: TakenDelivery,
-      answered: (ok: boolean) => void = () => undefined,
-      turn?: Turn,
+      onResponse: (ok: boolean) => void = () => undefined,
+      batch?: RetryBatch,
     ): Promise<boolean> {
-      turn?.attempted.add(delivery.delivery_id);
+      batch?.attempted.add(delivery.deliveryId);
       try {
         return await handleTraced("webhook delivery", delivery.traceparent, async () => {
           const outcome = await post(delivery);
-          answered(outcome.ok);
+          onResponse(outcome.ok);
+          const { deliveryId, generation, tries } = delivery;
           await (outcome.ok
-            ? succeeded(delivery, outcome.record, turn)
-            : noteFailure(delivery.webhook_id, {
-                deliveryId: delivery.delivery_id,
-                generation: delivery.generation,
-                tries: delivery.tries,
-                turn,
-                ...outcome,
-              }));
+            ? succeed(delivery, outcome.record, batch)
+            : recordFailure(delivery.webhookId, { deliveryId, generation, tries, batch, ...outcome }));
           return outcome.ok;
         });
       } catch (error) {
         log.warn(
-          { err: error, delivery_id: delivery.delivery_id },
-          "the outcome of a delivery could not be noted; it is tried again",
+          { err: error, delivery_id: delivery.deliveryId },
+          "the outcome of a delivery could not be recorded; the attempt is repeated",
         );
         return false;
       }

@@ -2,25 +2,26 @@ import type { Database } from "../../platform/db/types.ts";
 
 type Statements = Pick<Database, "prepared">;
 
-/** Most deliveries that one statement ends or removes. */
+/** Deliveries that one statement fails or deletes. */
 const BATCH = 2_000;
-/** Events whose deliveries are removed together, and events removed by one statement. */
+/** Events whose deliveries are deleted together, and events deleted by one statement. */
 const EVENTS = 500;
 
-/** A webhook that something is left to do of. */
+/** A webhook with deliveries to fail or to delete. */
 interface Clearing {
-  webhook_id: string;
+  webhookId: string;
   clearing: "fail" | "delete";
 }
 
-const oldOnes = `select d.delivery_id from webhooks w
+const earlierDeliveries = `select d.delivery_id from webhooks w
   cross join lateral (
     with recursive generations as (
       (select generation from webhook_deliveries
        where webhook_id = w.webhook_id and status = 'pending' and generation < w.generation order by generation limit 1)
       union all
       select (select d.generation from webhook_deliveries d
-        where d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation > generations.generation and d.generation < w.generation
+        where d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation > generations.generation
+          and d.generation < w.generation
         order by d.generation limit 1)
       from generations where generations.generation is not null
     )
@@ -32,43 +33,44 @@ const oldOnes = `select d.delivery_id from webhooks w
 export async function cleanUpBatch(database: Statements): Promise<boolean> {
   const [next] = await database.prepared<Clearing>(
     "webhooks-clearing",
-    "select webhook_id, clearing from webhooks where clearing is not null order by random() limit 1",
+    `select webhook_id as "webhookId", clearing from webhooks where clearing is not null order by random() limit 1`,
     [],
   );
   if (next === undefined) return false;
   const cleared = await (next.clearing === "delete"
-    ? deleteSome(database, next.webhook_id)
-    : failSome(database, next.webhook_id));
+    ? deleteBatch(database, next.webhookId)
+    : failBatch(database, next.webhookId));
   if (!cleared) await finish(database, next);
   return true;
 }
 
-async function failSome(database: Statements, webhookId: string): Promise<boolean> {
+async function failBatch(database: Statements, webhookId: string): Promise<boolean> {
   const sql = `update webhook_deliveries set status = 'failed', generation = 0, next_attempt_at = null
-    where delivery_id = any(array(${oldOnes})) and status = 'pending' returning 1 as one`;
+    where delivery_id = any(array(${earlierDeliveries})) and status = 'pending' returning 1 as one`;
   return (await database.prepared("webhooks-fail-some", sql, [webhookId])).length > 0;
 }
 
-async function deleteSome(database: Statements, webhookId: string): Promise<boolean> {
+async function deleteBatch(database: Statements, webhookId: string): Promise<boolean> {
   const sql = `delete from webhook_deliveries where delivery_id = any(array(
     select delivery_id from webhook_deliveries where webhook_id = $1 limit ${BATCH})) returning 1 as one`;
   return (await database.prepared("webhooks-delete-some", sql, [webhookId])).length > 0;
 }
 
-/** Nothing is left, unless something came meanwhile: then it stays to be worked off. */
-async function finish(database: Statements, { webhook_id: webhookId, clearing }: Clearing): Promise<void> {
+/** Ends the cleanup of a webhook, unless another delivery came meanwhile. */
+async function finish(database: Statements, { webhookId, clearing }: Clearing): Promise<void> {
   if (clearing === "delete") {
-    const sql =
-      "delete from webhooks where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)";
+    const sql = `delete from webhooks
+      where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)`;
     await database.prepared("webhooks-cleared-deleted", sql, [webhookId]);
     return;
   }
   const sql = `update webhooks w set clearing = null where w.webhook_id = $1 and w.clearing = 'fail' and not exists (
-    select from webhook_deliveries d where d.webhook_id = $1 and d.status = 'pending' and d.generation < w.generation)`;
+    select from webhook_deliveries d
+    where d.webhook_id = $1 and d.status = 'pending' and d.generation < w.generation)`;
   await database.prepared("webhooks-cleared-failed", sql, [webhookId]);
 }
 
-/** Removes some of the deliveries, and then of the events, that are older than `before`; returns how many rows. */
+/** Deletes a batch of the deliveries, and then of the events, older than `before`; returns how many rows. */
 export async function purgeEvents(database: Statements, before: Date): Promise<number> {
   const old = `select event_id from webhook_events where created_at < $1 order by created_at limit ${EVENTS}`;
   const deliveries = await database.prepared(
@@ -89,9 +91,10 @@ export async function purgeEvents(database: Statements, before: Date): Promise<n
   return events.length;
 }
 
-/** Lets webhooks that ended before `before` be deleted; returns how many. */
+/** Marks a batch of webhooks that ended before `before` for deletion; returns how many. */
 export async function purgeEnded(database: Statements, before: Date): Promise<number> {
   const sql = `update webhooks set clearing = 'delete' where webhook_id = any(array(
-    select webhook_id from webhooks where ended_at < $1 and clearing is distinct from 'delete' limit 500)) returning 1 as one`;
+    select webhook_id from webhooks where ended_at < $1 and clearing is distinct from 'delete' limit 500
+    )) returning 1 as one`;
   return (await database.prepared("webhooks-purge-ended", sql, [before])).length;
 }

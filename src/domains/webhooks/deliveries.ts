@@ -1,73 +1,72 @@
-import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/counting.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import { bodyOf, FIRST_ATTEMPTS, insertForWebhooks } from "../event-catalogue/index.ts";
+import { deliveriesOf, lockDelivery, reopenDelivery } from "./delivery-store.ts";
+import type { DeliveryRow } from "./delivery-store.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
+import { lockManageable } from "./power.ts";
 import type { Registration } from "./registration.ts";
-import { KEPT_MS } from "./rules.ts";
-import * as list from "./delivery-store.ts";
-import type { DeliveryRow } from "./delivery-store.ts";
-import * as store from "./store.ts";
+import { RETENTION_MS } from "./rules.ts";
+import { keepWebhook } from "./store.ts";
 import type { Page } from "./store.ts";
 
-/** Looking at deliveries, repeating one, sending a test (decisions 11.1, 11.4). */
-export function createDeliveries(deps: WebhookDeps, registration: Registration) {
+/** Listing and repeating deliveries, and sending a test event (decisions 11.1, 11.4). */
+export function createDeliveries(deps: WebhookDeps, registration: Pick<Registration, "read">) {
   const { database, clock, random } = deps;
   return {
-    /** Deliveries of a webhook, newest first. Error: 404 not_found. */
+    /**
+     * Deliveries of a webhook, newest first.
+     * @throws {not_found} when there is no such webhook
+     */
     async list(
-      caller: Caller,
+      context: CallerContext,
       webhookId: string,
       status: DeliveryRow["status"] | undefined,
       page: Page,
     ): Promise<{ rows: DeliveryRow[] } & Total> {
-      await registration.read(caller, webhookId);
-      return list.deliveriesOf(database, webhookId, status, page);
+      await registration.read(context, webhookId);
+      return deliveriesOf(database, webhookId, status, page);
     },
 
     /**
-     * Sends a settled delivery of the last 30 days once more, under the same `webhook-id`. Errors: 404 not_found, 409
-     * conflict.
+     * Repeats a settled delivery of the last 30 days, with the same `webhook-id`.
+     * @throws {not_found} when there is no such webhook or delivery
+     * @throws {conflict} when the webhook is disabled or the delivery is open
      */
-    redeliver: (caller: Caller, webhookId: string, deliveryId: string): Promise<DeliveryRow> =>
-      database.transaction(async (tx) => {
-        const webhook = await registration.own(tx, caller, webhookId);
-        const delivery = await list.lockDelivery(tx, webhookId, deliveryId);
+    redeliver: (context: CallerContext, webhookId: string, deliveryId: string): Promise<DeliveryRow> =>
+      context.transaction(async (tx) => {
+        const webhook = await lockManageable(deps, tx, context.caller, webhookId);
+        const delivery = await lockDelivery(tx, webhookId, deliveryId);
         const at = dateOf(clock);
-        if (delivery === undefined || delivery.created_at.getTime() < at.getTime() - KEPT_MS)
+        if (delivery === undefined || delivery.createdAt.getTime() < at.getTime() - RETENTION_MS)
           throw webhookErrors.deliveryNotFound();
         if (webhook.status === "disabled") throw webhookErrors.disabled();
         if (delivery.status === "pending") throw webhookErrors.open();
-        const nextAt = await list.reopenDelivery(tx, deliveryId, databaseTime(clock));
+        const nextAttemptAt = await reopenDelivery(tx, deliveryId, databaseTime(clock));
         tx.wake(FIRST_ATTEMPTS);
-        return { ...delivery, status: "pending", next_attempt_at: nextAt };
-      }, caller),
+        return { ...delivery, status: "pending", nextAttemptAt };
+      }),
 
-    /** Sends `webhook.test`, whatever the webhook hears. Errors: 404 not_found, 409 conflict. */
-    test: (caller: Caller, webhookId: string): Promise<string> =>
-      database.transaction(async (tx) => {
-        const webhook = await registration.own(tx, caller, webhookId, store.keepWebhook);
+    /**
+     * Sends `webhook.test`, whatever the webhook subscribes to. Returns the id of the delivery.
+     * @throws {not_found} when there is no such webhook
+     * @throws {conflict} when the webhook is disabled
+     */
+    test: (context: CallerContext, webhookId: string): Promise<string> =>
+      context.transaction(async (tx) => {
+        const webhook = await lockManageable(deps, tx, context.caller, webhookId, keepWebhook);
         if (webhook.status === "disabled") throw webhookErrors.disabled();
-        const [at, deliveryId] = [dateOf(clock), random.uuid()];
-        const id = newEventId(random);
-        const body = bodyOf({
-          type: "webhook.test",
-          timestamp: at,
-          id,
-          orgUuid: webhook.orgUuid,
-          data: { webhook_id: webhookId },
-        });
-        await insertForWebhooks(
-          tx,
-          { id, type: "webhook.test", body, at },
-          [{ webhookId, deliveryId }],
-          databaseTime(clock),
-        );
+        const [at, deliveryId, id] = [dateOf(clock), random.uuid(), newEventId(random)];
+        const type = "webhook.test";
+        const data = { webhook_id: webhookId };
+        const body = bodyOf({ type, timestamp: at, id, orgUuid: webhook.orgUuid, data });
+        await insertForWebhooks(tx, { id, type, body, at }, [{ webhookId, deliveryId }], databaseTime(clock));
         tx.wake(FIRST_ATTEMPTS);
         return deliveryId;
-      }, caller),
+      }),
   };
 }

@@ -5,29 +5,30 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import { currentTraceparent } from "../../platform/tracing.ts";
 import type { AttemptRecord, Page } from "./store.ts";
 
-/** A delivery as it is shown. */
+/** A delivery as the contract shows it. */
 export interface DeliveryRow {
-  delivery_id: string;
-  event_id: string;
-  event_type: string;
+  deliveryId: string;
+  eventId: string;
+  eventType: string;
   status: "pending" | "delivered" | "failed";
   attempts: AttemptRecord[];
-  next_attempt_at: Date | null;
-  created_at: Date;
+  nextAttemptAt: Date | null;
+  createdAt: Date;
 }
 
-/** Of an earlier generation than the webhook: over, though its row says pending until it is worked off. */
+/** Condition of a delivery of an earlier generation: it has failed, though its row is pending until the cleanup. */
 const isOver = "(d.status = 'pending' and d.generation < w.generation)";
-const shown = `d.delivery_id, d.event_id, e.type as event_type, case when ${isOver} then 'failed' else d.status end as status, d.attempts,
-  case when not ${isOver} then d.next_attempt_at end as next_attempt_at, d.created_at`;
+const columns = `d.delivery_id as "deliveryId", d.event_id as "eventId", e.type as "eventType",
+  case when ${isOver} then 'failed' else d.status end as status, d.attempts,
+  case when not ${isOver} then d.next_attempt_at end as "nextAttemptAt", d.created_at as "createdAt"`;
 const newestFirst = "order by created_at desc, delivery_id";
 
-/** Rows of the webhook `w` that have a status, as parts of which each is in the order of the index. */
+/** Conditions of the deliveries of the webhook `w` by status; each part is in the order of an index. */
 const settled = (status: string): string =>
   `d.webhook_id = w.webhook_id and d.status = '${status}' and d.generation = 0`;
 const open = "d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation = w.generation";
 const over = "d.webhook_id = w.webhook_id and d.status = 'pending' and d.generation = earlier.generation";
-/** Generations of the webhook before the present one that have rows left, one look into the index each. */
+/** Earlier generations of the webhook that have deliveries left: a skip scan, one index look-up each. */
 const earlier = `(with recursive generations as (
     (select generation from webhook_deliveries
      where webhook_id = $1 and status = 'pending' and generation < (select generation from webhooks where webhook_id = $1)
@@ -35,7 +36,8 @@ const earlier = `(with recursive generations as (
     union all
     select (select d.generation from webhook_deliveries d
       where d.webhook_id = $1 and d.status = 'pending' and d.generation > generations.generation
-        and d.generation < (select generation from webhooks where webhook_id = $1) order by d.generation limit 1)
+        and d.generation < (select generation from webhooks where webhook_id = $1)
+      order by d.generation limit 1)
     from generations where generations.generation is not null
   ) select generation from generations where generation is not null) earlier`;
 
@@ -53,14 +55,16 @@ const parts: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
   ],
 };
 
-/** SQL of the first rows of a part, in the order of the list; at most `most` of each generation. */
-const first = ({ from, where }: Part, most: string): string => `select d.* from ${from} cross join lateral (
-    select d.delivery_id, d.created_at from webhook_deliveries d where ${where} ${newestFirst} limit ${most}) d where w.webhook_id = $1`;
+/** SQL of the first rows of a part, in the order of the list; at most `limit` of each generation. */
+const first = ({ from, where }: Part, limit: string): string => `select d.* from ${from} cross join lateral (
+    select d.delivery_id, d.created_at from webhook_deliveries d
+    where ${where} ${newestFirst} limit ${limit}) d where w.webhook_id = $1`;
 
 function listSql(of: readonly Part[]): string {
-  return `with page as materialized (
-      select * from (${of.map((part) => `(${first(part, "$2::int + $3::int")})`).join(" union all ")}) listed ${newestFirst} limit $2 offset $3)
-    select ${shown} from page join webhook_deliveries d using (delivery_id) join webhooks w using (webhook_id) join webhook_events e using (event_id)
+  const listed = of.map((part) => `(${first(part, "$2::int + $3::int")})`).join(" union all ");
+  return `with page as materialized (select * from (${listed}) listed ${newestFirst} limit $2 offset $3)
+    select ${columns} from page join webhook_deliveries d using (delivery_id) join webhooks w using (webhook_id)
+      join webhook_events e using (event_id)
     order by d.created_at desc, d.delivery_id`;
 }
 
@@ -69,12 +73,13 @@ const countSql = (of: readonly Part[]): string =>
     `from (${of
       .map(
         ({ from, where }) =>
-          `select 1 from ${from} cross join lateral (select 1 from webhook_deliveries d where ${where} ${newestFirst} limit 10001) d where w.webhook_id = $1`,
+          `select 1 from ${from} cross join lateral (
+            select 1 from webhook_deliveries d where ${where} ${newestFirst} limit 10001) d where w.webhook_id = $1`,
       )
       .join(" union all ")}) counted`,
   );
 
-/** Deliveries of a webhook, newest first. Costs what a page costs, whatever the number of deliveries. */
+/** Deliveries of a webhook, newest first. The cost depends on the page, not on the number of deliveries. */
 export async function deliveriesOf(
   database: Pick<Database, "prepared">,
   webhookId: string,
@@ -96,21 +101,21 @@ export async function deliveriesOf(
 /** One delivery of a webhook, its row locked. */
 export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string): Promise<DeliveryRow | undefined> {
   const rows = await tx.query<DeliveryRow>(
-    `select ${shown} from webhook_deliveries d join webhooks w using (webhook_id) join webhook_events e using (event_id)
+    `select ${columns} from webhook_deliveries d join webhooks w using (webhook_id) join webhook_events e using (event_id)
      where d.webhook_id = $1 and d.delivery_id = $2 for update of d`,
     [webhookId, deliveryId],
   );
   return rows[0];
 }
 
-/** Begins a delivery's schedule anew. */
+/** Restarts a delivery's schedule. Returns the time of its next attempt. */
 export async function reopenDelivery(tx: Tx, deliveryId: string, now: Date | null): Promise<Date> {
-  const [row] = await tx.query<{ next_attempt_at: Date }>(
+  const [row] = await tx.query<{ nextAttemptAt: Date }>(
     `update webhook_deliveries d set status = 'pending', generation = w.generation, queue = 'first', tries = 0,
        next_attempt_at = ${present("$2")}, leased_until = null, traceparent = $3
-     from webhooks w where d.delivery_id = $1 and w.webhook_id = d.webhook_id returning d.next_attempt_at`,
+     from webhooks w where d.delivery_id = $1 and w.webhook_id = d.webhook_id returning d.next_attempt_at as "nextAttemptAt"`,
     [deliveryId, now, currentTraceparent() ?? null],
   );
   if (row === undefined) throw new Error("a locked delivery is gone");
-  return row.next_attempt_at;
+  return row.nextAttemptAt;
 }

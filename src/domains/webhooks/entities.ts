@@ -23,10 +23,11 @@ const WebhookSchema = defineEntity({
   },
 });
 
-/** A registered endpoint. */
+/** A webhook: a registered endpoint. */
 export class Webhook extends WebhookSchema.class {
   /**
-   * Turns it off, by hand or because the endpoint is gone. What is open is over; its rows are worked off in batches.
+   * Disables it, on request or because its endpoint is gone or fails for too long. A new generation fails its open
+   * deliveries at once; the cleanup updates their rows in batches.
    */
   disable(at: Date): void {
     this.status = "disabled";
@@ -35,21 +36,21 @@ export class Webhook extends WebhookSchema.class {
     this.updatedAt = at;
   }
 
-  /** Hides it for good; its deliveries, and then the row, are deleted in batches. */
+  /** Ends it; the cleanup deletes its deliveries, and then its row, in batches. */
   remove(at: Date): void {
     this.disable(at);
     this.clearing = "delete";
     this.endedAt = at;
   }
 
-  /** Turns it on with a clean record. */
+  /** Enables it; earlier failures no longer count. */
   enable(at: Date): void {
     this.status = "enabled";
     this.failingSince = null;
     this.updatedAt = at;
   }
 
-  /** Takes a new secret; the present one stays valid until `overlapEnd`, an older one ends now. */
+  /** Replaces the secret; the present one signs until `overlapEnd`, an older one no longer. */
   rotate(secret: Buffer, at: Date, overlapEnd: Date): void {
     this.oldSecret = this.secret;
     this.oldSecretExpiresAt = overlapEnd;

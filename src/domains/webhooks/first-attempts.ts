@@ -40,13 +40,13 @@ export function createFirstAttempts(
   }
 
   async function post(delivery: TakenDelivery): Promise<void> {
-    const place = pace.begin({ webhookId: delivery.webhook_id, orgUuid: delivery.org_uuid, host: delivery.host });
+    const place = pace.begin({ webhookId: delivery.webhookId, orgUuid: delivery.orgUuid, host: delivery.host });
     const isSuccess = await attempt(delivery, (ok) => {
       // The place is free before the outcome is stored.
-      pace.answered(place, ok);
+      pace.end(place, ok);
       poller.nudge();
     });
-    pace.answered(place, isSuccess);
+    pace.end(place, isSuccess);
   }
 
   const poller = createPoller(

@@ -1,21 +1,21 @@
 import type { Held, Shares } from "./places-store.ts";
 
-/** Posts at once for an endpoint that answers, and for one that has left any unanswered for long. */
+/** Maximum concurrent posts to a responsive endpoint, and to a silent one. */
 const PER_ENDPOINT = 32;
 const PER_SILENT_ENDPOINT = 4;
-/** A post that is unanswered for longer, milliseconds, is silence; an endpoint that answers sooner is quick. */
+/** An endpoint that has not responded for longer is silent; one that responds sooner is quick. */
 const SILENT_MS = 500;
-/** Endpoints whose pace is remembered. */
-const REMEMBERED = 512;
+/** Endpoints whose pace is kept. */
+const MAX_ENDPOINTS = 512;
 
-/** Places for first attempts: in all, kept for quick endpoints, and of posts that are not met with silence. */
+/** Maximum first attempts in flight: in total, reserved for quick endpoints, and to endpoints that are not silent. */
 const PLACES = 1_000;
-const KEPT_FOR_QUICK = 256;
+const RESERVED_FOR_QUICK = 256;
 const ACTIVE = 256;
-/** Most of them for one host: three quarters of those that are nobody's in particular. */
-const PER_HOST = ((PLACES - KEPT_FOR_QUICK) * 3) / 4;
+/** Maximum places of one host: three quarters of those that are not reserved. */
+const PER_HOST = ((PLACES - RESERVED_FOR_QUICK) * 3) / 4;
 
-/** Whom a post is for. */
+/** Endpoint of a post. */
 export interface Target {
   webhookId: string;
   orgUuid: string;
@@ -27,30 +27,30 @@ export interface Post extends Target {
   readonly since: number;
 }
 
-/** What an endpoint has earned. */
-interface Record {
-  /** How many posts at once. */
-  most: number;
+/** Pace of an endpoint. */
+interface Pace {
+  /** Maximum concurrent posts. */
+  limit: number;
   isQuick: boolean;
 }
 
 /**
- * Who may begin how many posts. An endpoint begins with one at once, gets one more with every success and falls back to
- * one with a failure. One that is silent gets one at a time beside what it keeps waiting, and few in all, however much
- * it has earned. The places of all are counted by organization and host, and some are kept for endpoints that answer
- * quickly: those that do not answer must not fill the places of those that do. `now` counts milliseconds.
+ * Limits concurrent posts. An endpoint begins with one, gets one more with every success and falls back to one with a
+ * failure. A silent endpoint gets one post beside those it has not responded to, and few in total, whatever its limit.
+ * Places are counted by organization and host, and some are reserved for quick endpoints, so that endpoints that do not
+ * respond cannot fill the places of those that do. `now` counts milliseconds.
  */
 export function createPace(now: () => number = () => performance.now()) {
-  const earned = new Map<string, Record>();
+  const paces = new Map<string, Pace>();
   /** Oldest first. */
   const posts = new Set<Post>();
 
-  /** Remembers what an endpoint has earned; those heard of longest ago are forgotten first. */
-  function learn({ webhookId, since }: Post, ok: boolean): void {
-    const most = ok ? Math.min((earned.get(webhookId)?.most ?? 1) + 1, PER_ENDPOINT) : 1;
-    earned.delete(webhookId);
-    if (most > 1) earned.set(webhookId, { most, isQuick: now() - since <= SILENT_MS });
-    if (earned.size > REMEMBERED) earned.delete(earned.keys().next().value ?? "");
+  /** Adjusts the pace of an endpoint; the least recently adjusted are dropped first. */
+  function adjust({ webhookId, since }: Post, ok: boolean): void {
+    const limit = ok ? Math.min((paces.get(webhookId)?.limit ?? 1) + 1, PER_ENDPOINT) : 1;
+    paces.delete(webhookId);
+    if (limit > 1) paces.set(webhookId, { limit, isQuick: now() - since <= SILENT_MS });
+    if (paces.size > MAX_ENDPOINTS) paces.delete(paces.keys().next().value ?? "");
   }
 
   function endpoints(before: number): Shares["endpoints"] {
@@ -59,20 +59,20 @@ export function createPace(now: () => number = () => performance.now()) {
       const { running = 0, silent = 0 } = busy.get(webhookId) ?? {};
       busy.set(webhookId, { running: running + 1, silent: since > before ? silent : silent + 1 });
     }
-    const allowed = new Map([...earned].map(([webhookId, { most, isQuick }]) => [webhookId, { free: most, isQuick }]));
+    const allowed = new Map([...paces].map(([webhookId, { limit, isQuick }]) => [webhookId, { free: limit, isQuick }]));
     for (const [webhookId, { running, silent }] of busy) {
-      const { most, isQuick } = earned.get(webhookId) ?? { most: 1, isQuick: false };
-      const free = silent === 0 ? most - running : Math.min(1 + silent, most, PER_SILENT_ENDPOINT) - running;
+      const { limit, isQuick } = paces.get(webhookId) ?? { limit: 1, isQuick: false };
+      const free = silent === 0 ? limit - running : Math.min(1 + silent, limit, PER_SILENT_ENDPOINT) - running;
       allowed.set(webhookId, { free, isQuick: isQuick && silent === 0 });
     }
     return allowed;
   }
 
-  function heldBy(whose: (post: Post) => string, before: number): Map<string, Held> {
+  function heldBy(holderOf: (post: Post) => string, before: number): Map<string, Held> {
     const held = new Map<string, Held>();
     for (const post of posts) {
-      const { all = 0, active = 0 } = held.get(whose(post)) ?? {};
-      held.set(whose(post), { all: all + 1, active: post.since > before ? active + 1 : active });
+      const { all = 0, active = 0 } = held.get(holderOf(post)) ?? {};
+      held.set(holderOf(post), { all: all + 1, active: post.since > before ? active + 1 : active });
     }
     return held;
   }
@@ -87,38 +87,38 @@ export function createPace(now: () => number = () => performance.now()) {
   }
 
   return {
-    /** A post begins. */
+    /** Counts a post that begins. */
     begin({ webhookId, orgUuid, host }: Target): Post {
       const post = { webhookId, orgUuid, host, since: now() };
       posts.add(post);
       return post;
     },
-    /** The endpoint is done with a post; told again, nothing changes. */
-    answered(post: Post, ok: boolean): void {
-      if (posts.delete(post)) learn(post, ok);
+    /** Counts the end of a post: the endpoint has responded, or failed. Idempotent. */
+    end(post: Post, ok: boolean): void {
+      if (posts.delete(post)) adjust(post, ok);
     },
-    /** How the places are shared now; `noting` posts are answered and still take the place of an active one. */
-    shares(noting: number): Shares {
+    /** The present shares. `recording` posts have ended and still use a place while their outcome is recorded. */
+    shares(recording: number): Shares {
       const before = now() - SILENT_MS;
       const known = endpoints(before);
       const silent = silentPosts(before);
       const quick = [...posts].filter(
         ({ webhookId, since }) => since > before && known.get(webhookId)?.isQuick === true,
       ).length;
-      const used = posts.size + noting;
+      const used = posts.size + recording;
       return {
         endpoints: known,
         organizations: heldBy((post) => post.orgUuid, before),
         hosts: heldBy((post) => post.host, before),
         free: {
           quick: PLACES - used,
-          other: Math.min(PLACES - KEPT_FOR_QUICK - (used - quick), PLACES - used),
+          other: Math.min(PLACES - RESERVED_FOR_QUICK - (used - quick), PLACES - used),
           active: ACTIVE - (used - silent),
         },
-        mostPerHost: PER_HOST,
+        maxPerHost: PER_HOST,
       };
     },
-    /** Posts in flight by what they are waiting for, for metrics. */
+    /** Posts in flight, for metrics. */
     counts(): { active: number; silent: number } {
       const silent = silentPosts(now() - SILENT_MS);
       return { active: posts.size - silent, silent };

@@ -1,63 +1,66 @@
 import type { Database } from "../../platform/db/types.ts";
 import { present, presentPlus } from "../../platform/db/time.ts";
 
-/** A delivery in the hands of whoever attempts it. */
+/** A leased delivery. */
 export interface TakenDelivery {
-  delivery_id: string;
-  webhook_id: string;
-  event_id: string;
+  deliveryId: string;
+  webhookId: string;
+  eventId: string;
   body: string;
-  /** The trace of what caused it. */
+  /** The trace in which the event happened. */
   traceparent: string | null;
-  /** What it was when it was taken: an outcome that comes when either has moved on counts for nothing. */
+  /** As of the lease, as `tries`: an outcome is ignored when either has changed since. */
   generation: number;
   tries: number;
-  org_uuid: string;
+  orgUuid: string;
   /** Host and port of the URL. */
   host: string;
   url: string;
   secret: Buffer;
-  old_secret: Buffer | null;
-  old_secret_expires_at: Date | null;
+  oldSecret: Buffer | null;
+  oldSecretExpiresAt: Date | null;
 }
 
-/** How much somebody has of the places. */
+/** Places in use by an organization or a host. */
 export interface Held {
-  /** In all. */
   all: number;
-  /** Of posts that have not been met with silence yet. */
+  /** Of posts whose endpoint has not been silent yet. */
   active: number;
 }
 
-/** What places are shared by. */
+/** How places are shared. */
 export interface Shares {
-  /** What endpoints that are known may begin now, and whether they answer quickly; every other may begin one. */
+  /** Free places of known endpoints, and whether they respond quickly; every other endpoint has one. */
   endpoints: ReadonlyMap<string, { free: number; isQuick: boolean }>;
   organizations: ReadonlyMap<string, Held>;
   hosts: ReadonlyMap<string, Held>;
-  /** Free places: for endpoints that answer quickly, for all others, and for posts that are not met with silence. */
+  /** Free places: for endpoints that respond quickly, for all others, and for posts whose endpoint is not silent. */
   free: { quick: number; other: number; active: number };
-  /** Most places of a host. */
-  mostPerHost: number;
+  /** Maximum places of a host. */
+  maxPerHost: number;
 }
 
-/** Endpoints looked at by one statement. */
+/** Endpoints that one statement reads. */
 const WALKED = 2_000;
 
 /**
- * Hides what is `due` until $1 plus $2 ms and reads it. By keys alone, one after another: what a batch costs must not
- * follow the size of the tables.
+ * Leases the deliveries of `due` until $1 plus $2 ms and reads them. Only by keys, one after another, so that the cost
+ * of a batch does not depend on the size of the tables.
  */
 const taken = (lease: "leased_until" | "next_attempt_at"): string => `moved as (
-    update webhook_deliveries set ${lease} = ${presentPlus("$1", "$2")} where delivery_id = any(array(select delivery_id from due))
+    update webhook_deliveries set ${lease} = ${presentPlus("$1", "$2")}
+    where delivery_id = any(array(select delivery_id from due))
     returning delivery_id, webhook_id, event_id, traceparent, generation, tries
   ),
   taken as (
-    select moved.*, e.body, w.org_uuid, ${hostOf("w.url")} as host, w.url, w.secret, w.old_secret, w.old_secret_expires_at
+    select moved.delivery_id as "deliveryId", moved.webhook_id as "webhookId", moved.event_id as "eventId",
+      moved.traceparent, moved.generation, moved.tries, e.body, w.org_uuid as "orgUuid", ${hostOf("w.url")} as host,
+      w.url, w.secret, w.old_secret as "oldSecret", w.old_secret_expires_at as "oldSecretExpiresAt"
     from moved
     cross join lateral (select body from webhook_events where event_id = moved.event_id limit 1) e
     cross join lateral (
-      select org_uuid, url, secret, old_secret, old_secret_expires_at from webhooks where webhook_id = moved.webhook_id limit 1
+      select org_uuid, url, secret, old_secret, old_secret_expires_at from webhooks
+      where webhook_id = moved.webhook_id limit 1
     ) w
   )`;
 
@@ -66,20 +69,21 @@ function hostOf(url: string): string {
 }
 
 /**
- * The webhooks that something of a queue waits for, by id (and a null at the end): one look into the index each,
- * however much that is.
+ * SQL of the webhooks with pending deliveries in a queue, by id (and a null at the end): a skip scan, one index look-up
+ * per webhook however many deliveries it has.
  */
 export const waitingFor = (queue: "first" | "retry", after: string): string => `waiting as (
-    (select webhook_id from webhook_deliveries where status = 'pending' and queue = '${queue}' and webhook_id > ${after}
-     order by webhook_id limit 1)
+    (select webhook_id from webhook_deliveries
+     where status = 'pending' and queue = '${queue}' and webhook_id > ${after} order by webhook_id limit 1)
     union all
     select (select d.webhook_id from webhook_deliveries d
-      where d.status = 'pending' and d.queue = '${queue}' and d.webhook_id > waiting.webhook_id order by d.webhook_id limit 1)
+      where d.status = 'pending' and d.queue = '${queue}' and d.webhook_id > waiting.webhook_id
+      order by d.webhook_id limit 1)
     from waiting where waiting.webhook_id is not null
   )`;
 
-/** Before every id. */
-export const NOBODY = "00000000-0000-0000-0000-000000000000";
+/** Sorts before every id. */
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
 const take = `with recursive ${waitingFor("first", "$3::uuid")},
   walked as materialized (select webhook_id from waiting where webhook_id is not null limit ${WALKED}),
@@ -88,9 +92,11 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
   hosts as (select * from unnest($10::text[], $11::int[]) as h (host, held)),
   hooks as materialized (
     select w.webhook_id, w.org_uuid, w.generation, w.failing_since is not null as failing, ${hostOf("w.url")} as host,
-      coalesce(k.free, 1) as free, coalesce(k.quick, false) as quick, case when k.quick then $12::int else $13::int end as places,
+      coalesce(k.free, 1) as free, coalesce(k.quick, false) as quick,
+      case when k.quick then $12::int else $13::int end as places,
       coalesce(o.held, 0) as held, coalesce(o.active, 0) as active
-    from walked join webhooks w using (webhook_id) left join known k using (webhook_id) left join organizations o using (org_uuid)
+    from walked join webhooks w using (webhook_id)
+      left join known k using (webhook_id) left join organizations o using (org_uuid)
     where coalesce(k.free, 1) > 0 and coalesce(o.held, 0) + 2 <= case when k.quick then $12::int else $13::int end
   ),
   open as materialized (
@@ -102,7 +108,8 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
     ) d
   ),
   ranked as (
-    select open.*, row_number() over whose as nth, coalesce(hosts.held, 0) + row_number() over where_to as host_place
+    select open.*, row_number() over whose as nth,
+      coalesce(hosts.held, 0) + row_number() over where_to as host_place
     from open left join hosts using (host)
     window whose as (partition by org_uuid, quick order by failing, due_at),
       where_to as (partition by open.host, quick order by failing, due_at)
@@ -129,25 +136,25 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
   ) c left join taken on true`;
 
 /**
- * Takes first attempts that are due and hides them for `leaseMs`. Places are shared so that nobody can take the last:
- * an organization holds at most as many as it leaves free, a host has a share of its own, and the least served come
- * first, then the oldest. Looks at 2,000 endpoints after `after`; `next` is where to go on, null when all were looked
- * at.
+ * Leases first attempts that are due for `leaseMs`. Places are shared so that no organization can take the last: it
+ * holds at most as many as it leaves free, a host has a share of its own, and the organizations that hold least come
+ * first, then the oldest deliveries. Reads 2,000 endpoints after `after`; `next` is where the walk continues, null at
+ * its end.
  */
 export async function takeFirst(
   database: Pick<Database, "prepared">,
   now: Date | null,
   leaseMs: number,
   after: string | null,
-  { endpoints, organizations, hosts, free, mostPerHost }: Shares,
+  { endpoints, organizations, hosts, free, maxPerHost }: Shares,
 ): Promise<{ taken: TakenDelivery[]; next: string | null }> {
   const [known, orgs, places] = [[...endpoints.values()], [...organizations.values()], [...hosts.values()]];
   const rows = await database.prepared<
-    { walked: number; last: string | null } & (TakenDelivery | { delivery_id: null })
+    { walked: number; last: string | null } & (TakenDelivery | { deliveryId: null })
   >("webhooks-take-first", take, [
     now,
     leaseMs,
-    after ?? NOBODY,
+    after ?? NIL_UUID,
     [...endpoints.keys()],
     known.map((one) => one.free),
     known.map((one) => one.isQuick),
@@ -159,16 +166,16 @@ export async function takeFirst(
     free.quick,
     free.other,
     free.active,
-    mostPerHost,
+    maxPerHost,
   ]);
   const { walked = 0, last = null } = rows[0] ?? {};
   return {
-    taken: rows.filter((row): row is typeof row & TakenDelivery => row.delivery_id !== null),
+    taken: rows.filter((row): row is typeof row & TakenDelivery => row.deliveryId !== null),
     next: walked === WALKED ? last : null,
   };
 }
 
-/** Takes an endpoint's retries that are due and hides them for `leaseMs`. */
+/** Leases an endpoint's retries that are due for `leaseMs`. */
 export function takeRetries(
   database: Pick<Database, "prepared">,
   webhookId: string,

@@ -1,22 +1,22 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { present, presentPlus } from "../../platform/db/time.ts";
-import { NOBODY, waitingFor } from "./places-store.ts";
+import { NIL_UUID, waitingFor } from "./places-store.ts";
 import type { AttemptRecord } from "./store.ts";
 
 /** Attempts of a delivery that are kept, the newest. */
-const KEPT_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
-/** SQL of a delivery's attempts and one more. */
+/** SQL of a delivery's attempts with one more. */
 const withAttempt = (attempt: string): string =>
-  `jsonb_path_query_array(d.attempts || ${attempt}, '$[last - ${KEPT_ATTEMPTS - 1} to last]')`;
+  `jsonb_path_query_array(d.attempts || ${attempt}, '$[last - ${MAX_ATTEMPTS - 1} to last]')`;
 
-/** Endpoints that a retry is open for, by id, after one of them. */
+/** Ids of endpoints with open retries, in order, after one of them. */
 export async function retriedEndpoints(
   database: Pick<Database, "prepared">,
   after: string | null,
   limit: number,
 ): Promise<string[]> {
-  const sql = `with recursive ${waitingFor("retry", "coalesce($1::uuid, '" + NOBODY + "')")}
+  const sql = `with recursive ${waitingFor("retry", "coalesce($1::uuid, '" + NIL_UUID + "')")}
      select webhook_id from waiting join webhooks w using (webhook_id)
      where exists (
        select from webhook_deliveries d
@@ -27,7 +27,7 @@ export async function retriedEndpoints(
   );
 }
 
-const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as wait_ms
+const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as "waitMs"
   from webhooks w join webhook_deliveries d using (webhook_id, generation)
   where w.webhook_id = $1 and d.status = 'pending' and d.queue = 'retry'`;
 
@@ -39,46 +39,47 @@ export async function nextRetryIn(
 ): Promise<number | undefined> {
   const params = [webhookId, now];
   const [row] = await ("query" in database
-    ? database.query<{ wait_ms: number | null }>(nextRetry, params)
-    : database.prepared<{ wait_ms: number | null }>("webhooks-next-retry", nextRetry, params));
-  return row?.wait_ms ?? undefined;
+    ? database.query<{ waitMs: number | null }>(nextRetry, params)
+    : database.prepared<{ waitMs: number | null }>("webhooks-next-retry", nextRetry, params));
+  return row?.waitMs ?? undefined;
 }
 
 /**
- * Notes successes, also of deliveries that were ended meanwhile. Returns those whose endpoint was failing until now.
+ * Records successes, also of deliveries that have ended meanwhile. Returns those whose endpoint was failing until now.
  */
 export async function markDelivered(
   database: Pick<Database, "prepared">,
   delivered: readonly { deliveryId: string; attempt: AttemptRecord }[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await database.prepared<{ delivery_id: string }>(
+  const rows = await database.prepared<{ deliveryId: string }>(
     "webhooks-delivered",
     `with noted as (
-       update webhook_deliveries d set status = 'delivered', generation = 0, attempts = ${withAttempt("($2::jsonb -> d.delivery_id::text)")},
-         tries = d.tries + 1, next_attempt_at = null
+       update webhook_deliveries d set status = 'delivered', generation = 0, tries = d.tries + 1, next_attempt_at = null,
+         attempts = ${withAttempt("($2::jsonb -> d.delivery_id::text)")}
        where d.delivery_id = any($1::uuid[]) returning d.delivery_id, d.webhook_id
      )
-     select noted.delivery_id from noted
-     cross join lateral (select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w where w.failing_since is not null`,
+     select noted.delivery_id as "deliveryId" from noted cross join lateral (
+       select failing_since from webhooks where webhook_id = noted.webhook_id limit 1) w
+     where w.failing_since is not null`,
     [
       delivered.map(({ deliveryId }) => deliveryId),
       JSON.stringify(Object.fromEntries(delivered.map(({ deliveryId, attempt }) => [deliveryId, attempt]))),
     ],
   );
-  return new Set(rows.map((row) => row.delivery_id));
+  return new Set(rows.map((row) => row.deliveryId));
 }
 
-/** Most retries that are made due by one statement. */
-const BROUGHT_FORWARD = 5_000;
+/** Retries that one statement makes due. */
+const FORWARD_BATCH = 5_000;
 
 /**
- * The endpoint, whose row is locked, answers again: what waits is due at once, but for some, at most 5,000 deliveries.
- * Returns how many that were, and whether more wait; once none does, the endpoint is no longer failing.
+ * Makes the open retries of an endpoint, whose row is locked, due at once, except some; at most 5,000 deliveries.
+ * Returns how many, and whether there are more; when there are none, the endpoint no longer counts as failing.
  */
 export async function bringForward(
   tx: Tx,
   webhookId: string,
-  butFor: readonly string[],
+  except: readonly string[],
   now: Date | null,
 ): Promise<{ brought: number; more: boolean }> {
   const rows = await tx.query(
@@ -87,12 +88,12 @@ export async function bringForward(
          select delivery_id from webhook_deliveries
          where webhook_id = w.webhook_id and generation = w.generation and status = 'pending' and queue = 'retry'
            and next_attempt_at > ${present("$2")} and delivery_id <> all($3::uuid[])
-         order by next_attempt_at limit ${BROUGHT_FORWARD} for update
+         order by next_attempt_at limit ${FORWARD_BATCH} for update
        ) d where w.webhook_id = $1
      )) returning 1 as one`,
-    [webhookId, now, butFor],
+    [webhookId, now, except],
   );
-  const more = rows.length === BROUGHT_FORWARD;
+  const more = rows.length === FORWARD_BATCH;
   if (!more)
     await tx.query("update webhooks set failing_since = null where webhook_id = $1 and failing_since is not null", [
       webhookId,
@@ -100,29 +101,30 @@ export async function bringForward(
   return { brought: rows.length, more };
 }
 
-/** A failed attempt at a delivery as it was taken. */
+/** A failed attempt at a delivery as it was leased. */
 export interface FailedAttempt {
   deliveryId: string;
   generation: number;
   tries: number;
 }
 
-/** Which of these deliveries still are as they were taken, their rows locked. */
+/** Ids of the deliveries that have not changed since they were leased; locks their rows. */
 export async function stillOpen(
   tx: Tx,
   attempts: readonly FailedAttempt[],
   generation: number | undefined,
 ): Promise<ReadonlySet<string>> {
-  const rows = await tx.query<{ delivery_id: string; tries: number; generation: number }>(
-    "select delivery_id, tries, generation from webhook_deliveries where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update",
+  const rows = await tx.query<{ deliveryId: string; tries: number }>(
+    `select delivery_id as "deliveryId", tries from webhook_deliveries
+     where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update`,
     [attempts.map(({ deliveryId }) => deliveryId), generation ?? -1],
   );
-  const open = new Map(rows.map((row) => [row.delivery_id, row]));
+  const open = new Map(rows.map((row) => [row.deliveryId, row]));
   const same = attempts.filter((one) => open.get(one.deliveryId)?.tries === one.tries && one.generation === generation);
   return new Set(same.map(({ deliveryId }) => deliveryId));
 }
 
-/** Notes failed attempts; `waitMs` null ends a delivery. */
+/** Records failed attempts; a delivery whose `waitMs` is null has failed. */
 export async function markAttemptsFailed(
   tx: Tx,
   failed: readonly { deliveryId: string; attempt: AttemptRecord; waitMs: number | null }[],
@@ -130,9 +132,11 @@ export async function markAttemptsFailed(
 ): Promise<void> {
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
-       next_attempt_at = ${presentPlus("$2", "f.wait_ms")}, status = case when f.wait_ms is null then 'failed' else 'pending' end,
+       next_attempt_at = ${presentPlus("$2", "f.wait_ms")},
+       status = case when f.wait_ms is null then 'failed' else 'pending' end,
        generation = case when f.wait_ms is null then 0 else d.generation end
-     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, wait_ms double precision) where d.delivery_id = f.delivery_id`,
+     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, wait_ms double precision)
+     where d.delivery_id = f.delivery_id`,
     [
       JSON.stringify(
         failed.map(({ deliveryId, attempt, waitMs }) => ({ delivery_id: deliveryId, attempt, wait_ms: waitMs })),
@@ -143,7 +147,7 @@ export async function markAttemptsFailed(
 }
 
 /**
- * Notes failed attempts at deliveries that were settled or begun anew while they were under way; what they are stays.
+ * Records failed attempts at deliveries that were settled or repeated meanwhile, and changes nothing else of them.
  */
 export async function appendAttempts(
   tx: Tx,
@@ -157,31 +161,35 @@ export async function appendAttempts(
   );
 }
 
-/** An endpoint with deliveries that are open. */
+/** An endpoint with open deliveries. */
 export interface OpenEndpoint {
-  webhook_id: string;
+  webhookId: string;
   url: string;
-  /** At most 10,000 are counted. */
+  /** Counted up to 10,000. */
   open: number;
-  failing_since: Date | null;
-  /** When the first of them is tried next. */
+  failingSince: Date | null;
+  /** Time of the next attempt. */
   next: Date;
-  /** What the newest failed attempt met. */
-  last_error: string | null;
+  /** Error or status code of the newest failed attempt. */
+  lastError: string | null;
 }
 
 /** Endpoints with open deliveries, most first. */
 export function openDeliveries(database: Pick<Database, "prepared">, limit: number): Promise<OpenEndpoint[]> {
   return database.prepared<OpenEndpoint>(
     "webhooks-open",
-    `with recursive ${waitingFor("first", `'${NOBODY}'::uuid`)},
-     retried as (select webhook_id from (with recursive ${waitingFor("retry", `'${NOBODY}'::uuid`)} select webhook_id from waiting) r)
-     select w.webhook_id, w.url, o.open, w.failing_since, o.next,
+    `with recursive ${waitingFor("first", `'${NIL_UUID}'::uuid`)},
+     retried as (
+       select webhook_id from (
+         with recursive ${waitingFor("retry", `'${NIL_UUID}'::uuid`)} select webhook_id from waiting) r)
+     select w.webhook_id as "webhookId", w.url, o.open, w.failing_since as "failingSince", o.next,
        (select coalesce(a.attempts->-1->>'error', 'HTTP ' || (a.attempts->-1->>'status_code'))
         from webhook_deliveries a
-        where a.webhook_id = w.webhook_id and a.generation = w.generation and a.status = 'pending' and a.queue = 'retry' and a.tries > 0
-        order by a.next_attempt_at limit 1) as last_error
-     from (select webhook_id from waiting union select webhook_id from retried) known join webhooks w using (webhook_id)
+        where a.webhook_id = w.webhook_id and a.generation = w.generation and a.status = 'pending'
+          and a.queue = 'retry' and a.tries > 0
+        order by a.next_attempt_at limit 1) as "lastError"
+     from (select webhook_id from waiting union select webhook_id from retried) known
+     join webhooks w using (webhook_id)
      cross join lateral (
        select count(*)::int as open, min(next_attempt_at) as next from (
          select next_attempt_at from webhook_deliveries d

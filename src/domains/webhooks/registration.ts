@@ -1,122 +1,79 @@
 import { callerOrg } from "../../platform/caller.ts";
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/counting.ts";
-import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { Webhook } from "./entities.ts";
 import { webhookErrors } from "./errors.ts";
-import { MOST_WEBHOOKS, appEventsViolation, appIdViolation } from "./rules.ts";
+import { demandManageable, demandPower, lockManageable } from "./power.ts";
+import { appEventsViolation, appIdViolation, MAX_WEBHOOKS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { Page, WebhookRow } from "./store.ts";
 
-/** A webhook as it is asked for. */
+/** A webhook to create. */
 export interface WebhookRequest {
   url: string;
   events: string[];
   scope: "org" | "app";
-  /** Demanded for the scope `app`, and for that alone. */
+  /** Required with the scope `app`, and allowed only there. */
   appId: string | undefined;
 }
 
-/** Changes to a webhook; absent members stay. */
+/** Changes to a webhook; undefined members remain as they are. */
 export interface WebhookPatch {
   url: string | undefined;
   events: string[] | undefined;
   status: "enabled" | "disabled" | undefined;
 }
 
-/** Registering endpoints (decisions 11.1). Administrators see their organization's, app admins their apps'. */
+/**
+ * Managing webhooks (decisions 11.1). Administrators manage those of their organization, administrators of an app those
+ * of the app.
+ */
 export function createRegistration(deps: WebhookDeps) {
-  const { database, clock, random, sealer, config } = deps;
+  const { database, clock, random, sealer, outgoing, events, organizations, access, config } = deps;
 
-  function checkUrl(url: string): void {
-    const violation = deps.vetUrl(url);
+  function validateUrl(url: string): void {
+    const violation = outgoing.vetUrl(url);
     if (violation !== undefined) throw errors.validation({ fields: [{ ...violation, field: "url" }] });
   }
 
-  function checkEvents(scope: "org" | "app", events: readonly string[]): void {
-    const violation = scope === "app" ? appEventsViolation(events) : undefined;
+  function validateEvents(scope: "org" | "app", types: readonly string[]): void {
+    const violation = scope === "app" ? appEventsViolation(types) : undefined;
     if (violation !== undefined) throw errors.validation({ fields: [violation] });
   }
 
-  function mayTouch(caller: Caller, webhook: Webhook): boolean {
-    if (webhook.scope === "app") return typeof webhook.appId === "string" && deps.administers(caller, webhook.appId);
-    return caller.isAdmin && caller.orgUuid === webhook.orgUuid;
-  }
-
-  /**
-   * Who is neither administrator nor app admin has no webhooks at all: 403. Answers the apps the caller administers.
-   */
-  async function demandPower(caller: Caller): Promise<string[]> {
-    const apps = await deps.administeredApps(caller);
-    if (!caller.isAdmin && apps.length === 0) throw webhookErrors.adminRequired();
-    return apps;
-  }
-
-  /** The webhook if it is the caller's to touch; otherwise as if it did not exist. */
-  function touchable(caller: Caller, webhook: Webhook | null): Webhook {
-    if (webhook === null || webhook.endedAt !== null || !mayTouch(caller, webhook)) throw webhookErrors.notFound();
-    return webhook;
-  }
-
-  /** The same, locked. */
-  async function own(tx: Tx, caller: Caller, webhookId: string, lock = store.lockWebhook): Promise<Webhook> {
-    if (!caller.isAdmin) await demandPower(caller);
-    const appId = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
-    // Before the webhook: whoever tells an app's webhooks of a change has locked the app first.
-    if (appId !== undefined && deps.administers(caller, appId)) await deps.keepAdministering(tx, caller, { appId });
-    return touchable(caller, await lock(tx, webhookId));
-  }
-
-  const audited = (
-    tx: Tx,
-    type: Parameters<WebhookDeps["audit"]>[1]["type"],
-    webhook: Webhook,
-    caller: Caller,
-    info: RequestInfo,
-    more: Record<string, unknown> = {},
-  ) =>
-    deps.audit(tx, {
-      type,
-      orgUuid: webhook.orgUuid,
-      caller,
-      info,
-      webhookId: webhook.webhookId,
-      metadata: { webhook_id: webhook.webhookId, ...more },
-    });
-
   return {
-    own,
-
     /**
-     * A new webhook; its secret is in this answer and never again. Errors: 400 validation_error, 401 unauthorized, 403
-     * forbidden, 404 app_not_found, 409 conflict.
+     * Creates a webhook. Its signing secret is returned only here.
+     * @throws {validation_error} when the URL, the events or the app id is invalid
+     * @throws {app_not_found} when the caller does not administer the app
+     * @throws {forbidden} when the caller is no administrator of their organization
+     * @throws {unauthorized} when the caller's power has ended meanwhile
+     * @throws {conflict} when the organization has 1,000 webhooks
      */
-    async create(
-      caller: Caller,
-      info: RequestInfo,
-      request: WebhookRequest,
-    ): Promise<{ webhook: Webhook; secret: string }> {
+    async create(context: CallerContext, request: WebhookRequest): Promise<{ webhook: Webhook; secret: string }> {
+      const { caller } = context;
       const { scope } = request;
-      checkUrl(request.url);
+      validateUrl(request.url);
       const misplaced = appIdViolation(scope, request.appId);
       if (misplaced !== undefined) throw errors.validation({ fields: [misplaced] });
-      checkEvents(scope, request.events);
-      const app = request.appId === undefined ? undefined : await deps.administeredApp(caller, request.appId);
+      validateEvents(scope, request.events);
+      const app = request.appId === undefined ? undefined : await access.apps.administered(caller, request.appId);
       if (request.appId !== undefined && app === undefined) throw webhookErrors.appNotFound();
       if (app === undefined && !caller.isAdmin) throw webhookErrors.adminRequired();
       const orgUuid = app?.orgUuid ?? callerOrg(caller);
-      return database.transaction(async (tx) => {
-        // What is made while its organization ends would outlive it.
-        if (!(await deps.keepOrg(tx, orgUuid)))
+      return context.transaction(async (tx) => {
+        // Otherwise the webhook would outlive an organization that is being deleted.
+        if (!(await organizations.keep(tx, orgUuid)))
           throw app === undefined ? errors.unauthorized() : webhookErrors.appNotFound();
-        if (app !== undefined && request.appId !== undefined)
-          await deps.keepAdministering(tx, caller, { appId: request.appId, orgUuid });
-        if (!(await store.hasRoom(tx, orgUuid, MOST_WEBHOOKS))) throw webhookErrors.tooMany();
+        if (request.appId !== undefined)
+          await access.apps.demandAdministrator(tx, caller, { appId: request.appId, orgUuid });
+        if (!(await store.hasRoom(tx, orgUuid, MAX_WEBHOOKS))) throw webhookErrors.tooMany();
         const [at, secret, webhookId] = [dateOf(clock), newWebhookSecret(random), random.uuid()];
         const webhook = tx.em.create(Webhook, {
           webhookId,
@@ -136,63 +93,96 @@ export function createRegistration(deps: WebhookDeps) {
           createdAt: at,
           updatedAt: at,
         });
-        await audited(tx, "webhook.created", webhook, caller, info, { scope, events: request.events });
+        await events.emit(tx, EVENTS["webhook.created"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: webhookId,
+          metadata: { webhook_id: webhookId, scope, events: request.events },
+        });
         return { webhook, secret };
-      }, caller);
+      });
     },
 
-    /** Webhooks the caller may touch, newest first. */
-    async list(caller: Caller, page: Page): Promise<{ webhooks: WebhookRow[] } & Total> {
-      const apps = await demandPower(caller);
-      return store.webhooksOf(database, caller.isAdmin ? caller.orgUuid : null, apps, page);
+    /**
+     * Webhooks that the caller may manage, newest first.
+     * @throws {forbidden} when the caller is neither administrator of their organization nor of any app
+     */
+    async list({ caller }: CallerContext, page: Page): Promise<{ webhooks: WebhookRow[] } & Total> {
+      demandPower(caller);
+      return store.webhooksOf(database, caller.isAdmin ? caller.orgUuid : null, caller.appAdmin, page);
     },
 
-    /** One webhook. Error: 404 not_found. */
-    async read(caller: Caller, webhookId: string): Promise<Webhook> {
-      if (!caller.isAdmin) await demandPower(caller);
-      return touchable(caller, await database.read((em) => store.webhookOf(em, webhookId)));
+    /**
+     * One webhook.
+     * @throws {forbidden} when the caller is neither administrator of their organization nor of any app
+     * @throws {not_found} when there is no such webhook
+     */
+    async read({ caller }: CallerContext, webhookId: string): Promise<Webhook> {
+      demandPower(caller);
+      return demandManageable(caller, await database.read((em) => store.webhookOf(em, webhookId)));
     },
 
-    /** Changes a webhook; disabling fails what is open. Errors: 404 not_found, 400 validation_error. */
-    update: (caller: Caller, info: RequestInfo, webhookId: string, patch: WebhookPatch): Promise<Webhook> =>
-      database.transaction(async (tx) => {
-        const webhook = await own(tx, caller, webhookId);
+    /**
+     * Changes a webhook. Disabling it fails its open deliveries.
+     * @throws {not_found} when there is no such webhook
+     * @throws {validation_error} when the URL or the events are invalid
+     */
+    update: (context: CallerContext, webhookId: string, patch: WebhookPatch): Promise<Webhook> =>
+      context.transaction(async (tx) => {
+        const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         const at = dateOf(clock);
-        if (patch.url !== undefined) checkUrl(patch.url);
-        if (patch.events !== undefined) checkEvents(webhook.scope, patch.events);
+        if (patch.url !== undefined) validateUrl(patch.url);
+        if (patch.events !== undefined) validateEvents(webhook.scope, patch.events);
         webhook.url = patch.url ?? webhook.url;
         webhook.events = patch.events ?? webhook.events;
         webhook.updatedAt = at;
         if (patch.status === "enabled" && webhook.status === "disabled") webhook.enable(at);
         if (patch.status === "disabled" && webhook.status === "enabled") webhook.disable(at);
-        await audited(tx, "webhook.updated", webhook, caller, info);
+        await events.emit(tx, EVENTS["webhook.updated"], {
+          by: causedBy(context),
+          orgUuid: webhook.orgUuid,
+          resourceId: webhookId,
+          metadata: { webhook_id: webhookId },
+        });
         return webhook;
-      }, caller),
+      }),
 
-    /** Deletes a webhook and all but the attempt in flight. Error: 404 not_found. */
-    remove: (caller: Caller, info: RequestInfo, webhookId: string): Promise<void> =>
-      database.transaction(async (tx) => {
-        const webhook = await own(tx, caller, webhookId);
+    /**
+     * Deletes a webhook. Only attempts in flight are still made.
+     * @throws {not_found} when there is no such webhook
+     */
+    remove: (context: CallerContext, webhookId: string): Promise<void> =>
+      context.transaction(async (tx) => {
+        const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         webhook.remove(dateOf(clock));
-        await audited(tx, "webhook.deleted", webhook, caller, info);
-      }, caller),
+        await events.emit(tx, EVENTS["webhook.deleted"], {
+          by: causedBy(context),
+          orgUuid: webhook.orgUuid,
+          resourceId: webhookId,
+          metadata: { webhook_id: webhookId },
+        });
+      }),
 
-    /** A new secret; both sign until the overlap ends, a second rotation drops the oldest. Error: 404 not_found. */
-    rotateSecret: (
-      caller: Caller,
-      info: RequestInfo,
-      webhookId: string,
-    ): Promise<{ secret: string; oldSecretExpiresAt: Date }> =>
-      database.transaction(async (tx) => {
-        const webhook = await own(tx, caller, webhookId);
+    /**
+     * Replaces a webhook's secret. Both secrets sign until the overlap ends; another rotation drops the older one.
+     * @throws {not_found} when there is no such webhook
+     */
+    rotateSecret: (context: CallerContext, webhookId: string): Promise<{ secret: string; oldSecretExpiresAt: Date }> =>
+      context.transaction(async (tx) => {
+        const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         const secret = newWebhookSecret(random);
         const oldSecretExpiresAt = dateOf(clock, config.secretOverlapMs);
         webhook.rotate(sealer.seal(secret, secretContext(webhookId)), dateOf(clock), oldSecretExpiresAt);
-        await audited(tx, "key.rotated", webhook, caller, info, { kind: "webhook_secret" });
+        await events.emit(tx, EVENTS["webhook.secret_rotated"], {
+          by: causedBy(context),
+          orgUuid: webhook.orgUuid,
+          resourceId: webhookId,
+          metadata: { webhook_id: webhookId, kind: "webhook_secret" },
+        });
         return { secret, oldSecretExpiresAt };
-      }, caller),
+      }),
   };
 }
 
-/** Registration as the rest of the domain sees it. */
+/** Managing webhooks, as the rest of the domain uses it. */
 export type Registration = ReturnType<typeof createRegistration>;

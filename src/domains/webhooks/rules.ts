@@ -1,24 +1,37 @@
+import type { Caller } from "../../platform/caller.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
+import type { Webhook } from "./entities.ts";
 
-/** Webhooks an organization may have, disabled ones included (decisions 11.4). */
-export const MOST_WEBHOOKS = 1_000;
+/** Maximum webhooks of an organization, disabled ones included (decisions 11.4). */
+export const MAX_WEBHOOKS = 1_000;
 /** Unbroken failure after which an endpoint is disabled. */
 export const GIVE_UP_MS = 5 * 24 * 3_600_000;
 /** How long deliveries are kept and can be repeated. */
-export const KEPT_MS = 30 * 24 * 3_600_000;
-/** Reading and writing around an attempt, milliseconds; a database that is away fails within 10 s. */
+export const RETENTION_MS = 30 * 24 * 3_600_000;
+/** Time for reads and writes around an attempt; without the database they fail within 10 s. */
 export const ATTEMPT_SLACK_MS = 12_000;
-/** Wait between two looks for due first attempts, and for deliveries to clean up. */
+/** Interval of the pollers of first attempts and of the cleanup. */
 export const POLL_MS = 500;
 
-/** Events an app's webhook may hear: those of the app and of its installs. */
+/** Whether the caller administers an app that is known to exist, as of their token. */
+export function administersApp(caller: Caller, appId: string): boolean {
+  return caller.isPlatformAdmin || caller.appAdmin.includes(appId);
+}
+
+/** Whether the caller may manage a webhook. */
+export function mayManage(caller: Caller, webhook: Pick<Webhook, "scope" | "appId" | "orgUuid">): boolean {
+  if (webhook.scope === "app") return typeof webhook.appId === "string" && administersApp(caller, webhook.appId);
+  return caller.isAdmin && caller.orgUuid === webhook.orgUuid;
+}
+
+/** The violation of an app's webhook that subscribes to events other than those of apps and installs, if any. */
 export function appEventsViolation(events: readonly string[]): FieldViolation | undefined {
   const foreign = events.find((event) => event !== "*" && !event.startsWith("app.") && !event.startsWith("install."));
   if (foreign === undefined) return undefined;
   return { field: "events", code: "in", message: `An app's webhook hears app.*, install.* and *, not ${foreign}.` };
 }
 
-/** An app is named for the scope `app`, and for no other: a webhook that hears more than was meant is refused. */
+/** The violation of a webhook with the scope `app` but no app, or with an app but another scope, if any. */
 export function appIdViolation(scope: "org" | "app", appId: string | undefined): FieldViolation | undefined {
   if ((scope === "app") === Boolean(appId)) return undefined;
   return scope === "app"
@@ -27,8 +40,8 @@ export function appIdViolation(scope: "org" | "app", appId: string | undefined):
 }
 
 /**
- * Wait before the attempt that follows `tries` failed ones, with jitter of ±20 %, or undefined when the schedule is
- * over.
+ * Wait before the attempt that follows `tries` failed ones, milliseconds, with jitter of ±20 %; undefined when the
+ * schedule has ended. `chance` is between 0 and 1.
  */
 export function nextWait(
   schedule: readonly number[],

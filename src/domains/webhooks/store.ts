@@ -5,7 +5,7 @@ import type { Total } from "../../platform/db/counting.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { Webhook } from "./entities.ts";
 
-/** One attempt, as it is kept. */
+/** One attempt, as it is stored in `webhook_deliveries.attempts`. */
 export interface AttemptRecord {
   at: string;
   status_code: number | null;
@@ -20,34 +20,35 @@ export interface Page {
   offset: number;
 }
 
-/** A webhook as it is shown. */
+/** A webhook as the contract shows it. */
 export type WebhookRow = Pick<Webhook, "webhookId" | "scope" | "appId" | "url" | "events" | "status" | "createdAt">;
 
-/** The webhook of this id; one that has ended too. */
+/** The webhook of this id, ended ones included. */
 export function webhookOf(em: EntityManager, webhookId: string): Promise<Webhook | null> {
   return em.findOne(Webhook, { webhookId });
 }
 
-/** The app whose events a webhook hears, which never changes; undefined for one of an organization. */
+/** The app of a webhook with the scope `app`, which never changes; undefined for one of an organization. */
 export async function appOf(tx: Pick<Tx, "query">, webhookId: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ app_id: string | null }>("select app_id from webhooks where webhook_id = $1", [
-    webhookId,
-  ]);
-  return row?.app_id ?? undefined;
+  const [row] = await tx.query<{ appId: string | null }>(
+    `select app_id as "appId" from webhooks where webhook_id = $1`,
+    [webhookId],
+  );
+  return row?.appId ?? undefined;
 }
 
-/** The webhook of this id, its row locked until the transaction ends; one that has ended too. */
+/** The webhook of this id, ended ones included, its row locked until the transaction ends. */
 export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
-/** The webhook of this id, kept as it is until the transaction ends; others may keep it at the same time. */
+/** The webhook of this id, its row locked against changes until the transaction ends; the lock is shared. */
 export function keepWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_READ });
 }
 
-const seen =
-  "from webhooks where ended_at is null and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))";
+const manageable = `from webhooks where ended_at is null
+  and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))`;
 
 /** Webhooks of an organization and of apps, newest first. */
 export async function webhooksOf(
@@ -59,18 +60,19 @@ export async function webhooksOf(
   const [webhooks, counted] = await Promise.all([
     database.prepared<WebhookRow>(
       "webhooks-list",
-      `select webhook_id as "webhookId", scope, app_id as "appId", url, events, status, created_at as "createdAt" ${seen}
+      `select webhook_id as "webhookId", scope, app_id as "appId", url, events, status, created_at as "createdAt"
+       ${manageable}
        order by created_at desc, webhook_id limit $3 offset $4`,
       [orgUuid, appIds, page.limit, page.offset],
     ),
-    database.prepared<{ counted: number }>("webhooks-count", boundedCount(seen), [orgUuid, appIds]),
+    database.prepared<{ counted: number }>("webhooks-count", boundedCount(manageable), [orgUuid, appIds]),
   ]);
   return { webhooks, ...totalOf(counted) };
 }
 
 /**
- * Whether an organization has fewer than `most` webhooks. Others that ask for the same organization wait until this
- * transaction ends.
+ * Whether an organization has fewer than `most` webhooks. Serializes transactions that check the same organization
+ * until they end.
  */
 export async function hasRoom(tx: Tx, orgUuid: string, most: number): Promise<boolean> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`webhooks of ${orgUuid}`]);

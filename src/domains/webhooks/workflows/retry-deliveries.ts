@@ -9,20 +9,19 @@ import {
 } from "@temporalio/workflow";
 import type { RetryActivities } from "../activities.ts";
 
-// The worker tells while it works; one that was killed is missed after the heartbeat's time and not after the
-// activity's.
+// The worker sends heartbeats, so that the activity of a killed worker is retried after the heartbeat timeout.
 const { nextDeliveryRetry, attemptDueDeliveries } = proxyActivities<RetryActivities>({
   startToCloseTimeout: "5m",
   heartbeatTimeout: "15s",
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s" },
 });
 
-/** Another delivery of the endpoint waits, or it answers again: ask anew when the next one is due. */
+/** The endpoint has another retry, or responds again: read the time of the next retry again. */
 export const deliveriesChangedSignal = defineSignal("deliveries-changed");
 
 /**
- * Patience for one endpoint: sleeps until its next retry is due, has everything due attempted in batches, ends when
- * nothing is open. Its cost follows due times, not deliveries. Id: `webhook-retries/<webhook_id>`.
+ * Waits until the next retry of an endpoint is due, attempts what is due in batches, and ends when no retry is open. Its
+ * cost depends on the number of due times, not of deliveries. Id: `webhook-retries/<webhook_id>`.
  */
 export async function retryDeliveries(webhookId: string): Promise<void> {
   let changed = false;
@@ -30,8 +29,8 @@ export async function retryDeliveries(webhookId: string): Promise<void> {
     changed = true;
   });
   for (;;) {
-    // At every turn: signals alone would make the history of an endpoint long whose next retry is far. What is due is
-    // in the rows.
+    // Checked in every iteration: while the next retry is far, signals alone can make the history long. The rows store what
+    // is due.
     if (workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn"))
       await continueAsNew<typeof retryDeliveries>(webhookId);
     changed = false;

@@ -1,0 +1,109 @@
+import { boundedCount, totalOf } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/counting.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { lockCredentials } from "./store.ts";
+
+/** A SCIM token without its secret. */
+export interface ScimTokenRow {
+  tokenId: string;
+  name: string;
+  createdAt: Date;
+  expiresAt: Date;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
+/** A SCIM token as authentication reads it. */
+export interface StoredToken {
+  orgUuid: string;
+  orgName: string;
+  hash: Buffer;
+  expiresAt: Date;
+  lastUsedAt: Date | null;
+}
+
+/** A SCIM token to store. */
+export interface NewScimToken extends Omit<ScimTokenRow, "revokedAt" | "lastUsedAt"> {
+  orgUuid: string;
+  hash: Buffer;
+}
+
+const columns = `token_id as "tokenId", name, created_at as "createdAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
+
+/** Stores a SCIM token; false when the organization has `most` live ones. */
+export async function insertScimToken(tx: Tx, token: NewScimToken, most: number): Promise<boolean> {
+  await lockCredentials(tx, token.orgUuid);
+  const [live] = await tx.query<{ count: number }>(
+    "select count(*)::int as count from scim_tokens where org_uuid = $1 and revoked_at is null and expires_at > $2",
+    [token.orgUuid, token.createdAt],
+  );
+  if ((live?.count ?? 0) >= most) return false;
+  await tx.query(
+    `insert into scim_tokens (token_id, org_uuid, name, hash, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [token.tokenId, token.orgUuid, token.name, token.hash, token.createdAt, token.expiresAt],
+  );
+  return true;
+}
+
+/** SCIM tokens of an organization, newest first, without those revoked before `since`. */
+export async function scimTokensOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  since: Date,
+  limit: number,
+  offset: number,
+): Promise<{ rows: ScimTokenRow[] } & Total> {
+  const from = "from scim_tokens where org_uuid = $1 and (revoked_at is null or revoked_at > $2)";
+  const [rows, counts] = await Promise.all([
+    database.prepared<ScimTokenRow>(
+      "scim-tokens-list",
+      `select ${columns} ${from} order by created_at desc, token_id limit $3 offset $4`,
+      [orgUuid, since, limit, offset],
+    ),
+    database.prepared<{ counted: number }>("scim-tokens-count", boundedCount(from), [orgUuid, since]),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+/** Revokes a SCIM token; false when there was no live one. */
+export async function revokeScimToken(tx: Tx, orgUuid: string, tokenId: string, at: Date): Promise<boolean> {
+  await tx.judge();
+  const rows = await tx.query(
+    `update scim_tokens set revoked_at = $3 where org_uuid = $1 and token_id = $2 and revoked_at is null
+     returning 1 as one`,
+    [orgUuid, tokenId, at],
+  );
+  return rows.length > 0;
+}
+
+/** Revokes every live SCIM token of an organization; returns their ids. */
+export async function revokeScimTokensOf(tx: Tx, orgUuid: string, at: Date): Promise<string[]> {
+  const sql = `update scim_tokens set revoked_at = $2 where org_uuid = $1 and revoked_at is null
+    returning token_id as "tokenId"`;
+  return (await tx.query<{ tokenId: string }>(sql, [orgUuid, at])).map((row) => row.tokenId);
+}
+
+/** A SCIM token that has not been revoked, of an organization that has not been deleted. */
+export async function findScimToken(
+  database: Pick<Database, "identifying">,
+  tokenId: string,
+): Promise<StoredToken | undefined> {
+  const sql = `select t.org_uuid as "orgUuid", o.name as "orgName", t.hash, t.expires_at as "expiresAt",
+      t.last_used_at as "lastUsedAt"
+    from scim_tokens t join organizations o on o.uuid = t.org_uuid and o.deleted_at is null
+    where t.token_id = $1 and t.revoked_at is null`;
+  return (await database.identifying<StoredToken>("scim-token-use", sql, [tokenId]))[0];
+}
+
+/**
+ * Checks that a token is still valid, and locks it until the transaction ends.
+ * @throws {unauthorized} otherwise
+ */
+export async function judgeScimToken(
+  tx: Pick<Tx, "query">,
+  params: [tokenId: string, at: Date, alone: boolean],
+): Promise<void> {
+  await tx.query("select judge_scim_token($1, $2, $3)", params);
+}

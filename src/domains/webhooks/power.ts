@@ -1,0 +1,42 @@
+import type { Caller } from "../../platform/caller.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import type { WebhookDeps } from "./deps.ts";
+import type { Webhook } from "./entities.ts";
+import { webhookErrors } from "./errors.ts";
+import { administersApp, mayManage } from "./rules.ts";
+import * as store from "./store.ts";
+
+/** @throws {forbidden} when the caller is neither administrator of their organization nor of any app */
+export function demandPower(caller: Caller): void {
+  if (!caller.isAdmin && caller.appAdmin.length === 0) throw webhookErrors.adminRequired();
+}
+
+/**
+ * Returns the webhook that the caller may manage.
+ * @throws {not_found} when there is none: a webhook of others looks like one that does not exist
+ */
+export function demandManageable(caller: Caller, webhook: Webhook | null): Webhook {
+  if (webhook === null || webhook.endedAt !== null || !mayManage(caller, webhook)) throw webhookErrors.notFound();
+  return webhook;
+}
+
+/**
+ * Locks a webhook that the caller may manage; they keep that power until the transaction ends.
+ * @throws {forbidden} when the caller is neither administrator of their organization nor of any app
+ * @throws {unauthorized} when the caller no longer administers the app
+ * @throws {not_found} when there is no such webhook
+ */
+export async function lockManageable(
+  { access }: Pick<WebhookDeps, "access">,
+  tx: Tx,
+  caller: Caller,
+  webhookId: string,
+  lock: typeof store.lockWebhook = store.lockWebhook,
+): Promise<Webhook> {
+  demandPower(caller);
+  const appId = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
+  // Before the webhook: transactions that send an event of the app to its webhooks have locked the app first.
+  if (appId !== undefined && administersApp(caller, appId))
+    await access.apps.demandAdministrator(tx, caller, { appId });
+  return demandManageable(caller, await lock(tx, webhookId));
+}
