@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { countEvents } from "../../src/domains/auth-events/count-store.ts";
-import { partsOf } from "../../src/domains/auth-events/count-rules.ts";
+import { countEvents } from "../../src/domains/auth-events/list/count-store.ts";
+import { partsOf } from "../../src/domains/auth-events/list/count-rules.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";
 import { testClock } from "../support/clock.ts";

@@ -4,15 +4,15 @@ import type { Poller } from "../../platform/poller.ts";
 import type { AuditEvent, AuditRecordWriter } from "../audit-record/index.ts";
 import { isAuthEventType } from "../event-catalogue/index.ts";
 import type { AuditEventType, Events } from "../event-catalogue/index.ts";
-import { createExport } from "./export.ts";
-import { createHeads } from "./heads.ts";
-import type { HeadKeys } from "./heads.ts";
-import { createLinker } from "./linker.ts";
-import type { LinkerDeps } from "./linker.ts";
-import { createPurge } from "./purge.ts";
-import { createReadEvents } from "./read-events.ts";
-import type { ReadEventsDeps } from "./read-events.ts";
-import { createVerify } from "./verify.ts";
+import { createExport } from "./export/export.ts";
+import { createHeads } from "./chain/heads.ts";
+import type { HeadKeys } from "./chain/heads.ts";
+import { createLinker } from "./chain/linker.ts";
+import type { LinkerDeps } from "./chain/linker.ts";
+import { createPurge } from "./chain/purge.ts";
+import { createReadEvents } from "./list/read-events.ts";
+import type { ReadEventsDeps } from "./list/read-events.ts";
+import { createVerify } from "./chain/verify.ts";
 
 /** Dependencies of the audit log. */
 export interface AuditDeps extends ReadEventsDeps {

@@ -1,7 +1,7 @@
 export { createAudit, createAuditChain } from "./auth-events.ts";
 export type { Audit, AuditChain } from "./auth-events.ts";
-export type { ProofResult } from "./proof.ts";
-export type { EventPage, EventQuery } from "./read-events.ts";
+export type { ProofResult } from "./export/proof.ts";
+export type { EventPage, EventQuery } from "./list/read-events.ts";
 export { authEventsRpc } from "./rpc.ts";
-export type { Verification } from "./verify.ts";
-export { verifyExport } from "./verify-export.ts";
+export type { Verification } from "./chain/verify.ts";
+export { verifyExport } from "./export/verify-export.ts";

@@ -11,8 +11,8 @@ import type { RequestContexts } from "../../platform/context.ts";
 import { mediaTypeKey } from "../../transcoding/index.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
 import type { Audit, AuditChain } from "./auth-events.ts";
-import { printHead } from "./export.ts";
-import type { Verification } from "./verify.ts";
+import { printHead } from "./export/export.ts";
+import type { Verification } from "./chain/verify.ts";
 
 /** Implements `atrium.auth_events.v1.AuthEventsService`. */
 export function authEventsRpc(

@@ -31,7 +31,8 @@ const over = "d.webhook_id = w.webhook_id and d.status = 'pending' and d.generat
 /** Earlier generations of the webhook that have deliveries left: a skip scan, one index look-up each. */
 const earlier = `(with recursive generations as (
     (select generation from webhook_deliveries
-     where webhook_id = $1 and status = 'pending' and generation < (select generation from webhooks where webhook_id = $1)
+     where webhook_id = $1 and status = 'pending'
+       and generation < (select generation from webhooks where webhook_id = $1)
      order by generation limit 1)
     union all
     select (select d.generation from webhook_deliveries d
@@ -101,7 +102,8 @@ export async function deliveriesOf(
 /** One delivery of a webhook, its row locked. */
 export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string): Promise<DeliveryRow | undefined> {
   const rows = await tx.query<DeliveryRow>(
-    `select ${columns} from webhook_deliveries d join webhooks w using (webhook_id) join webhook_events e using (event_id)
+    `select ${columns} from webhook_deliveries d join webhooks w using (webhook_id)
+       join webhook_events e using (event_id)
      where d.webhook_id = $1 and d.delivery_id = $2 for update of d`,
     [webhookId, deliveryId],
   );
@@ -113,7 +115,8 @@ export async function reopenDelivery(tx: Tx, deliveryId: string, now: Date | nul
   const [row] = await tx.query<{ nextAttemptAt: Date }>(
     `update webhook_deliveries d set status = 'pending', generation = w.generation, queue = 'first', tries = 0,
        next_attempt_at = ${present("$2")}, leased_until = null, traceparent = $3
-     from webhooks w where d.delivery_id = $1 and w.webhook_id = d.webhook_id returning d.next_attempt_at as "nextAttemptAt"`,
+     from webhooks w where d.delivery_id = $1 and w.webhook_id = d.webhook_id
+     returning d.next_attempt_at as "nextAttemptAt"`,
     [deliveryId, now, currentTraceparent() ?? null],
   );
   if (row === undefined) throw new Error("a locked delivery is gone");

@@ -27,7 +27,8 @@ export async function retriedEndpoints(
   );
 }
 
-const nextRetry = `select extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as "waitMs"
+const nextRetry = `select
+    extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as "waitMs"
   from webhooks w join webhook_deliveries d using (webhook_id, generation)
   where w.webhook_id = $1 and d.status = 'pending' and d.queue = 'retry'`;
 
@@ -54,7 +55,8 @@ export async function markDelivered(
   const rows = await database.prepared<{ deliveryId: string }>(
     "webhooks-delivered",
     `with noted as (
-       update webhook_deliveries d set status = 'delivered', generation = 0, tries = d.tries + 1, next_attempt_at = null,
+       update webhook_deliveries d
+       set status = 'delivered', generation = 0, tries = d.tries + 1, next_attempt_at = null,
          attempts = ${withAttempt("($2::jsonb -> d.delivery_id::text)")}
        where d.delivery_id = any($1::uuid[]) returning d.delivery_id, d.webhook_id
      )

@@ -1,6 +1,6 @@
 /**
- * What a count adds up: whole days, hours or minutes that have totals, or events one by one. Without `from` or `to` it
- * is open there.
+ * One part of a count: whole days, hours or minutes, which have totals, or single events. Open where `from` or `to` is
+ * absent.
  */
 export interface Part {
   unit: "all" | "day" | "hour" | "minute" | "event";
@@ -16,7 +16,7 @@ const units = [
 ] as const;
 
 /**
- * Cuts a range (`from` inclusive, `to` exclusive) into the fewest parts with totals and single events at its edges.
+ * Splits a range (`from` inclusive, `to` exclusive) into the fewest parts with totals, and single events at its edges.
  * `finest` is the shortest unit that has totals.
  */
 export function partsOf(from: Date | undefined, to: Date | undefined, finest: "hour" | "minute"): Part[] {

@@ -1,17 +1,17 @@
-import type { Database, Tx } from "../../platform/db/types.ts";
-import { columns, toRecord } from "./store.ts";
-import type { EventRow } from "./store.ts";
-import type { AuditRecord } from "../audit-record/index.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import { columns, toRecord } from "../event-row.ts";
+import type { EventRow } from "../event-row.ts";
+import type { AuditRecord } from "../../audit-record/index.ts";
 
-/** Key of the chain of events that belong to no organization. */
-const NIL = "00000000-0000-0000-0000-000000000000";
+/** Key of the chain of events without an organization. */
+const NO_ORGANIZATION = "00000000-0000-0000-0000-000000000000";
 
-/** The organization a chain is kept under. */
-export const chainKey = (orgUuid: string | null): string => orgUuid ?? NIL;
-/** Whose chain a key names. */
-export const chainOwner = (key: string): string | null => (key === NIL ? null : key);
+/** The key of an organization's chain. */
+export const chainKey = (orgUuid: string | null): string => orgUuid ?? NO_ORGANIZATION;
+/** The organization of a chain's key. */
+export const chainOwner = (key: string): string | null => (key === NO_ORGANIZATION ? null : key);
 
-/** The stored end of a chain. */
+/** The stored head of a chain: its last link, signed. */
 export interface HeadRow {
   position: number;
   hash: string;
@@ -31,7 +31,7 @@ export interface NewLink {
   hash: string;
 }
 
-/** A stored link; `event` is undefined when it is gone. */
+/** A stored link; `event` is undefined when it was removed. */
 export interface LinkRow {
   position: number;
   eventId: string;
@@ -43,8 +43,8 @@ export interface LinkRow {
 }
 
 /**
- * Makes this transaction the only one that changes a chain, until it ends. With `patient` it waits for its turn.
- * @returns false when another one has it
+ * Locks a chain against other transactions until this one ends. With `patient` it waits for the lock.
+ * @returns false when another transaction holds it
  */
 export async function lockChain(tx: Tx, key: string, patient: boolean): Promise<boolean> {
   const lock = "hashtextextended('audit/' || $1::uuid::text, 0)";
@@ -64,7 +64,8 @@ export async function pendingEvents(
 ): Promise<{ sequence: string; event: AuditRecord | undefined }[]> {
   const sql = `select p.event_sequence as sequence, e.* from (
       select event_sequence from audit_pending where org_key = $1 order by event_sequence limit $2
-    ) p left join lateral (select ${columns} from audit_events where sequence = p.event_sequence) e on true order by p.event_sequence`;
+    ) p left join lateral (select ${columns} from audit_events where sequence = p.event_sequence) e on true
+    order by p.event_sequence`;
   const rows = await tx.query<EventRow & { sequence: string }>(sql, [key, limit]);
   return rows.map((row) => ({ sequence: row.sequence, event: row.event_id === null ? undefined : toRecord(row) }));
 }
@@ -74,12 +75,13 @@ export async function pendingChains(database: Database, limit: number): Promise<
   const sql = `with recursive key as (
       (select org_key from audit_pending order by org_key limit 1)
       union all
-      select (select org_key from audit_pending where org_key > key.org_key order by org_key limit 1) from key where key.org_key is not null
+      select (select org_key from audit_pending where org_key > key.org_key order by org_key limit 1)
+      from key where key.org_key is not null
     ) select org_key from key where org_key is not null limit $1`;
   return (await database.prepared<{ org_key: string }>("audit_pending_chains", sql, [limit])).map((row) => row.org_key);
 }
 
-/** The stored end of a chain; undefined while it is empty. */
+/** The head of a chain; undefined while it is empty. */
 export async function headOf(tx: Pick<Tx, "query">, key: string): Promise<HeadRow | undefined> {
   const sql =
     "select position, encode(hash, 'hex') as hash, signature, kid, at, seal from audit_heads where org_key = $1";
@@ -94,7 +96,7 @@ export async function hasLinksBeyond(tx: Tx, key: string, position: number): Pro
   );
 }
 
-/** Adds links, takes their events out of the queue and into the totals. `sequences` may name more: those are gone. */
+/** Adds links, counts their events, and removes `sequences` from the queue, which may include events without a link. */
 export async function addLinks(
   tx: Tx,
   key: string,
@@ -104,7 +106,8 @@ export async function addLinks(
   const list = <K extends keyof NewLink>(name: K): NewLink[K][] => links.map((link) => link[name]);
   await tx.query(
     `insert into audit_links (org_key, position, event_sequence, event_id, created_at, payload_hash, hash)
-     select $1, l.position, l.event_sequence, l.event_id, l.created_at, decode(l.payload_hash, 'hex'), decode(l.hash, 'hex')
+     select $1, l.position, l.event_sequence, l.event_id, l.created_at,
+       decode(l.payload_hash, 'hex'), decode(l.hash, 'hex')
      from unnest($2::integer[], $3::bigint[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[])
        as l (position, event_sequence, event_id, created_at, payload_hash, hash)`,
     [
@@ -124,16 +127,17 @@ export async function addLinks(
   ]);
 }
 
-/** Stores the end of a chain. */
+/** Stores the head of a chain. */
 export async function putHead(
   tx: Tx,
   key: string,
   { position, hash, signature, kid, at, seal }: HeadRow,
 ): Promise<void> {
   await tx.query(
-    `insert into audit_heads (org_key, position, hash, signature, kid, at, seal) values ($1, $2, decode($3, 'hex'), $4, $5, $6, $7)
-     on conflict (org_key) do update set position = excluded.position, hash = excluded.hash, signature = excluded.signature,
-       kid = excluded.kid, at = excluded.at, seal = excluded.seal`,
+    `insert into audit_heads (org_key, position, hash, signature, kid, at, seal)
+     values ($1, $2, decode($3, 'hex'), $4, $5, $6, $7)
+     on conflict (org_key) do update set position = excluded.position, hash = excluded.hash,
+       signature = excluded.signature, kid = excluded.kid, at = excluded.at, seal = excluded.seal`,
     [key, position, hash, signature, kid, at, seal],
   );
 }
@@ -146,10 +150,13 @@ export async function linksAfter(
   last: number,
   limit: number,
 ): Promise<LinkRow[]> {
-  const sql = `select l.position, l.event_id as link_event_id, l.created_at as link_created_at, encode(l.payload_hash, 'hex') as payload_hash,
-      encode(l.hash, 'hex') as hash, l.purged_at is not null as purged, e.*
-    from (select * from audit_links where org_key = $1 and position > $2 and position <= $3 order by position limit $4) l
-    left join lateral (select ${columns} from audit_events where sequence = l.event_sequence) e on true order by l.position`;
+  const sql = `select l.position, l.event_id as link_event_id, l.created_at as link_created_at,
+      encode(l.payload_hash, 'hex') as payload_hash, encode(l.hash, 'hex') as hash,
+      l.purged_at is not null as purged, e.*
+    from (
+      select * from audit_links where org_key = $1 and position > $2 and position <= $3 order by position limit $4) l
+    left join lateral (select ${columns} from audit_events where sequence = l.event_sequence) e on true
+    order by l.position`;
   type Row = EventRow & {
     position: number;
     link_event_id: string;
@@ -178,14 +185,15 @@ export async function bareLinksAfter(
   last: number,
   limit: number,
 ): Promise<Omit<LinkRow, "event">[]> {
-  const sql = `select position, event_id as "eventId", created_at as "createdAt", encode(payload_hash, 'hex') as "payloadHash",
-      encode(hash, 'hex') as hash, purged_at is not null as purged
+  const sql = `select position, event_id as "eventId", created_at as "createdAt",
+      encode(payload_hash, 'hex') as "payloadHash", encode(hash, 'hex') as hash, purged_at is not null as purged
     from audit_links where org_key = $1 and position > $2 and position <= $3 order by position limit $4`;
   return database.prepared<Omit<LinkRow, "event">>("audit_bare_links_after", sql, [key, position, last, limit]);
 }
 
 /**
- * Positions of the first and the last event there is in a time, no further than `upTo`; undefined when there is none.
+ * Positions of the first and the last event of a time range that was not purged, up to `upTo`; undefined when there is
+ * none.
  */
 export async function spanOf(
   database: Database,
@@ -194,11 +202,12 @@ export async function spanOf(
   to: Date | undefined,
   upTo: number | undefined,
 ): Promise<{ first: number; last: number } | undefined> {
-  const there = "from audit_links where org_key = $1 and position <= $2 and purged_at is null";
+  const links = "from audit_links where org_key = $1 and position <= $2 and purged_at is null";
   const whole = from === undefined && to === undefined;
   const sql = whole
-    ? `select (select position ${there} order by position limit 1) as first, (select position ${there} order by position desc limit 1) as last`
-    : `select min(position) as first, max(position) as last ${there} and created_at >= $3 and created_at < $4`;
+    ? `select (select position ${links} order by position limit 1) as first,
+        (select position ${links} order by position desc limit 1) as last`
+    : `select min(position) as first, max(position) as last ${links} and created_at >= $3 and created_at < $4`;
   const time = whole ? [] : [from ?? "-infinity", to ?? "infinity"];
   const params = [key, upTo ?? 2 ** 31 - 1, ...time];
   const [row] = await database.prepared<{ first: number | null; last: number | null }>(
@@ -212,8 +221,8 @@ export async function spanOf(
 }
 
 /**
- * The first event that is neither linked nor waiting for it, among `limit` after a place in the log; and the next
- * place.
+ * The first event that is neither linked nor pending, among `limit` events after a place in the log; and the place
+ * after them.
  */
 export async function unlinkedAfter(
   database: Database,
@@ -226,7 +235,8 @@ export async function unlinkedAfter(
       where org_uuid = $1 and (created_at, sequence) > ($2, $3) order by created_at, sequence limit $4
     ) select
       (select event_id from page where not exists (select from audit_links l where l.event_sequence = page.sequence)
-        and not exists (select from audit_pending p where p.org_key = $1 and p.event_sequence = page.sequence) order by created_at, sequence limit 1) as event_id,
+        and not exists (select from audit_pending p where p.org_key = $1 and p.event_sequence = page.sequence)
+        order by created_at, sequence limit 1) as event_id,
       created_at, sequence from page order by created_at desc, sequence desc limit 1`;
   const rows = await database.prepared<{ event_id: string | null; created_at: Date; sequence: string }>(
     "audit_unlinked",
@@ -246,14 +256,14 @@ export interface LogPlace {
 }
 
 /**
- * Removes events older than the organization's retention, at most `most` (10,000), linked ones only; answers how many.
+ * Removes linked events older than the organization's retention period, at most `most` (10,000); returns how many.
  */
 export async function purgeOld(tx: Tx, orgUuid: string | null, most: number): Promise<number> {
   const rows = await tx.query<{ purged: number }>("select audit_purge($1, $2) as purged", [orgUuid, most]);
   return rows[0]?.purged ?? 0;
 }
 
-/** The next chains, by key (null: the first), that have events older than the shortest retention. */
+/** Keys of chains with events from before `before`, in order, after one of them (null: from the first). */
 export async function oldChains(
   database: Database,
   after: string | null,

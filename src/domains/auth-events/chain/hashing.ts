@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { AuditRecord } from "../audit-record/index.ts";
+import type { AuditRecord } from "../../audit-record/index.ts";
 
 /*
- * The hash chain of an organization's log. Everything that is hashed or signed is the UTF-8 of canonical JSON: members
+ * The hash chain of an organization's log. What is hashed or signed is the UTF-8 encoding of canonical JSON: members
  * sorted by UTF-16 code units, no white space, numbers and strings as ECMAScript prints them (RFC 8785).
  *
  *   payload_hash = SHA-256(canonical(event as it is exported, without the members of the chain))
@@ -34,7 +34,7 @@ export interface PrintedEvent {
   resource_id: string | null;
 }
 
-/** What a link says of its event and its place. */
+/** Hashed members of a link. */
 export interface LinkFacts {
   org_uuid: string | null;
   sequence: number;
@@ -44,7 +44,7 @@ export interface LinkFacts {
   payload_hash: string;
 }
 
-/** The end of a chain at a moment; what is signed. */
+/** Signed members of a head. */
 export interface HeadFacts {
   org_uuid: string | null;
   sequence: number;
@@ -52,7 +52,7 @@ export interface HeadFacts {
   at: string;
 }
 
-/** JSON with one spelling (RFC 8785). */
+/** Canonical JSON (RFC 8785). */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -120,7 +120,7 @@ export function hashLink({ org_uuid, sequence, previous_hash, event_id, created_
   return sha256(canonical({ org_uuid, sequence, previous_hash, event_id, created_at, payload_hash }));
 }
 
-/** The bytes a head's signature is over; no JWT can begin like this. */
+/** The bytes that the signature of a head covers; their prefix cannot begin a JWT. */
 export function headBytes({ org_uuid, sequence, hash, at }: HeadFacts): Buffer {
   return Buffer.from(`atrium.audit.head.v1\n${canonical({ org_uuid, sequence, hash, at })}`, "utf8");
 }

@@ -1,15 +1,15 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Database } from "../../platform/db/types.ts";
-import { GENESIS, hashEvent, hashLink, printEvent } from "./chain.ts";
-import * as store from "./chain-store.ts";
-import type { HeadRow, LinkRow } from "./chain-store.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import { GENESIS, hashEvent, hashLink, printEvent } from "./hashing.ts";
+import * as store from "./store.ts";
+import type { HeadRow, LinkRow } from "./store.ts";
 import type { Heads } from "./heads.ts";
 import type { Linker } from "./linker.ts";
-import { SHORTEST_RETENTION_MS } from "./rules.ts";
+import { SHORTEST_RETENTION_MS } from "../rules.ts";
 
 const PAGE = 2_000;
-/** How far the clocks of the database, which decides what is purged, and of this process may be apart. */
-const CLOCKS_APART_MS = 3_600_000;
+/** Tolerated difference between the clocks of this process and of the database, which decides what is purged. */
+const CLOCK_SKEW_MS = 3_600_000;
 
 /** Result of a verification. */
 export interface Verification {
@@ -22,12 +22,12 @@ export interface Verification {
   firstBrokenEventId: string | null;
 }
 
-/** Checks the chains of organizations against the events there are. */
+/** Verifies the chains of organizations against their events. */
 export function createVerify({ database, clock }: { database: Database; clock: Clock }, linker: Linker, heads: Heads) {
-  /** Walks a chain to its end; stops hashing at the first fault, but goes on counting. */
+  /** Reads a chain to its end; stops hashing at the first fault, but continues to count. */
   async function walk(orgUuid: string) {
     const key = store.chainKey(orgUuid);
-    const youngest = clock.now() - SHORTEST_RETENTION_MS + CLOCKS_APART_MS;
+    const youngest = clock.now() - SHORTEST_RETENTION_MS + CLOCK_SKEW_MS;
     const found = { position: 0, hash: GENESIS, purged: 0, broken: null as string | null };
     for (;;) {
       const links = await store.linksAfter(database, key, found.position, 2 ** 31 - 1, PAGE);
@@ -41,7 +41,7 @@ export function createVerify({ database, clock }: { database: Database; clock: C
     }
   }
 
-  /** The oldest event that nobody ever linked. */
+  /** The oldest event that was never linked. */
   async function unlinked(orgUuid: string): Promise<string | null> {
     for (let place: store.LogPlace | undefined = { createdAt: new Date(0), sequence: "0" }; place !== undefined; ) {
       const { eventId, next } = await store.unlinkedAfter(database, orgUuid, place, PAGE * 5);
@@ -52,17 +52,17 @@ export function createVerify({ database, clock }: { database: Database; clock: C
   }
 
   return {
-    /** Links what is waiting, then checks every event, link and the head of an organization's log. */
+    /** Links the pending events of an organization's log, then verifies every event, every link and the head. */
     async verify(orgUuid: string): Promise<Verification> {
-      const ours = await linker.linkAll(orgUuid);
+      const isOurs = await linker.linkAll(orgUuid);
       const head = await database.transaction((tx) => store.headOf(tx, store.chainKey(orgUuid)));
       const found = await walk(orgUuid);
-      const broken = found.broken ?? (ours ? undefined : await beyond(orgUuid, head)) ?? (await unlinked(orgUuid));
-      // Links that were added meanwhile are beyond the head that was read.
+      const broken = found.broken ?? (isOurs ? undefined : await beyond(orgUuid, head)) ?? (await unlinked(orgUuid));
+      // Links that are added meanwhile follow the head that was read.
       const ends =
         head === undefined ? found.position === 0 : found.position >= head.position && (await reaches(orgUuid, head));
       const signed = head === undefined || (await heads.isSigned(orgUuid, head)) === true;
-      const valid = ours && ends && signed && broken === null;
+      const valid = isOurs && ends && signed && broken === null;
       return {
         valid,
         events: head?.position ?? found.position,

@@ -1,6 +1,6 @@
-import type { PrintedEvent } from "./chain.ts";
+import type { PrintedEvent } from "../chain/hashing.ts";
 
-/** A link whose event is not in the export: purged, or outside the time that was asked for. */
+/** A link whose event is not in the export: purged, or outside the requested times. */
 export interface ExportedGap {
   sequence: number;
   previous_hash: string;
@@ -19,18 +19,18 @@ export type ExportedEvent = PrintedEvent & {
   before?: ExportedGap[];
 };
 
-/** What an export says of itself. */
+/** Summary of an export. */
 export interface ExportSummary {
   /** Events in it. */
   total: number;
-  /** Times that were asked for, RFC 3339; null where open. */
+  /** The requested times, RFC 3339; null where open. */
   from: string | null;
   to: string | null;
-  /** The chain up to the last event of the export, signed; null when there is none or the chain does not hold. */
+  /** Signed head at the last event of the export; null without events, or when the chain is not valid. */
   head: { sequence: number; hash: string; signature: string; kid: string; at: string } | null;
 }
 
-/** How events become a file: `open`, then a `row` for each event (`last` for the one that ends it), then `close`. */
+/** A file format: `open`, then a `row` for each event (with `last` for the final one), then `close`. */
 export interface ExportFormat {
   contentType: string;
   extension: string;
@@ -91,14 +91,14 @@ export const formatOfMedia: Readonly<Record<string, string>> = {
   "text/csv": "csv",
 };
 
-/** JSON on one line also for readers that end lines at U+2028 and U+2029. */
+/** JSON on one line, also for readers that treat U+2028 and U+2029 as line ends. */
 function line(value: object): string {
   return JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
-/** A cell: null is empty, an object its JSON text; a spreadsheet must not take it for a formula. */
+/** A cell: null is empty, an object is its JSON text; a quote keeps spreadsheets from reading it as a formula. */
 function cell(value: unknown): string {
   const text = value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  const harmless = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
-  return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  const escaped = /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+  return /[",\r\n]/u.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
 }

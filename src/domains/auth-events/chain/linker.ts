@@ -1,13 +1,13 @@
-import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
-import { ofService } from "../../platform/db/types.ts";
-import type { Database, Tx } from "../../platform/db/types.ts";
-import { createPoller } from "../../platform/poller.ts";
-import type { Poller, PollerDeps } from "../../platform/poller.ts";
-import { GENESIS, hashEvent, hashLink, printEvent } from "./chain.ts";
-import * as store from "./chain-store.ts";
-import type { HeadRow, NewLink } from "./chain-store.ts";
-import type { AuditRecord } from "../audit-record/index.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import { ofService } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import { createPoller } from "../../../platform/poller.ts";
+import type { Poller, PollerDeps } from "../../../platform/poller.ts";
+import { GENESIS, hashEvent, hashLink, printEvent } from "./hashing.ts";
+import * as store from "./store.ts";
+import type { HeadRow, NewLink } from "./store.ts";
+import type { AuditRecord } from "../../audit-record/index.ts";
 import type { Heads } from "./heads.ts";
 
 /** Events linked by one transaction. */

@@ -1,16 +1,16 @@
 import { createReadStream } from "node:fs";
-import { importPublicKey } from "../../platform/crypto/jwk.ts";
-import type { PublicJwk, VerificationKey } from "../../platform/crypto/jwk.ts";
-import type { ExportedEvent, ExportSummary } from "./export-format.ts";
+import { importPublicKey } from "../../../platform/crypto/jwk.ts";
+import type { PublicJwk, VerificationKey } from "../../../platform/crypto/jwk.ts";
+import type { ExportedEvent, ExportSummary } from "./format.ts";
 import { createProof } from "./proof.ts";
 import type { ProofResult } from "./proof.ts";
 
 type LastEvent = ExportedEvent & { export?: ExportSummary };
 
 /**
- * Proves an exported file (NDJSON, or JSON) with a JWK Set, without the service. A file as the service writes it is
- * read line by line; JSON in another layout is read as a whole.
- * @throws Error for a file or key set that is neither
+ * Verifies an exported file (NDJSON or JSON) with a JWK Set, without the service. A file as the service writes it is
+ * read line by line, JSON in another layout as a whole.
+ * @throws {Error} when the file is no export or the key set no JWK Set
  */
 export async function verifyExport(file: string, jwks: unknown): Promise<ProofResult> {
   const proof = createProof(keysOf(jwks));
@@ -38,7 +38,7 @@ export async function verifyExport(file: string, jwks: unknown): Promise<ProofRe
   return proof.end(summary);
 }
 
-/** Lines by LF alone: what node's readline takes for line ends besides may stand in JSON. */
+/** Splits text at LF only: JSON may contain the other line ends that `node:readline` splits at. */
 async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = "";
   for await (const text of texts) {
@@ -49,7 +49,7 @@ async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   if (rest !== "") yield rest;
 }
 
-/** JSON that is spread over lines differently, or on one line altogether. */
+/** Whether JSON has another layout than the service writes, or is all on one line. */
 function isOtherLayout(line: string): boolean {
   return line !== '{"data":[' && /^\s*\{\s*("data"\s*:|$|"(?:total|from|to|head)"\s*:)/u.test(line);
 }

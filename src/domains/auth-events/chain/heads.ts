@@ -1,17 +1,17 @@
 import { sign, verify } from "node:crypto";
 import { promisify } from "node:util";
-import type { SigningKey, VerificationKey } from "../../platform/crypto/jwk.ts";
-import type { Sealer } from "../../platform/crypto/sealed.ts";
-import type { Tx } from "../../platform/db/types.ts";
-import { headBytes } from "./chain.ts";
-import type { HeadFacts } from "./chain.ts";
-import type { HeadRow } from "./chain-store.ts";
+import type { SigningKey, VerificationKey } from "../../../platform/crypto/jwk.ts";
+import type { Sealer } from "../../../platform/crypto/sealed.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import { headBytes } from "./hashing.ts";
+import type { HeadFacts } from "./hashing.ts";
+import type { HeadRow } from "./store.ts";
 
-/** Keys that sign heads, from the domain that keeps them. */
+/** Keys that sign heads; signing-keys provides them. */
 export interface HeadKeys {
   /** The key an organization (null: the instance) signs with now. Rejects when there is none. */
   active(tx: Tx, orgUuid: string | null): Promise<SigningKey>;
-  /** The public half of a key there is; undefined when it was deleted. */
+  /** The public half of a key; undefined when it was deleted. */
   publicKey(orgUuid: string | null, kid: string): Promise<VerificationKey | undefined>;
 }
 
@@ -21,10 +21,12 @@ const signOffLoop = promisify(sign) as (
   key: SigningKey["privateKey"],
 ) => Promise<Buffer>;
 
-/** Makes and proves the signed ends of chains. */
+/** Signs and verifies the heads of chains. */
 export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }) {
   return {
-    /** The key that signs the heads of an organization now: its own, or the instance's where it has none any more. */
+    /**
+     * The key that signs the heads of an organization: its active key, or the instance's where it has none any more.
+     */
     keyOf: (tx: Tx, orgUuid: string | null): Promise<SigningKey> =>
       keys.active(tx, orgUuid).catch(() => keys.active(tx, null)),
 
@@ -45,7 +47,7 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
       };
     },
 
-    /** Whether this service made a stored head: nobody else has the instance key. */
+    /** Whether this service sealed a stored head with the instance key. */
     isOurs(orgUuid: string | null, head: HeadRow): boolean {
       try {
         return sealer.open(head.seal, contextOf(orgUuid)).equals(headBytes(factsOf(orgUuid, head)));
@@ -54,7 +56,7 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
       }
     },
 
-    /** Whether the signature of a head is that of its key; undefined when the key was deleted. */
+    /** Whether the signature of a head is valid; undefined when its key was deleted. */
     async isSigned(orgUuid: string | null, head: HeadRow): Promise<boolean | undefined> {
       const key = (await keys.publicKey(orgUuid, head.kid)) ?? (await keys.publicKey(null, head.kid));
       return key === undefined ? undefined : isSignedBy(key, factsOf(orgUuid, head), head.signature);
@@ -62,12 +64,12 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
   };
 }
 
-/** Whether `signature` over a head is of this key. */
+/** Whether `signature` is a key's signature of a head. */
 export function isSignedBy(key: VerificationKey, facts: HeadFacts, signature: Buffer): boolean {
   return verify(key.algorithm === "ed25519" ? null : "sha256", headBytes(facts), key.publicKey, signature);
 }
 
-/** What a stored head says. */
+/** The signed members of a stored head. */
 export function factsOf(orgUuid: string | null, head: HeadRow): HeadFacts {
   return { org_uuid: orgUuid, sequence: head.position, hash: head.hash, at: head.at.toISOString() };
 }
@@ -76,5 +78,5 @@ function contextOf(orgUuid: string | null): string {
   return `audit-head:${orgUuid ?? ""}`;
 }
 
-/** Signed heads. */
+/** Signing and verification of heads. */
 export type Heads = ReturnType<typeof createHeads>;

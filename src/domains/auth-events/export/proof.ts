@@ -1,26 +1,26 @@
-import type { VerificationKey } from "../../platform/crypto/jwk.ts";
-import { GENESIS, hashEvent, hashLink } from "./chain.ts";
-import type { ExportedEvent, ExportedGap, ExportSummary } from "./export-format.ts";
-import { isSignedBy } from "./heads.ts";
-import { SHORTEST_RETENTION_MS } from "./rules.ts";
+import type { VerificationKey } from "../../../platform/crypto/jwk.ts";
+import { GENESIS, hashEvent, hashLink } from "../chain/hashing.ts";
+import type { ExportedEvent, ExportedGap, ExportSummary } from "./format.ts";
+import { isSignedBy } from "../chain/heads.ts";
+import { SHORTEST_RETENTION_MS } from "../rules.ts";
 
-/** What a proof found; `problem` is null when everything holds. */
+/** Result of the verification of an export; `problem` is null when it is valid. */
 export interface ProofResult {
   events: number;
-  /** Links whose events are not in the file because they were purged, and because they are outside its time. */
+  /** Links without events in the file: purged, or outside its times. */
   purged: number;
   outside: number;
   problem: { eventId: string | null; sequence: number | null; message: string } | null;
   head: ExportSummary["head"];
 }
 
-/** A link the file does not have the event of, with when it was, to be judged when the file's times are known. */
+/** A link without its event, checked at the end of the file, where its times are known. */
 type Missing = Pick<ExportedGap, "event_id" | "sequence" | "created_at" | "purged">;
 
 /**
- * Checks an export without the service: every event against its link, every link against the one before it, the gaps
- * against the retention and the file's times, the end against the head's signature. Nothing but the events that are not
- * in the file is kept in memory.
+ * Verifies an export without the service: every event against its link, every link against the one before it, the gaps
+ * against the retention period and the file's times, the end against the head's signature. Only the gaps are kept in
+ * memory.
  */
 export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, head: null };
@@ -32,7 +32,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
     result.problem ??= { eventId: at?.event_id ?? null, sequence: at?.sequence ?? null, message };
   }
 
-  /** Checks one link and its place; the first of a file is taken for what it says of what was before it. */
+  /** Checks one link against the one before it; what the first link of a file follows is not known. */
   function follow(link: Omit<ExportedGap, "purged">): void {
     const { sequence, previous_hash: previous, event_id, created_at, payload_hash } = link;
     if (last === undefined && sequence === 1 && previous !== GENESIS)
@@ -50,7 +50,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
     last = { sequence, hash: link.hash };
   }
 
-  function judgeMissing({ from, to, head }: ExportSummary): void {
+  function checkMissing({ from, to, head }: ExportSummary): void {
     const oldest = head === null ? Number.NEGATIVE_INFINITY : Date.parse(head.at) - SHORTEST_RETENTION_MS;
     for (const gap of missing) {
       const at = Date.parse(gap.created_at);
@@ -60,13 +60,14 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
     }
   }
 
-  function judgeHead({ head }: ExportSummary): void {
+  function checkHead({ head }: ExportSummary): void {
     if (head === null) return fail(null, "the file has no signed head");
     const key = keys.get(head.kid);
     if (last?.sequence !== head.sequence || last.hash !== head.hash)
       return fail(
         null,
-        `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: events at its end were taken out or put in`,
+        `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: ` +
+          "events at its end were taken out or put in",
       );
     if (key === undefined) return fail(null, `the key set has no key ${head.kid}, which signed the head`);
     const facts = { org_uuid: owner, sequence: head.sequence, hash: head.hash, at: head.at };
@@ -75,7 +76,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   }
 
   return {
-    /** Takes the next event of the file. */
+    /** Checks the next event of the file. */
     add(event: ExportedEvent): void {
       result.events++;
       if (result.problem !== null) return;
@@ -96,18 +97,18 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
       follow({ ...event, payload_hash: hashEvent(event) });
     },
 
-    /** Takes what the file says of itself, and answers. */
+    /** Checks the summary of the file and returns the result. */
     end(summary: ExportSummary | undefined): ProofResult {
       if (result.problem === null && summary === undefined)
         fail(null, "the file is not whole: what an export ends with is missing");
       if (summary === undefined || result.problem !== null) return result;
       if (summary.total !== result.events) fail(null, `the file has ${result.events} events and says ${summary.total}`);
-      judgeMissing(summary);
-      if (result.events > 0) judgeHead(summary);
+      checkMissing(summary);
+      if (result.events > 0) checkHead(summary);
       return { ...result, head: summary.head };
     },
   };
 }
 
-/** A proof under way. */
+/** Verification of an export in progress. */
 export type Proof = ReturnType<typeof createProof>;

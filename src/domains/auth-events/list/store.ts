@@ -1,11 +1,13 @@
-import type { Database } from "../../platform/db/types.ts";
-import type { Actor, AuditRecord } from "../audit-record/index.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import type { AuditRecord } from "../../audit-record/index.ts";
+import { columns, toRecord } from "../event-row.ts";
+import type { EventRow } from "../event-row.ts";
 
-/** What a list is narrowed to. */
+/** Filters of a list. */
 export interface EventFilter {
-  /** Organizations; null is events of none. */
+  /** Organizations; null stands for events without one. */
   scope: readonly (string | null)[];
-  /** Only the documented authentication events. */
+  /** Only authentication events. */
   authOnly: boolean;
   userUuid?: string | undefined;
   type?: string | undefined;
@@ -13,25 +15,6 @@ export interface EventFilter {
   from?: Date | undefined;
   to?: Date | undefined;
 }
-
-/** An event as the table has it. */
-export interface EventRow {
-  event_id: string;
-  type: string;
-  outcome: string;
-  user_uuid: string | null;
-  org_uuid: string | null;
-  ip_address: string;
-  user_agent: string;
-  metadata: Record<string, unknown>;
-  actor: Actor | null;
-  resource_type: string | null;
-  resource_id: string | null;
-  created_at: Date;
-}
-
-/** The columns of {@link EventRow}. */
-export const columns = `event_id, type, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor, resource_type, resource_id, created_at`;
 
 /** One page of events, newest first. */
 export async function pageOfEvents(
@@ -48,7 +31,7 @@ export async function pageOfEvents(
   return rows.map(toRecord);
 }
 
-/** One event by its id; `authOnly` hides administrative actions. */
+/** One event by its id; with `authOnly` only an authentication event. */
 export async function findEvent(
   database: Pick<Database, "prepared">,
   eventId: string,
@@ -60,13 +43,13 @@ export async function findEvent(
 }
 
 /**
- * One branch for each organization and outcome: each is an index scan in the order of the list, no further than the
- * page, and they merge.
+ * SQL of a page with one branch for each organization and outcome: each branch is an index scan in the order of the
+ * list that reads no more than the page, and the branches are merged.
  */
 function select(
   filter: EventFilter,
   selected: string,
-  most: number,
+  limit: number,
 ): { branches: string; params: unknown[]; shape: string } {
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
@@ -84,7 +67,7 @@ function select(
       ? ["outcome = 'success'", "outcome = 'failure'"]
       : [`outcome = ${bind(filter.outcome)}`];
   const clauses = shared.filter((clause) => clause !== undefined);
-  const order = `order by created_at desc, sequence desc limit ${bind(most)}`;
+  const order = `order by created_at desc, sequence desc limit ${bind(limit)}`;
   const branches = scopes.flatMap((scope) =>
     outcomes.map(
       (outcome) =>
@@ -93,22 +76,4 @@ function select(
   );
   const shape = `${present}_${filter.scope.map((org) => (org === null ? "n" : "o")).join("")}`;
   return { branches: branches.join(" union all "), params, shape };
-}
-
-/** An event as the domain has it. */
-export function toRecord(row: EventRow): AuditRecord {
-  return {
-    eventId: row.event_id,
-    type: row.type,
-    outcome: row.outcome,
-    userUuid: row.user_uuid,
-    orgUuid: row.org_uuid,
-    ipAddress: row.ip_address,
-    userAgent: row.user_agent,
-    metadata: row.metadata,
-    actor: row.actor,
-    resourceType: row.resource_type,
-    resourceId: row.resource_id,
-    createdAt: row.created_at,
-  };
 }

@@ -1,17 +1,17 @@
-import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
-import type { CallerContext } from "../../platform/context.ts";
-import type { Database } from "../../platform/db/types.ts";
-import { GENESIS, hashLink, printEvent } from "./chain.ts";
-import * as store from "./chain-store.ts";
-import type { HeadRow, LinkRow } from "./chain-store.ts";
-import { exportFormats, formatOfMedia } from "./export-format.ts";
-import type { ExportedEvent, ExportedGap, ExportFormat, ExportSummary } from "./export-format.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Events } from "../event-catalogue/index.ts";
-import type { Heads } from "./heads.ts";
-import type { Linker } from "./linker.ts";
-import { parseRange } from "./rules.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import { GENESIS, hashLink, printEvent } from "../chain/hashing.ts";
+import * as store from "../chain/store.ts";
+import type { HeadRow, LinkRow } from "../chain/store.ts";
+import { exportFormats, formatOfMedia } from "./format.ts";
+import type { ExportedEvent, ExportedGap, ExportFormat, ExportSummary } from "./format.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { Events } from "../../event-catalogue/index.ts";
+import type { Heads } from "../chain/heads.ts";
+import type { Linker } from "../chain/linker.ts";
+import { parseRange } from "../rules.ts";
 
 /** Events read at a time, and characters sent at a time: an export keeps no more in memory. */
 const PAGE = 500;

@@ -1,9 +1,9 @@
-import type { CallerContext } from "../../platform/context.ts";
-import type { Database } from "../../platform/db/types.ts";
-import { auditErrors } from "./errors.ts";
-import { isAuditEventType, isAuthEventType } from "../event-catalogue/index.ts";
-import type { AuditRecord } from "../audit-record/index.ts";
-import { requestedScope, mayRead, parseRange } from "./rules.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import { auditErrors } from "../errors.ts";
+import { isAuditEventType, isAuthEventType } from "../../event-catalogue/index.ts";
+import type { AuditRecord } from "../../audit-record/index.ts";
+import { requestedScope, mayRead, parseRange } from "../rules.ts";
 import { countEvents } from "./count-store.ts";
 import { findEvent, pageOfEvents } from "./store.ts";
 

@@ -1,17 +1,17 @@
-import type { Database } from "../../platform/db/types.ts";
-import { chainKey } from "./chain-store.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import { chainKey } from "../chain/store.ts";
 import { partsOf } from "./count-rules.ts";
 import type { Part } from "./count-rules.ts";
-import { authEventTypes } from "../event-catalogue/index.ts";
+import { authEventTypes } from "../../event-catalogue/index.ts";
 import type { EventFilter } from "./store.ts";
 
 const levels = { all: 0, day: 1, hour: 2, minute: 3 };
-const EVERYBODY = "00000000-0000-0000-0000-000000000000";
+const ALL_USERS = "00000000-0000-0000-0000-000000000000";
 
 /**
- * How many events a filter lets through, exactly: totals of whole minutes, hours, days or all time for the linked ones,
- * those not yet linked one by one, and every event at the edges of the range. One statement, so that an event that is
- * being linked is counted once; its text depends on what is filtered by, not on the range, which goes in as arrays.
+ * Counts the events of a filter exactly: by totals of minutes, hours, days or all time for linked events, and one by
+ * one for pending events and those at the edges of the range. One statement, so that an event that is being linked is
+ * counted once; its text depends on the members of the filter, not on the range, which is passed as arrays.
  */
 export async function countEvents(database: Pick<Database, "prepared">, filter: EventFilter): Promise<number> {
   const { scope, authOnly, userUuid, type, outcome } = filter;
@@ -29,7 +29,8 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
         rows.map((row) => row[name]),
         `${cast}[]`,
       );
-    return `unnest(${list("owner", "uuid")}, ${list("level", "smallint")}, ${list("from", "timestamptz")}, ${list("to", "timestamptz")}) as part (owner, level, from_at, to_at)`;
+    const arrays = [list("owner", "uuid"), list("level", "smallint"), list("from", "timestamptz")];
+    return `unnest(${arrays.join(", ")}, ${list("to", "timestamptz")}) as part (owner, level, from_at, to_at)`;
   };
   const kind = [
     type === undefined ? undefined : `x.type = ${bind(type, "text")}`,
@@ -46,19 +47,23 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
   const sums: string[] = [];
   if (totals.length > 0) {
     const known = authOnly && type === undefined ? `x.type = any(${bind(authEventTypes, "text[]")})` : undefined;
-    const whose = `x.org_key = part.owner and x.user_key = ${bind(userUuid ?? EVERYBODY, "uuid")} and x.level = part.level`;
+    const whose = `x.org_key = part.owner and x.level = part.level
+      and x.user_key = ${bind(userUuid ?? ALL_USERS, "uuid")}`;
     const keys = scope.map(chainKey);
     sums.push(
       added(
         ranges(keys, totals),
-        `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`,
+        `select coalesce(sum(x.events), 0)::bigint as n from audit_counts x
+         where ${joined([whose, ...kind, known, "x.bucket >= part.from_at and x.bucket < part.to_at"])}`,
       ),
       added(
         ranges(keys, [span(totals)]),
         everything
           ? "select count(*) as n from audit_pending p where p.org_key = part.owner"
-          : // What waits is looked up event by event: joined, it would be sought in all of the log.
-            `select coalesce(sum((select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])})), 0)::bigint as n from audit_pending p where p.org_key = part.owner`,
+          : // One look-up per pending event: a join would scan the log.
+            `select coalesce(sum((
+               select count(*) from audit_events x where ${joined(["x.sequence = p.event_sequence", ...event])}
+             )), 0)::bigint as n from audit_pending p where p.org_key = part.owner`,
       ),
     );
   }
@@ -96,12 +101,12 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
   return Number(rows[0]?.n ?? 0);
 }
 
-/** The sum of a number that is looked up for each part. */
+/** SQL of the sum of a number that is looked up for each part. */
 function added(parts: string, lookup: string): string {
   return `(select coalesce(sum(found.n), 0)::bigint from ${parts} cross join lateral (${lookup}) as found)`;
 }
 
-/** All of some parts that follow one another. */
+/** The range of consecutive parts. */
 function span(parts: readonly Part[]): Part {
   return { unit: "all", from: parts[0]?.from, to: parts.at(-1)?.to };
 }

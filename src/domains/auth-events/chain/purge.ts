@@ -1,12 +1,12 @@
-import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
-import type { CallerContext } from "../../platform/context.ts";
-import type { Database } from "../../platform/db/types.ts";
-import * as store from "./chain-store.ts";
-import { bySystem, causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Cause, Events } from "../event-catalogue/index.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import * as store from "./store.ts";
+import { bySystem, causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { Cause, Events } from "../../event-catalogue/index.ts";
 import type { Linker } from "./linker.ts";
-import { SHORTEST_RETENTION_MS } from "./rules.ts";
+import { SHORTEST_RETENTION_MS } from "../rules.ts";
 
 /** Events removed by one transaction, and chains read by one statement. */
 const BATCH = 5_000;
