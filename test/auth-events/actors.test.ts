@@ -28,7 +28,7 @@ async function actions(
   );
 }
 
-test("every administrative action says who acted and on what", async () => {
+test("every administrative event names its actor and its resource", async () => {
   const owner = await founder(app);
   const invited = await member(app, owner);
   await app.call("PATCH", `/api/organizations/${owner.org}`, {
@@ -82,7 +82,7 @@ test("every administrative action says who acted and on what", async () => {
   ]);
 });
 
-test("what the service does by itself has the actor system", async () => {
+test("events of the service itself have the actor system", async () => {
   const token = await app.login();
   const { body: me } = await app.call("GET", "/api/auth/me", { token });
   expect((await actions(me.org_uuid, token)).at(-1)).toMatchObject({

@@ -38,7 +38,7 @@ const list = (caller: Caller, query: object = {}) => identity.audit.authEvents(i
 const none = { status: 404, code: "not_found" };
 
 describe("the list of authentication events", () => {
-  it("shows an organization its own, newest first", async () => {
+  it("the list has the events of the caller's organization, newest first", async () => {
     const page = await list(admin, { orgUuid: admin.orgUuid });
     expect(page.data.map(({ type, outcome }) => `${type} ${outcome}`)).toEqual([
       "login.password failure",
@@ -53,14 +53,14 @@ describe("the list of authentication events", () => {
     });
   });
 
-  it("shows a platform admin also those of no organization", async () => {
+  it("the list of a platform admin includes events without an organization", async () => {
     const page = await list(admin);
     expect(page.data.filter(({ orgUuid }) => orgUuid === null)).toHaveLength(1);
     expect(page.total).toBe(3);
     expect((await list(stranger)).data.every(({ orgUuid }) => orgUuid === stranger.orgUuid)).toBe(true);
   });
 
-  it("holds the documented types and nothing else, unlike the wider log", async () => {
+  it("the list has only authentication events, unlike the complete log", async () => {
     expect((await list(stranger)).total).toBe(0);
     const wider = await identity.audit.auditEvents(identity.context(stranger), { orgUuid: stranger.orgUuid ?? "" });
     expect(wider.data).toMatchObject([
@@ -83,13 +83,13 @@ describe("the list of authentication events", () => {
     expect((await list(admin, query)).total).toBe(total);
   });
 
-  it("filters by person, and knows only people of the organization", async () => {
+  it("the list filters by person and returns 404 for a person outside the organization", async () => {
     expect((await list(admin, { userUuid: admin.userUuid })).total).toBe(2);
     await expect(list(admin, { userUuid: randomUUID() })).rejects.toMatchObject(none);
     await expect(list(stranger, { userUuid: admin.userUuid })).rejects.toMatchObject(none);
   });
 
-  it("filters by time, from inclusive and to exclusive", async () => {
+  it("the list filters by time, from inclusive and to exclusive", async () => {
     const [newest, , oldest] = (await list(admin)).data.map(({ createdAt }) => createdAt.toISOString());
     expect((await list(admin, { from: newest })).total).toBe(2);
     expect((await list(admin, { to: newest })).total).toBe(1);
@@ -97,7 +97,7 @@ describe("the list of authentication events", () => {
     expect((await list(admin, { from: "2020-01-01", to: "2020-01-02T00:00:00+01:00" })).total).toBe(0);
   });
 
-  it("filters by times finer than those of events as exactly", async () => {
+  it("the list filters exactly by times with microseconds", async () => {
     const at = (await list(admin)).data[0]?.createdAt.toISOString().slice(0, -1) ?? "";
     const total = async (query: object) => (await list(admin, query)).total;
     expect([await total({ from: `${at}000001Z` }), await total({ from: `${at}000Z` })]).toEqual([0, 2]);
@@ -114,12 +114,12 @@ describe("the list of authentication events", () => {
     await expect(list(admin, { from, to })).rejects.toMatchObject({ status: 400, code: "invalid_date_range" });
   });
 
-  it("refuses unknown types and those of the wider log", async () => {
+  it("the list refuses unknown types and those of the complete log", async () => {
     for (const type of ["nope", "organization.created"])
       await expect(list(admin, { type })).rejects.toMatchObject({ status: 400, code: "invalid_type" });
   });
 
-  it("hides other organizations from everybody but platform admins", async () => {
+  it("only platform admins list events of other organizations", async () => {
     await expect(list(stranger, { orgUuid: admin.orgUuid })).rejects.toMatchObject(none);
     await expect(list(stranger, { orgUuid: randomUUID() })).rejects.toMatchObject(none);
     await expect(list(admin, { orgUuid: randomUUID() })).rejects.toMatchObject(none);
@@ -128,7 +128,7 @@ describe("the list of authentication events", () => {
 });
 
 describe("a single event", () => {
-  it("is shown to its organization", async () => {
+  it("a single event is returned to its organization only", async () => {
     const [event] = (await list(admin)).data;
     expect(await identity.audit.authEvent(identity.context(admin), event?.eventId ?? "")).toEqual(event);
     await expect(identity.audit.authEvent(identity.context(stranger), event?.eventId ?? "")).rejects.toMatchObject(
@@ -149,7 +149,7 @@ describe("the table", () => {
     await expect(identity.sql(statement)).rejects.toMatchObject({ code: "42501" });
   });
 
-  it("keeps a failure though its work was rolled back", async () => {
+  it("a recorded failure remains when the work it refused is rolled back", async () => {
     const before = (await list(admin, { outcome: "failure" })).total;
     const work = identity.database
       .transaction(async (tx) => {

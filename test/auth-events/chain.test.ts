@@ -37,7 +37,7 @@ async function tenEvents(): Promise<Somebody> {
 }
 
 describe("verification", () => {
-  it("links what is waiting first and answers the signed head", async () => {
+  it("verification links pending events first and returns the signed head", async () => {
     const by = await founder(app);
     const { status, body } = await verify(by);
     expect(status).toBe(200);
@@ -73,7 +73,7 @@ describe("verification", () => {
     expect((await verify(by)).body).toMatchObject({ valid: false, first_broken_event_id: chain[4 + later]?.event_id });
   });
 
-  it("tells the first of two events that changed places", async () => {
+  it("verification names the first of two swapped events", async () => {
     const by = await tenEvents();
     const chain = await links(by);
     await sql("update audit_links set position = -position + 1000 where org_key = $1 and position in (4, 5)", [by.org]);
@@ -84,7 +84,7 @@ describe("verification", () => {
     expect((await verify(by)).body).toMatchObject({ valid: false, first_broken_event_id: chain[4]?.event_id });
   });
 
-  it("misses events and links that were cut off at the end, and takes no head but the service's", async () => {
+  it("verification detects events and links removed at the end, and heads not signed by the service", async () => {
     const by = await tenEvents();
     const [last] = (await links(by)).slice(-1);
     await sql(
@@ -104,7 +104,7 @@ describe("verification", () => {
     expect(await links(again)).toHaveLength(10);
   });
 
-  it("tells an event that came in past the service", async () => {
+  it("verification detects an event that was not inserted by the service", async () => {
     const by = await tenEvents();
     const [event] = await runSql<{ event_id: string }>(
       app.databaseUrl,
@@ -115,13 +115,13 @@ describe("verification", () => {
     expect((await verify(by)).body).toMatchObject({ valid: false, first_broken_event_id: event?.event_id });
   });
 
-  it("is for the organization's admins alone", async () => {
+  it("only the organization's admins verify its log", async () => {
     const [by, stranger] = [await founder(app), await founder(app)];
     expect(await verify({ ...by, token: stranger.token })).toMatchObject({ status: 404 });
     expect(await verify({ ...by, token: "x" })).toMatchObject({ status: 401 });
   });
 
-  it("goes on when the signing key changes", async () => {
+  it("verification succeeds after the signing key was rotated", async () => {
     const by = await tenEvents();
     const before = (await verify(by)).body.head.kid;
     expect(
@@ -139,7 +139,7 @@ describe("verification", () => {
 });
 
 describe("writers", () => {
-  it("need not wait for each other to make a chain without gaps, on two instances that link at once", async () => {
+  it("concurrent writers and two linking instances make a chain without gaps", async () => {
     const by = await founder(app);
     const body = { email: by.email, password: "wrong", org_name: by.orgName };
     const logins = Array.from({ length: 50 }, (_, n) =>
@@ -163,7 +163,7 @@ describe("writers", () => {
     expect((await links(by)).map(({ position }) => position)).toEqual(Array.from({ length: 51 }, (_, n) => n + 1));
   });
 
-  it("may commit in another order than they began", async () => {
+  it("transactions may commit in another order than they began", async () => {
     const by = await founder(app);
     const { Client } = (await import("pg")).default;
     const slow = new Client({ connectionString: app.databaseUrl });
@@ -183,7 +183,7 @@ describe("writers", () => {
 });
 
 describe("the background", () => {
-  it("links what is waiting in every chain", async () => {
+  it("the linker links the pending events of every chain", async () => {
     const somebody = await Promise.all([founder(app), founder(app)]);
     await seedEvents(app.databaseUrl, { orgUuid: null, events: 1_500, from: new Date() });
     const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
@@ -202,7 +202,7 @@ describe("the background", () => {
 });
 
 describe("queries", () => {
-  it("share a budget of 60 a minute over all routes and instances", async () => {
+  it("audit queries share a rate limit of 60 a minute over all routes and instances", async () => {
     const by = await founder(app);
     const org = `/api/organizations/${by.org}/audit-events`;
     const { body } = await app.call("GET", org, { token: by.token });

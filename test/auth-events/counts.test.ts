@@ -101,7 +101,7 @@ describe("totals", () => {
     },
   );
 
-  it("take whole days, hours and minutes where they can", () => {
+  it("totals are counted by whole days, hours and minutes where possible", () => {
     const units = (from: number | undefined, to: number | undefined, finest: "hour" | "minute" = "minute") =>
       partsOf(from === undefined ? undefined : at(from), to === undefined ? undefined : at(to), finest).map(
         ({ unit, from: begin, to: end }) => [

@@ -53,7 +53,7 @@ async function proven(text: string, who = by): Promise<string> {
 }
 
 describe("the export", () => {
-  it("is JSON by default, as an attachment, in the order of the chain", async () => {
+  it("the export is JSON by default, as an attachment, in the order of the chain", async () => {
     const { status, headers, body, text } = await get();
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json");
@@ -85,7 +85,7 @@ describe("the export", () => {
     expect(await proven(JSON.stringify(body, undefined, 2))).toMatch(/^Valid: 1235/u);
   });
 
-  it("is NDJSON with one event a line", async () => {
+  it("the NDJSON export has one event per line", async () => {
     const { headers, text } = await get("?format=ndjson");
     expect(headers.get("content-type")).toBe("application/x-ndjson");
     const lines = text
@@ -99,7 +99,7 @@ describe("the export", () => {
     expect(await proven(text)).toMatch(/^Valid/u);
   });
 
-  it("is CSV of RFC 4180 whose cells are no formulas", async () => {
+  it("the CSV export follows RFC 4180, and no cell is a formula", async () => {
     const evil = ["=1+1", "+1", "-1", "@x", "\ttab", "\rcr", 'quote " and, comma\nline', "plain"];
     const who = await founder(app);
     for (const _ of evil)
@@ -147,7 +147,7 @@ describe("the export", () => {
     expect([status, headers.get("content-type")]).toEqual([200, type]);
   });
 
-  it("refuses what it cannot give", async () => {
+  it("the export refuses unknown formats and invalid times", async () => {
     expect(await get("?format=xml")).toMatchObject({ status: 400, body: { code: "validation_error" } });
     expect(await get("", { accept: "image/png" })).toMatchObject({ status: 406 });
     expect(await get("?from=never")).toMatchObject({ status: 400, body: { code: "invalid_date_range" } });
@@ -159,7 +159,7 @@ describe("the export", () => {
     expect(await app.call("GET", path(by), { token: stranger.token })).toMatchObject({ status: 404 });
   });
 
-  it("answers HEAD without a body, and notes only what was given out", async () => {
+  it("a HEAD request returns no body and is not recorded as an export", async () => {
     const who = await founder(app);
     expect((await app.call("HEAD", path(who), { token: who.token })).text).toBe("");
     await app.call("GET", path(who, "?format=csv&from=2020-01-01"), { token: who.token });
@@ -177,7 +177,7 @@ describe("the export", () => {
     });
   });
 
-  it("of a time holds its events alone and is proven all the same", async () => {
+  it("the export of a time range has only its events and can be verified", async () => {
     const who = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: who.org, events: 30, from: start });
     let exports = 0;
@@ -226,7 +226,7 @@ describe("a proof without the service", () => {
     expect(await proven(text(change(all)))).toMatch(new RegExp(`^NOT VALID: event ${all[at]!.event_id} `, "u"));
   });
 
-  it("tells an end cut off, a foreign key and a forged head", async () => {
+  it("verification of an export detects a removed end, a foreign key and a forged head", async () => {
     const all = await lines();
     const last = all.at(-1) as Line & { export: { total: number; head: object } };
     expect(await proven(text(all.slice(0, -1)))).toMatch(/not whole/u);
@@ -249,7 +249,7 @@ describe("a proof without the service", () => {
     expect(await proven(text(all))).toMatch(/^Valid/u);
   });
 
-  it("says what it cannot read", async () => {
+  it("verification of an export names the line it cannot parse", async () => {
     expect(await proven("nonsense\n")).toMatch(/line 1 is not JSON/u);
     expect(await proven('{"a":1}\n')).toMatch(/not an exported audit event/u);
     expect(await proven('{"data":[{"event_id":"x"}]}')).toMatch(/not an exported audit event/u);

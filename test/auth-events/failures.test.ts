@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test("a refused login belongs to the organization of whoever is or was a member, and to none for strangers", async () => {
+test("a refused login is recorded in the organization of present and former members, and in none for strangers", async () => {
   const [owner, stranger] = [await founder(app), await founder(app)];
   const [inactive, removed] = [await member(app, owner), await member(app, owner)];
   await app.call("PATCH", `/api/users/${inactive.userUuid}`, { token: owner.token, body: { status: "inactive" } });

@@ -41,7 +41,7 @@ async function proof(by: Somebody) {
 }
 
 describe("a purge", () => {
-  it("removes what is older than the retention, keeps the chain provable and the totals right", async () => {
+  it("a purge removes events older than the retention period and keeps the chain verifiable and the totals exact", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 40, from: ago(100), everySeconds: 3_600 });
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 10, from: ago(80), everySeconds: 3_600 });
@@ -62,7 +62,7 @@ describe("a purge", () => {
     ).toEqual([]);
   });
 
-  it("proves what lies between purged events, and that a young one was not purged", async () => {
+  it("an export verifies events between purged ones, and detects that a recent one was removed", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 2, from: ago(1) });
     await verify(by);
@@ -83,7 +83,7 @@ describe("a purge", () => {
     expect((await proof(by)).problem).toMatchObject({ eventId: young?.event_id });
   });
 
-  it("cannot be made to take more by the application's role", async () => {
+  it("the application's role cannot purge more than the retention period allows", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5, from: ago(80) });
     await verify(by);
@@ -99,7 +99,7 @@ describe("a purge", () => {
     expect(await total(by)).toBe(6);
   });
 
-  it("works off every organization once a day, events of none included", async () => {
+  it("the daily purge covers every organization, and events without one", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5, from: ago(95) });
     await seedEvents(app.databaseUrl, { orgUuid: null, events: 5, from: ago(95) });
@@ -126,7 +126,7 @@ describe("the operator's settings", () => {
   const set = (token: string, body: unknown) => app.call("POST", "/api/operator/config", { token, body });
   const get = (token: string, query = "") => app.call("GET", `/api/operator/config${query}`, { token });
 
-  it("keep events longer with the plan enterprise, and 30 days after it", async () => {
+  it("the plan enterprise keeps events longer, until 30 days after it ends", async () => {
     const [operator, by] = [await app.login(), await founder(app)];
     const body = { org_uuid: by.org, audit_retention_days: 365 };
     expect((await get(operator, `?org_uuid=${by.org}`)).body).toEqual({
@@ -159,7 +159,7 @@ describe("the operator's settings", () => {
     expect(await total(by, "?type=retention.updated")).toBe(2);
   });
 
-  it("are listed by name", async () => {
+  it("retention settings are listed by name", async () => {
     const operator = await app.login();
     const { status, body } = await get(operator, "?limit=2&offset=1");
     expect(status).toBe(200);
@@ -169,7 +169,7 @@ describe("the operator's settings", () => {
     expect(body.data[0]).toMatchObject({ audit_retention_days: 90, updated_at: null });
   });
 
-  it("are the operator's, of organizations there are, within their bounds", async () => {
+  it("only the operator changes retention settings, of existing organizations and within bounds", async () => {
     const [operator, by] = [await app.login(), await founder(app)];
     const unknown = "00000000-0000-4000-8000-000000000000";
     expect(await set(by.token, { org_uuid: by.org, audit_retention_days: 90 })).toMatchObject({ status: 403 });

@@ -20,7 +20,7 @@ const make = async (scopes: string[], by = token) =>
   };
 
 describe("an API key", () => {
-  test("is shown once, and is a bearer within its scopes", async () => {
+  test("an API key is returned once and authenticates within its scopes", async () => {
     const made = await app.call("POST", keys(), {
       token,
       body: { name: "ci", scopes: ["read:events"], expires_in_days: 30 },
@@ -43,7 +43,7 @@ describe("an API key", () => {
     expect(JSON.stringify(listed)).not.toContain(key.slice(45, 80));
   });
 
-  test("never grants beyond its maker, and nothing once it is revoked, forged or expired", async () => {
+  test("an API key has no scope its creator lacks, and is refused when revoked, forged or expired", async () => {
     const reader = await make(["read:credentials", "write:credentials"]);
     expect(
       (await app.call("POST", keys(), { token: reader.api_key, body: { name: "child", scopes: ["read:users"] } }))
@@ -61,7 +61,7 @@ describe("an API key", () => {
     token = await app.login();
   });
 
-  test("needs scopes that exist", async () => {
+  test("creating an API key with unknown scopes returns 400", async () => {
     for (const scopes of [["read:moon"], [], ["read:users", "read:users"]]) {
       expect(await app.call("POST", keys(), { token, body: { name: "x", scopes } })).toMatchObject({
         status: 400,
@@ -70,7 +70,7 @@ describe("an API key", () => {
     }
   });
 
-  test("of another organization is not there", async () => {
+  test("an API key of another organization returns 404", async () => {
     const other = await app.call("POST", "/api/organizations", {
       body: { name: "Other", email: "eve@other.test", password: "correct horse battery staple", first_name: "Eve" },
     });
@@ -93,7 +93,7 @@ describe("an API key", () => {
 });
 
 describe("SCIM tokens", () => {
-  test("are five at most, open SCIM routes only, and end when revoked", async () => {
+  test("an organization has at most five SCIM tokens, which authenticate SCIM routes only, until they are revoked", async () => {
     const path = `/api/admin/organizations/${org}/scim-tokens`;
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) => app.call("POST", path, { token, body: { name: `idp ${n}` } })),

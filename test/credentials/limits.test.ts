@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test("keys use up the budget of whoever made them, one person's among them and not another's", async () => {
+test("API keys share the rate limit of the person who created them, and of nobody else", async () => {
   const owner = await founder(app);
   const other = await member(app, owner, 1);
   const path = `/api/admin/organizations/${owner.org}/api-keys`;

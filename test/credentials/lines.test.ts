@@ -43,7 +43,7 @@ const revoked = async () =>
   ]);
 
 describe("a key made by a key", () => {
-  test("ends no later than it by time, whatever is asked for", async () => {
+  test("a key created with a key expires no later than that key", async () => {
     const parent = await make(owner.token, ["admin"], 10);
     const child = await make(parent.api_key, ["admin"], 365);
     expect(child.expires_at).toBe(parent.expires_at);
@@ -56,7 +56,7 @@ describe("a key made by a key", () => {
     owner = { ...owner, token: (await signIn(app, owner)).token };
   });
 
-  test("ends with it by revocation, with every further generation, on every instance, and each is recorded", async () => {
+  test("revoking a key revokes every generation created with it, on every instance, and records each", async () => {
     const [parent, other] = [await make(owner.token), await make(owner.token)];
     const child = await make(parent.api_key);
     const grandchild = await make(child.api_key);
@@ -73,7 +73,7 @@ describe("a key made by a key", () => {
     expect(outcome(await revoke(child.key_id))).toBe("404 not_found");
   });
 
-  test("does not survive being made while it is revoked", async () => {
+  test("a key that is being created with a key that is revoked meanwhile is revoked too", async () => {
     const parent = await make(owner.token);
     const child = await make(parent.api_key);
     const held = await holding(app.databaseUrl);
@@ -96,7 +96,7 @@ describe("a key made by a key", () => {
     expect(row?.n).toBe(0);
   });
 
-  test("grants at most its scopes, and belongs to the maker of the first", async () => {
+  test("a key created with a key has at most its scopes and belongs to the creator of the first", async () => {
     const parent = await make(owner.token, ["write:credentials", "read:users"]);
     const child = await make(parent.api_key, ["write:credentials"]);
     expect(outcome(await ask(parent.api_key, ["read:roles"]))).toBe("403 forbidden");
@@ -109,7 +109,7 @@ describe("a key made by a key", () => {
   });
 });
 
-test("an organization has at most 1,000 live keys, however many are asked for at once", async () => {
+test("an organization has at most 1,000 live API keys under parallel requests", async () => {
   owner = await founder(app);
   const fill = `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at)
     select gen_random_uuid(), $1, 'old', '\\x00', 'x', 'x', '{admin}', $2, $3, $4 from generate_series(1, $5::int)`;
@@ -128,7 +128,7 @@ test("an organization has at most 1,000 live keys, however many are asked for at
   expect(outcome(await ask(owner.token, ["admin"]))).toBe("409 conflict");
 });
 
-test("an organization has at most 5 live SCIM tokens, however many are asked for at once", async () => {
+test("an organization has at most 5 live SCIM tokens under parallel requests", async () => {
   const path = `/api/admin/organizations/${owner.org}/scim-tokens`;
   const made = await Promise.all(
     Array.from({ length: 9 }, (_, at) =>

@@ -27,7 +27,7 @@ const listed = async (keyId: string) =>
 const get = async (path: string, token: string) => outcome(await app.call("GET", path, { token }));
 
 describe("an API key has the power of its maker", () => {
-  test("who is admin as a platform administrator, whatever the role, but neither platform administrator's nor the vault's", async () => {
+  test("a platform administrator's key has administrator power whatever their role, but no platform or vault power", async () => {
     const { token } = await invite(app, owner, app.owner.email, 3);
     const { body } = await app.call("POST", "/api/auth/invite/accept", { token: await app.login(), body: { token } });
     const guest = body.data.access_token as string;
@@ -46,7 +46,7 @@ describe("an API key has the power of its maker", () => {
     expect([await get("/api/roles", narrow), await get("/api/users", narrow)]).toEqual(["200", "403 forbidden"]);
   });
 
-  test("and ends when the maker is made inactive or removed: coming back does not bring it back", async () => {
+  test("an API key ends when its creator is deactivated or removed, and a later membership does not restore it", async () => {
     const maker = await member(app, owner, 1);
     const [first, other] = [await make(maker.token, "admin"), await make(owner.token, "admin")];
     const child = await make(first.api_key, "read:users");
@@ -76,7 +76,7 @@ describe("an API key has the power of its maker", () => {
     ]).toEqual(["401 unauthorized", "401 unauthorized", "200"]);
   });
 
-  test("which no key survives that was being made when it ended", async () => {
+  test("a key that is being created while its creator's membership ends is revoked too", async () => {
     const maker = await member(app, owner, 1);
     const held = await holding(app.databaseUrl);
     await held.run(
@@ -98,7 +98,7 @@ function forged(keyId: string): string {
   return `${body}_${[5, 4, 3, 2, 1, 0].map((place) => digits[Math.floor(sum / 62 ** place) % 62]).join("")}`;
 }
 
-test("only what was accepted counts as a use", async () => {
+test("only an accepted API key counts as used", async () => {
   const { key_id: keyId, api_key: key } = await make(owner.token, "read:users");
   expect(await get("/api/users", forged(keyId))).toBe("401 unauthorized");
   expect((await listed(keyId)).last_used_at).toBeNull();

@@ -37,7 +37,7 @@ describe.each([
 ] satisfies [string, (baseUrl: string) => Transport][])("over %s", (_name, transport) => {
   const as = () => ({ headers: { authorization: `Bearer ${owner.token}` } });
 
-  test("a conflict is ALREADY_EXISTS for a duplicate alone", async () => {
+  test("only a duplicate is the gRPC code ALREADY_EXISTS", async () => {
     const [orgUuid, own, keys, credentials] = [
       owner.org,
       createClient(UsersService, transport(app.url)),
@@ -62,7 +62,7 @@ describe.each([
     ]);
   });
 
-  test("a fault of the service has the code of this area", async () => {
+  test("an internal error has the error code of its area", async () => {
     await runSql(app.databaseUrl, "alter table api_keys rename to api_keys_away");
     try {
       expect(

@@ -66,7 +66,7 @@ describe("after a 202 the publisher", () => {
     expect((await offer.install()).status).toBe(202);
   });
 
-  it("is kept short: 500 characters of its message, and no address that browsers would not follow", async () => {
+  it("a report stores 500 characters of its message, and only an http(s) endpoint URL", async () => {
     const { offer, installId } = await accepted();
     const { body } = await offer.report(installId, { status: "failed", message: "out of disks. ".repeat(40_000) });
     expect(body.failure_reason).toHaveLength(500);
@@ -85,7 +85,7 @@ describe("after a 202 the publisher", () => {
     );
   });
 
-  it("may report twice without effect, but nothing else any more", async () => {
+  it("a repeated report changes nothing, and another one is refused", async () => {
     const { offer, installId } = await accepted();
     expect((await offer.report(installId, { status: "active" })).status).toBe(200);
     const before = await market.read(installId);
@@ -100,7 +100,7 @@ describe("after a 202 the publisher", () => {
       });
   });
 
-  it("may report ten times at once, and one counts", async () => {
+  it("ten parallel reports count as one", async () => {
     const { offer, installId } = await accepted();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, at) => offer.report(installId, { status: at % 2 === 0 ? "active" : "failed" })),
@@ -114,7 +114,7 @@ describe("after a 202 the publisher", () => {
   });
 });
 
-it("a report that overtakes the 202 counts", async () => {
+it("a report that arrives before the response of 202 counts", async () => {
   let early: Answer | undefined;
   const offer: Offer = await market.offer(async ({ data }) => {
     early = await offer.report(data.install_id, { status: "active", endpoint_url: "https://early.example/" });
@@ -180,7 +180,7 @@ describe("a signature", () => {
     expect((await market.read(installId)).status).toBe("provisioning");
   });
 
-  it("comes before the body, which is then judged", async () => {
+  it("the signature of a report is verified before its body is parsed", async () => {
     const { offer, installId } = await accepted();
     for (const [body, code] of [
       ["{", "bad_request"],

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const events = (install: { timeline: { event: string }[] }): string[] => install.timeline.map(({ event }) => event);
 
-it("a publisher who never comes round fails the install, and hears of no deprovisioning", async () => {
+it("an install whose publisher never succeeds fails, and no deprovisioning follows", async () => {
   const offer = await market.offer(() => ({ status: 500 }));
   const { body } = await offer.install();
   const install = await market.until(body.install_id, "deprovisioned");
@@ -37,7 +37,7 @@ it("a publisher who never comes round fails the install, and hears of no deprovi
   });
 });
 
-it("a 202 that nothing follows fails the install", async () => {
+it("an install fails when no report follows a response of 202", async () => {
   const offer = await market.offer(() => ({ status: 202 }));
   const { body } = await offer.install();
   const install = await market.until(body.install_id, "deprovisioned");
@@ -46,12 +46,15 @@ it("a 202 that nothing follows fails the install", async () => {
   expect(offer.server.calls).toHaveLength(1);
 });
 
-it.each([500, 202])("a deprovisioning that is answered %i only is forced, and the timeline says so", async (status) => {
-  const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : status }));
-  const { body } = await offer.install();
-  await market.until(body.install_id, "active");
-  await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer });
-  const install = await market.until(body.install_id, "deprovisioned");
-  expect(events(install).slice(-2)).toEqual(["forced", "deprovisioned"]);
-  expect(install.failure_reason).toBeNull();
-});
+it.each([500, 202])(
+  "a deprovisioning whose only responses are %i is forced, and the timeline shows it",
+  async (status) => {
+    const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : status }));
+    const { body } = await offer.install();
+    await market.until(body.install_id, "active");
+    await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer });
+    const install = await market.until(body.install_id, "deprovisioned");
+    expect(events(install).slice(-2)).toEqual(["forced", "deprovisioned"]);
+    expect(install.failure_reason).toBeNull();
+  },
+);

@@ -35,7 +35,7 @@ async function published(more: Record<string, unknown> = {}): Promise<{ slug: st
 }
 
 describe("publishing", () => {
-  it("answers 201 with the secret, once, and makes a draft that nobody else sees", async () => {
+  it("publishing returns 201 with the secret, once, and creates a draft that nobody else sees", async () => {
     const slug = slugOf();
     const made = await publish(draftOf(slug, webhook));
     expect(made).toMatchObject({ status: 201, body: { slug, status: "draft" } });
@@ -70,7 +70,7 @@ describe("publishing", () => {
     });
   });
 
-  it("takes a slug once for ever", async () => {
+  it("a slug is never issued again", async () => {
     const { slug, appId } = await published();
     expect((await publish(draftOf(slug, webhook), buyer.token)).body).toMatchObject({
       status: 409,
@@ -99,7 +99,7 @@ describe("publishing", () => {
 });
 
 describe("approval", () => {
-  it("is a platform admin's, and happens once", async () => {
+  it("only a platform admin approves an app, and only once", async () => {
     const { body } = await publish(draftOf(slugOf(), webhook));
     for (const token of [publisher.token, buyer.token])
       expect((await approve(body.app_id as string, token)).body).toMatchObject({ status: 403, code: "forbidden" });
@@ -114,7 +114,7 @@ describe("approval", () => {
 });
 
 describe("browsing", () => {
-  it("finds published apps by words, pages of twenty, without what owners see", async () => {
+  it("browsing finds published apps by words, in pages of twenty, without what only owners see", async () => {
     const word = `w${randomUUID().slice(0, 8)}`;
     const { slug, appId } = await published({ description: `A ${word} for orbits` });
     const { body } = await app.call("GET", `/api/marketplace?q=${word.toUpperCase()}`, { token: buyer.token });
@@ -145,7 +145,7 @@ describe("browsing", () => {
 });
 
 describe("installing", () => {
-  it("answers 202 with the documented members and the defaults", async () => {
+  it("installing returns 202 with the documented members and the defaults", async () => {
     const { slug, appId } = await published({
       plans: [
         { plan_id: "solo", name: "Solo", price_cents: 0, interval: "month" },
@@ -191,7 +191,7 @@ describe("installing", () => {
     ).toMatchObject({ status: 404, code: "install_not_found" });
   });
 
-  it("refuses what the app does not offer", async () => {
+  it("installing refuses a plan or deployment mode that the app does not offer", async () => {
     const both = await published({ deployment_modes: ["multi_tenant", "single_tenant"] });
     const one = await published();
     const refused: [string, unknown, string][] = [
@@ -212,7 +212,7 @@ describe("installing", () => {
     });
   });
 
-  it.each(["Connect", "gRPC"])("answers the same over %s", async (protocol) => {
+  it.each(["Connect", "gRPC"])("installing returns the same over %s", async (protocol) => {
     const { slug } = await published();
     const transport =
       protocol === "gRPC"
@@ -257,7 +257,7 @@ describe("where sign-up is closed", () => {
 });
 
 describe("the log of the main job", () => {
-  it("has publication, approval and install in the wider log of whose they are, and sign-ins in both", async () => {
+  it("publication, approval and install are in the complete log of their organization", async () => {
     const { appId } = await published();
     await app.login();
     const list = (query: string): Promise<Answer> => app.call("GET", `/api/auth/events${query}`, { token: admin });

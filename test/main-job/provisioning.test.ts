@@ -23,7 +23,7 @@ const details = (install: { timeline: { detail: string | null }[] }): string =>
   install.timeline.map(({ detail }) => detail ?? "").join("\n");
 
 describe("what the publisher gets", () => {
-  it("is the documented call, signed", async () => {
+  it("the publisher receives the documented request, signed", async () => {
     const offer = await market.offer(() => ({ status: 200 }));
     const { body } = await offer.install();
     const [call, ...more] = await market.until(body.install_id, "active").then(() => offer.server.calls);
@@ -105,7 +105,7 @@ describe("an answer of 200 or 201", () => {
 });
 
 describe("a refusal", () => {
-  it.each([422, 410])("of %i ends the install with the reason, and another can follow", async (status) => {
+  it.each([422, 410])("a response of %i fails the install with the reason, and another can follow", async (status) => {
     const offer = await market.offer((_call, nth) =>
       nth === 1 ? { status, body: { message: "no seats left" } } : { status: 200 },
     );
@@ -139,7 +139,7 @@ describe("a publisher in trouble", () => {
           ? new Promise<{ status: number }>((resolve) => setTimeout(resolve, 900, { status: 200 }))
           : { status: 200 },
     ],
-  ])("is asked again after %s, under one id", async (_what, answer) => {
+  ])("the request is repeated with one id after %s", async (_what, answer) => {
     const offer = await market.offer((_call, nth) => answer(nth));
     const { body } = await offer.install();
     const install = await market.until(body.install_id, "active");
@@ -148,7 +148,7 @@ describe("a publisher in trouble", () => {
     expect(new Set(offer.server.calls.map(({ id }) => id)).size).toBe(1);
   });
 
-  it("hears of the end when the buyer gives up meanwhile; nothing is the reason", async () => {
+  it("the publisher receives the deprovisioning when the buyer uninstalls during the provisioning", async () => {
     const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 500 : 204 }));
     const { body } = await offer.install();
     await expect.poll(() => offer.server.calls.length).toBeGreaterThan(1);
@@ -164,7 +164,7 @@ describe("a publisher in trouble", () => {
 });
 
 describe("giving an app back", () => {
-  it("waits for a publisher who answers 202, and again changes nothing", async () => {
+  it("uninstalling waits for a publisher that responds with 202, and a second request changes nothing", async () => {
     const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : 202 }));
     const { body } = await offer.install();
     await market.until(body.install_id, "active");
@@ -192,7 +192,7 @@ describe("giving an app back", () => {
     expect((await offer.install()).status).toBe(202);
   });
 
-  it.each([200, 204, 404, 410])("is done when the publisher answers %i", async (status) => {
+  it.each([200, 204, 404, 410])("uninstalling is done when the publisher responds with %i", async (status) => {
     const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : status }));
     const { body } = await offer.install();
     await market.until(body.install_id, "active");
@@ -200,7 +200,7 @@ describe("giving an app back", () => {
     await market.until(body.install_id, "deprovisioned");
   });
 
-  it("is tried again after an error, under one id that is not the provisioning's", async () => {
+  it("deprovisioning is retried after an error, with one id that is not the provisioning's", async () => {
     const offer = await market.offer((_call, nth) => ({ status: nth === 1 || nth === 4 ? 200 : 503 }));
     const { body } = await offer.install();
     await market.until(body.install_id, "active");

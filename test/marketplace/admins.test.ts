@@ -24,7 +24,7 @@ const claimed = async (token: string): Promise<string[]> =>
   must(await app.call("GET", "/api/auth/me", { token })).app_admin ?? [];
 
 describe("app admin", () => {
-  it("is granted to members, reaches them at their refresh, and ends at the refresh after the revocation", async () => {
+  it("a grant of app administration is in the token after the next refresh, and ends at the refresh after its revocation", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     const { status, body } = await grant(appId, someone.userUuid.toUpperCase());
@@ -54,7 +54,7 @@ describe("app admin", () => {
     expect(outcome(await revoke(appId, someone.userUuid))).toBe("404 user_not_found");
   });
 
-  it("granted by a key is its maker's grant", async () => {
+  it("a grant by an API key is recorded as its creator's", async () => {
     const { appId } = await publish(app, owner.token);
     const { api_key: key } = must(
       await app.call("POST", `/api/admin/organizations/${owner.org}/api-keys`, {
@@ -65,14 +65,14 @@ describe("app admin", () => {
     expect(must(await grant(appId, (await member(app, owner)).userUuid, key)).granted_by).toBe(owner.userUuid);
   });
 
-  it("is for members of the publishing organization alone", async () => {
+  it("only members of the publishing organization are granted app administration", async () => {
     const { appId } = await publish(app, owner.token);
     expect(outcome(await grant(appId, (await founder(app)).userUuid))).toBe("404 user_not_found");
     expect(outcome(await grant(appId, "00000000-0000-4000-8000-000000000000"))).toBe("404 user_not_found");
     expect(outcome(await grant(appId, "x"))).toMatch(/^400 /u);
   });
 
-  it("is not left behind for somebody who is being removed", async () => {
+  it("no grant remains for a member who is removed while it is granted", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     const held = await holding(app.databaseUrl);
@@ -86,7 +86,7 @@ describe("app admin", () => {
     expect(outcome(await granting)).toBe("404 user_not_found");
   });
 
-  it("ends with the membership: whoever was removed administers nothing, from an organization of their own either", async () => {
+  it("a removed member administers no app of the organization any more", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     must(await grant(appId, someone.userUuid));
@@ -111,14 +111,14 @@ describe("app admin", () => {
     expect((await grant(appId, someone.userUuid)).status).toBe(201);
   });
 
-  it("granted twenty times at once is granted once", async () => {
+  it("twenty parallel grants to one person make one", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     const answers = await Promise.all(Array.from({ length: 20 }, () => grant(appId, someone.userUuid)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(409)]);
   });
 
-  it("is the maker's with the token they have, until the app's signing key is rotated", async () => {
+  it("the creator of an app administers it with the present token until the app's key is rotated", async () => {
     const maker = await member(app, owner);
     const { appId } = await publish(app, maker.token);
     expect(await tries(appId, maker.token)).toBe("200");
@@ -140,7 +140,7 @@ describe("/me with the token one has", () => {
   ): Promise<{ granted: boolean; reason: string }> =>
     must(await app.call("POST", "/api/entitlements/check", { token, body: { feature, org_uuid: orgUuid } }));
 
-  it("shows the maker a new app, which entitlement checks and app access grant too, and no colleague", async () => {
+  it("/me shows a new app to its creator, as entitlement checks and app access do, and to no colleague", async () => {
     const [maker, colleague] = [await member(app, owner), await member(app, owner)];
     expect([await claimed(maker.token), await claimed(colleague.token)]).toEqual([[], []]);
     app.clock.advance(1_000);
@@ -158,7 +158,7 @@ describe("/me with the token one has", () => {
     expect([await access(maker.token), await access(colleague.token)]).toEqual([true, false]);
   });
 
-  it("shows an owner apps that others made since, on another instance too", async () => {
+  it("/me shows an owner apps that others created since, on another instance too", async () => {
     const boss = await founder(app);
     const maker = await member(app, boss);
     const other = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
@@ -174,7 +174,7 @@ describe("/me with the token one has", () => {
   });
 });
 
-it("rotating an app's signing key voids claims of that app at once, in /me too; a refresh gives them back", async () => {
+it("rotating an app's key invalidates claims of that app at once, in /me too, until the next refresh", async () => {
   const [first, second] = [await publish(app, owner.token), await publish(app, owner.token)];
   const someone = await member(app, owner);
   for (const { appId } of [first, second]) must(await grant(appId, someone.userUuid));
@@ -204,7 +204,7 @@ it("rotating an app's signing key voids claims of that app at once, in /me too; 
   expect(await tries(first.appId, token)).toBe("403 forbidden");
 });
 
-it("listings are kept in order and paged", async () => {
+it("listings are returned in order and paged", async () => {
   const { appId } = await publish(app, owner.token);
   const list = (body: unknown): Promise<Answer> =>
     app.call("POST", appPath(appId, "/listings"), { token: owner.token, body });
@@ -252,7 +252,7 @@ it("listings are kept in order and paged", async () => {
     expect(outcome(await list(body))).toBe("400 validation_error");
 });
 
-it("app access says what one is to an app", async () => {
+it("app access returns the caller's role in an app", async () => {
   const [admin, buyer] = [await app.login(), await founder(app)];
   const { appId, slug } = await publish(app, owner.token);
   const access = (token: string): Promise<Answer> => app.call("GET", appPath(appId, "/access"), { token });

@@ -42,7 +42,7 @@ describe("drafts", () => {
   const drafts = async (token: string): Promise<number> =>
     must(await app.call("GET", "/api/marketplace/apps?status=draft&limit=1", { token })).total;
 
-  it("are at most 200 for an organization, however many are made at once, and a slug that was refused stays free", async () => {
+  it("an organization has at most 200 drafts under parallel requests, and the slug of a refused one remains free", async () => {
     const owner = await founder(app);
     const { appId } = await publish(app, owner.token);
     await fill(owner.org, appId, 195);
@@ -62,7 +62,7 @@ describe("drafts", () => {
     expect(outcome(await publishing(owner.token))).toBe("201");
   });
 
-  it("made of rejected apps count too", async () => {
+  it("a rejected app that becomes a draft again counts as a draft", async () => {
     const owner = await founder(app);
     const { appId } = await publish(app, owner.token);
     must(await app.call("POST", `/api/admin/marketplace/apps/${appId}/reject`, { token: admin, body: {} }));
@@ -78,7 +78,7 @@ describe("drafts", () => {
     expect((await edit()).body).toMatchObject({ status: "draft", description: "Better" });
   });
 
-  it("beside lists of 200 apps cost a few statements, not one for each app", async () => {
+  it("listing 200 apps takes a few statements, not one for each app", async () => {
     const owner = await founder(app);
     await fill(owner.org, (await publish(app, owner.token)).appId, 150);
     for (const [path, token] of [
@@ -94,7 +94,7 @@ describe("drafts", () => {
   });
 });
 
-it("an install whose app is archived meanwhile is refused, not made after the archiving was answered", async () => {
+it("an install whose app is archived meanwhile is refused", async () => {
   const { appId, slug } = await publish(app, seller, {}, admin);
   const buyer = await founder(app);
   const held = await holding(app.databaseUrl);
@@ -106,7 +106,7 @@ it("an install whose app is archived meanwhile is refused, not made after the ar
   expect(must(await app.call("GET", "/api/installs", { token: buyer.token })).total).toBe(0);
 });
 
-it("a timeline keeps its newest 200 lines", async () => {
+it("a timeline keeps its newest 200 entries", async () => {
   const { appId, slug } = await publish(app, seller, {}, admin);
   const buyer = await founder(app);
   const { install_id: installId } = must(

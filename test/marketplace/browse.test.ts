@@ -73,7 +73,7 @@ it.each([
   expect(await found(`${title} ${a} ${word()}`)).toEqual([]);
 });
 
-it("no search text is taken as syntax", async () => {
+it("no search text is interpreted as syntax", async () => {
   const a = word();
   const { appId } = await offer({ name: a });
   for (const q of [`${a}:*`, `${a} & `, `'${a}'`, `(${a}`, `\\${a}`, `${a}\u0000`, `${a}%`, `<-> ${a}`]) {
@@ -85,7 +85,7 @@ it("no search text is taken as syntax", async () => {
   }
 });
 
-it("the name counts more than the slug, the slug more than the description; else the newest first", async () => {
+it("matches of the name rank above those of the slug and the description, then the newest first", async () => {
   const a = word();
   const inName = await offer({ name: `Orbit ${a}` });
   const inSlug = await offer({ slug: `orbit-${a}` });
@@ -112,7 +112,7 @@ it("a catalogue of 45 has pages of 20, 20 and 5, each app on one of them, and th
   expect((await app.call("GET", `/api/marketplace?q=${"x".repeat(201)}`, { token: seller })).status).toBe(400);
 });
 
-it("the total of the whole catalogue is what is published, whatever changes at once", async () => {
+it("the total of the catalogue is the number of published apps under parallel changes", async () => {
   const total = async (): Promise<number> => (await browse({})).total;
   const before = await total();
   const made = await Promise.all(Array.from({ length: 12 }, () => publish(app, seller, {})));
@@ -132,7 +132,7 @@ it("the total of the whole catalogue is what is published, whatever changes at o
   expect(await total()).toBe(before + 4);
 });
 
-it("only what is published is found, at once and no longer than that", async () => {
+it("an app is found as long as it is published", async () => {
   const a = word();
   app.clock.advance(1_000);
   const { appId } = await publish(app, seller, { name: a });

@@ -40,7 +40,7 @@ async function installCopies(installId: string): Promise<void> {
 const count = async (sql: string, ...values: unknown[]): Promise<number> =>
   (await runSql<{ n: number }>(app.databaseUrl, `select count(*)::int as n from ${sql}`, values))[0]?.n ?? 0;
 
-it("an organization with many installs ends with a batch of them; nothing moves the others, which are given back behind it", async () => {
+it("deleting an organization with many installs deprovisions a batch at once and the others afterwards, unchangeable until then", async () => {
   const [platform, publisher, buyer] = [await app.login(), await founder(app), await founder(app)];
   const offered = await publish(app, publisher.token, {}, platform);
   const { install_id: last } = must(

@@ -139,7 +139,7 @@ const stateAfter: Readonly<Record<string, string>> = {
   deprovisioned: "deprovisioned",
 };
 
-it("whatever is done at once, the timeline is a way through the states, and answers of success are the moves in it", async () => {
+it("under parallel changes the timeline is a valid path through the states, with one step for each successful response", async () => {
   const race = async (nth: number): Promise<void> => {
     const chance = chances(SEED * 31 + nth);
     const pick = (from: readonly number[]): number => from[Math.floor(chance() * from.length)] ?? 500;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("nothing made in the moment an organization ends outlives it", async () => {
+it("nothing that is created while an organization is deleted outlives it", async () => {
   const [platform, publisher, { token, org }] = [await app.login(), await founder(app), await founder(app)];
   const [offered, own] = [await publish(app, publisher.token, {}, platform), await publish(app, token)];
   const strong = await elevated(app, token);

@@ -37,7 +37,7 @@ async function active(answer: Parameters<Market["offer"]>[0]): Promise<{ offer: 
 }
 
 describe("suspending and resuming", () => {
-  it("answers the install, tells the publisher, and refuses what is no way from here", async () => {
+  it("suspending and resuming returns the install, notifies the publisher and refuses other transitions", async () => {
     const { offer, installId } = await active(() => ({ status: 200 }));
     expect(outcome(await turn(offer, installId, "resume"))).toBe("409 invalid_transition");
     expect(await turn(offer, installId, "suspend")).toMatchObject({
@@ -53,7 +53,7 @@ describe("suspending and resuming", () => {
     expect(offer.server.forged).toBe(0);
   });
 
-  it("tries a notice again under one id, and says so when it never arrives; the install stays suspended", async () => {
+  it("a notice is retried with one id, and the timeline shows when it never arrives", async () => {
     const { offer, installId } = await active(({ type }) => ({ status: type === "install.provisioning" ? 200 : 500 }));
     must(await turn(offer, installId, "suspend"));
     await expect.poll(async () => events(await market.read(installId)).at(-1)).toBe("notice_failed");
@@ -62,7 +62,7 @@ describe("suspending and resuming", () => {
     expect((await market.read(installId)).status).toBe("suspended");
   });
 
-  it("drops a notice that was overtaken", async () => {
+  it("a notice that a later request replaces is dropped", async () => {
     let up = false;
     const { offer, installId } = await active(({ type }) => ({
       status: type === "install.provisioning" || up ? 200 : 503,
@@ -77,7 +77,7 @@ describe("suspending and resuming", () => {
     expect(events(await market.read(installId))).not.toContain("notice_failed");
   });
 
-  it("a suspended install can be given back", async () => {
+  it("a suspended install can be deprovisioned", async () => {
     const { offer, installId } = await active(() => ({ status: 200 }));
     must(await turn(offer, installId, "suspend"));
     must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
@@ -88,7 +88,7 @@ describe("suspending and resuming", () => {
   });
 });
 
-it("a rotated provision secret signs from now on, and the old one ends at once", async () => {
+it("a rotated webhook secret replaces the old one at once", async () => {
   const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 202 : 200 }));
   const installId = must(await offer.install()).install_id as string;
   await expect.poll(async () => events(await market.read(installId))).toContain("accepted");
@@ -131,7 +131,7 @@ describe("the cloud target", () => {
     return { offer, installId };
   };
 
-  it("of a single-tenant install is kept, listed and revoked, which gives the install back; again it changes nothing", async () => {
+  it("the cloud target of a single-tenant install is stored, listed and revoked, which deprovisions the install once", async () => {
     const { installId } = await singleTenant({ provider: "aws", region: "eu-central-1" });
     const [target, ...more] = await targetsOf(installId);
     expect(more).toEqual([]);
@@ -165,11 +165,11 @@ describe("the cloud target", () => {
     [{ provider: "", region: "x" }],
     [{ provider: "a".repeat(65), region: "x" }],
     [{ provider: 1, region: "x" }],
-  ])("is not made of %j", async (target) => {
+  ])("no cloud target is stored of %j", async (target) => {
     expect(await targetsOf((await singleTenant(target)).installId)).toEqual([]);
   });
 
-  it("is not a multi-tenant install's, whatever its publisher says; nobody's is unknown", async () => {
+  it("a multi-tenant install has no cloud target, and revoking an unknown one returns 404", async () => {
     const { installId } = await active(() => ({
       status: 200,
       body: { cloud_target: { provider: "aws", region: "eu-1" } },
@@ -186,7 +186,7 @@ describe("the cloud target", () => {
   });
 });
 
-it("thirty installs at once are one, and the publisher is asked once", async () => {
+it("thirty parallel installs make one, with one request to the publisher", async () => {
   const offer = await market.offer(() => ({ status: 200 }));
   const answers = await Promise.all(Array.from({ length: 30 }, () => offer.install()));
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);

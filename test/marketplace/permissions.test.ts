@@ -234,7 +234,7 @@ it.each([
   },
 );
 
-it("an install of another app is not the administrator's of this one", async () => {
+it("an administrator of one app cannot change installs of another", async () => {
   const other = await publish(app, owner.token);
   const { install } = await installed();
   for (const [method, rest] of [

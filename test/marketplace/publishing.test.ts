@@ -18,7 +18,7 @@ const post = (body: unknown, token = owner.token): Promise<Answer> =>
   app.call("POST", "/api/marketplace/apps", { token, body });
 const fields = (answer: Answer): string[] => (answer.body.errors as { field: string }[]).map(({ field }) => field);
 
-it("what is wrong with a draft is told all at once, and none is made", async () => {
+it("an invalid draft is refused with all its violations", async () => {
   const wrong = {
     ...draftOf("admin", "http://10.0.0.1/"),
     name: " \t ",
@@ -30,7 +30,7 @@ it("what is wrong with a draft is told all at once, and none is made", async () 
   expect(must(await app.call("GET", "/api/marketplace/apps", { token: owner.token })).total).toBe(0);
 });
 
-it("an edit is held to the same, and changes nothing when it is refused", async () => {
+it("an invalid edit is refused and changes nothing", async () => {
   const { appId, slug } = await publish(app, owner.token, {
     plans: [{ plan_id: "pro", name: "Pro", price_cents: 900, interval: "year" }],
   });
@@ -51,7 +51,7 @@ it("an edit is held to the same, and changes nothing when it is refused", async 
 it.each([
   ["observer", 4],
   ["limited_access", 5],
-])("role %s may not publish, and hears so before the body is judged", async (_role, roleId) => {
+])("role %s may not publish, and gets a 403 before the body is validated", async (_role, roleId) => {
   const someone = await member(app, owner, roleId);
   for (const body of [draftOf("by-an-observer", "http://127.0.0.1:9/"), {}, "{"])
     expect(outcome(await post(body, someone.token))).toBe("403 forbidden");

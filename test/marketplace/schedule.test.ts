@@ -25,7 +25,7 @@ afterAll(async () => {
   await connection.close();
 });
 
-it("signals that have nothing new to tell leave the schedule where it is", async () => {
+it("signals without a change do not restart the schedule", async () => {
   const offer = await market.offer(() => ({ status: 500 }));
   const installId = (await offer.install()).body.install_id as string;
   const failed = (times: number) =>

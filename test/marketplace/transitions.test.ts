@@ -59,7 +59,7 @@ it.each(cases)("$name of a $from app: $to", async ({ from, name, to }) => {
   expect(now.body.status).toBe(to ?? from);
 });
 
-it("a rejection tells owners why; the edit makes it a draft that can be approved, and the reason is gone", async () => {
+it("a rejection shows its reason to owners until an edit makes the app a draft again", async () => {
   const { appId, slug } = await publish(app, owner.token);
   expect((await move(appId, "reject")).body).toMatchObject({ status: "rejected", rejection_reason: "No screenshots" });
   expect((await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body).toMatchObject({
@@ -73,7 +73,7 @@ it("a rejection tells owners why; the edit makes it a draft that can be approved
 });
 
 describe("a PATCH", () => {
-  it("of the base price is one of the plan an app has for want of others, and of no other plan", async () => {
+  it("a PATCH of the base price changes the default plan and no other", async () => {
     const { appId, slug } = await publish(app, owner.token, { base_price_cents: 1900 }, admin);
     const patch = async (body: unknown) =>
       must(await app.call("PATCH", appPath(appId), { token: owner.token, body })).plans;
@@ -89,7 +89,7 @@ describe("a PATCH", () => {
     expect(await patch({ base_price_cents: 900 })).toEqual([solo]);
   });
 
-  it("changes what it names and nothing else, ignores the slug, and answers the owner's view", async () => {
+  it("a PATCH changes only the members it has, ignores the slug, and returns the owner's view", async () => {
     const { appId, slug } = await publish(
       app,
       owner.token,
@@ -133,7 +133,7 @@ describe("a PATCH", () => {
     [{ provision_webhook: "ftp://orbit.example/" }],
     [{ provision_webhook: "http://10.0.0.1/" }],
     [{ provision_webhook: "http://user:pass@orbit.example/" }],
-  ])("of %j is refused and changes nothing", async (body) => {
+  ])("a PATCH of %j is refused and changes nothing", async (body) => {
     const { appId, slug } = await publish(app, owner.token);
     const before = (await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token })).body;
     expect(outcome(await app.call("PATCH", appPath(appId), { token: owner.token, body }))).toBe("400 validation_error");
@@ -158,7 +158,7 @@ it("platform admins list every app by status and publisher; an owner lists their
   });
 });
 
-it("thirty approvals and rejections at once decide once", async () => {
+it("thirty parallel approvals and rejections decide once", async () => {
   const { appId, slug } = await publish(app, owner.token);
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, nth) => move(appId, nth % 2 === 0 ? "approve" : "reject")),

@@ -71,7 +71,7 @@ describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (proto
   const watch = (installId: string, signal: AbortSignal): AsyncGenerator<{ status: string; timeline: unknown[] }> =>
     protocol === "REST" ? watchRest(installId, signal) : watchRpc(protocol, installId, signal);
 
-  it("shows the present first, every change after it, and ends when the install is deprovisioned", async () => {
+  it("watching an install yields its present state, then every change, and ends when it is deprovisioned", async () => {
     const offer = await accepting();
     const installId = must(await offer.install()).install_id as string;
     const seen: { status: string; timeline: unknown[] }[] = [];
@@ -95,7 +95,7 @@ describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (proto
     ]);
   });
 
-  it("of one that is over is one record", async () => {
+  it("watching a deprovisioned install yields one record", async () => {
     const offer = await market.offer(() => ({ status: 422 }));
     const installId = must(await offer.install()).install_id as string;
     await market.until(installId, "deprovisioned");
@@ -105,7 +105,7 @@ describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (proto
   });
 });
 
-it("twenty watchers of one install see the same end", async () => {
+it("twenty watchers of one install receive the same end", async () => {
   const offer = await market.offer(() => ({ status: 200 }));
   const installId = must(await offer.install()).install_id as string;
   const watchers = Array.from({ length: 20 }, async () => {
@@ -120,7 +120,7 @@ it("twenty watchers of one install see the same end", async () => {
   expect(new Set(ends.map((end) => JSON.stringify(end))).size).toBe(1);
 });
 
-it("sixty watchers of one install cost one read for a change", async () => {
+it("sixty watchers of one install take one read per change", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
   await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event).toBe("accepted");
@@ -143,7 +143,7 @@ it("sixty watchers of one install cost one read for a change", async () => {
   await Promise.allSettled(watching);
 });
 
-it("is refused to others before anything is streamed", async () => {
+it("watching an install of another organization is refused before anything is streamed", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
   const { token } = await signUp(app);
@@ -155,7 +155,7 @@ it("is refused to others before anything is streamed", async () => {
   expect(outcome(await app.call("GET", `/api/installs/${installId}/watch`))).toBe("401 unauthorized");
 });
 
-it("a record is of one moment: its status is where its timeline ends", async () => {
+it("a streamed record is consistent: its status is that of the last entry of its timeline", async () => {
   const offer = await accepting();
   const installId = must(await offer.install()).install_id as string;
   await expect.poll(async () => (await market.read(installId)).timeline.at(-1)?.event).toBe("accepted");

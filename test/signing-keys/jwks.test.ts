@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => identity.close());
 
 describe("key sets", () => {
-  it("let a stock library verify an organization's tokens", async () => {
+  it("a stock library verifies an organization's tokens with its key set", async () => {
     const { accessToken } = await identity.loginOwner();
     const { orgUuid } = await identity.me(accessToken);
     const { keys, headers } = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
@@ -28,7 +28,7 @@ describe("key sets", () => {
     expect(JSON.stringify(keys)).not.toContain('"d"');
   });
 
-  it("hold the instance's key for tokens without organization", async () => {
+  it("the instance's key set has the key of tokens without an organization", async () => {
     await Promise.all([1, 2, 3].map(() => identity.another().keys.signing.ensureInstanceKey()));
     const { keys } = await identity.keys.jwks.ofInstance();
     expect(keys).toHaveLength(1);
@@ -37,7 +37,7 @@ describe("key sets", () => {
     await jwtVerify(accessToken, createLocalJWKSet({ keys }), { currentDate: new Date(identity.clock.now()) });
   });
 
-  it("keep a key for what it signed beyond its overlap, and forget that afterwards", async () => {
+  it("a key set keeps a key after its overlap until what it signed has expired", async () => {
     const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
     const uses = () => identity.sql("select * from signing_key_uses");
     const until = new Date(identity.clock.now() + 2 * 86_400_000);
@@ -50,7 +50,7 @@ describe("key sets", () => {
     expect(await uses()).toEqual([]);
   });
 
-  it("lose a key when its overlap ends, and their ETag changes", async () => {
+  it("a key leaves the key set when its overlap ends, and the ETag changes", async () => {
     const { orgUuid } = await identity.me((await identity.loginOwner()).accessToken);
     const before = await identity.keys.jwks.ofOrganization(orgUuid ?? "");
     await identity.sql("update signing_keys set active = false, valid_until = $2 where org_uuid = $1", [
@@ -64,14 +64,14 @@ describe("key sets", () => {
     expect(after.headers.etag).not.toBe(before.headers.etag);
   });
 
-  it("are not found for an unknown organization", async () => {
+  it("the key set of an unknown organization returns 404", async () => {
     await expect(identity.keys.jwks.ofOrganization(randomUUID())).rejects.toMatchObject({
       status: 404,
       code: "not_found",
     });
   });
 
-  it("never store a private key in the open", async () => {
+  it("private keys are stored sealed", async () => {
     const rows = await identity.sql<{ private_key: Buffer; kid: string }>("select kid, private_key from signing_keys");
     for (const { private_key } of rows)
       expect(private_key.includes(Buffer.from("302e020100300506032b6570", "hex"))).toBe(false);

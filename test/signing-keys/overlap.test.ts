@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test("the workflow tells the audit log when a rotated key has ended", async () => {
+test("the workflow records in the audit log that the overlap of a rotated key has ended", async () => {
   const token = await app.login();
   const org = (await app.call("GET", "/api/auth/me", { token })).body.org_uuid as string;
   const webhook = await app.call("POST", "/api/v2/webhooks", {

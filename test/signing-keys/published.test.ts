@@ -32,7 +32,7 @@ const verifies = async (token: string): Promise<boolean> => {
 };
 
 describe("a replaced key stays in the key set", () => {
-  test("until the last access token it signed has expired, though its overlap is over", async () => {
+  test("a replaced key stays in the key set until the last access token it signed has expired, after its overlap too", async () => {
     const token = await app.login();
     const rotated = await rotate();
     expect(rotated).toMatchObject({ status: 200, body: { previous_key_id: kidOf(token) } });
@@ -45,7 +45,7 @@ describe("a replaced key stays in the key set", () => {
     expect(await kids()).toEqual([rotated.body.new_key_id]);
   });
 
-  test("until the last payload it signed has expired, and the next rotation does not wait for that", async () => {
+  test("a replaced key stays in the key set until the last payload it signed has expired, without delaying the next rotation", async () => {
     const token = await app.login();
     const kid = kidOf(token);
     const exp = Math.floor(app.clock.now() / 1000) + 24 * 3600;
@@ -60,7 +60,7 @@ describe("a replaced key stays in the key set", () => {
     expect(await kids()).toHaveLength(1);
   });
 
-  test("but not once it is deleted, before or after its overlap", async () => {
+  test("a deleted key leaves the key set, before and after its overlap", async () => {
     for (const wait of [0, 2 * MINUTE]) {
       const token = await app.login();
       const made = await app.call("POST", base, { token, body: { algorithm: "ed25519" } });
@@ -80,7 +80,7 @@ describe("a replaced key stays in the key set", () => {
     }
   });
 
-  test("for tokens that were signed while it was replaced", async () => {
+  test("a replaced key stays in the key set for tokens that were signed while it was replaced", async () => {
     const elevated = await elevate(app, await app.login());
     const logins = Array.from({ length: 20 }, () => app.login());
     const [switched, ...tokens] = await Promise.all([

@@ -24,7 +24,7 @@ const activeKey = async () =>
 const DAY = 86_400_000;
 
 describe("signing keys", () => {
-  test("rotate with an overlap of 24 hours, right in the key set at every instant", async () => {
+  test("a rotation has an overlap of 24 hours and is in the key set at every instant", async () => {
     expect(await app.call("POST", `${base}/rotate`, { token })).toMatchObject({
       status: 403,
       body: { code: "step_up_required" },
@@ -48,7 +48,7 @@ describe("signing keys", () => {
     expect((await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) })).status).toBe(200);
   });
 
-  test("deleted are gone at once with everything they signed; the active one stays", async () => {
+  test("deleting a key invalidates everything it signed at once, and the active key cannot be deleted", async () => {
     const signedBefore = token;
     const made = await app.call("POST", base, { token, body: { algorithm: "ed25519", description: "second" } });
     expect(made).toMatchObject({ status: 201, body: { algorithm: "ed25519", active: true, description: "second" } });
@@ -69,7 +69,7 @@ describe("signing keys", () => {
     token = fresh;
   });
 
-  test("sign claims that verify with the key set and never open the service", async () => {
+  test("signed claims verify with the key set and are no credential of the service", async () => {
     const kid = await activeKey();
     const signed = await app.call("POST", `${base}/${kid}/sign`, {
       token,
@@ -104,7 +104,7 @@ describe("signing keys", () => {
     });
   });
 
-  test("are ed25519 or rsa4096, and ten at most", async () => {
+  test("an organization has at most ten keys, which are ed25519 or rsa4096", async () => {
     expect(await app.call("POST", base, { token, body: { algorithm: "hs256" } })).toMatchObject({
       status: 400,
       body: { code: "invalid_algorithm" },
@@ -118,7 +118,7 @@ describe("signing keys", () => {
     expect(await kids()).toHaveLength(10);
   });
 
-  test("rotate once under twenty parallel requests", async () => {
+  test("twenty parallel requests rotate the key once", async () => {
     app.clock.advance(DAY);
     token = await app.login();
     const elevated = await elevate(app, token);

@@ -77,7 +77,7 @@ async function backlogged(answer: () => number = () => 200) {
   };
 }
 
-it("disabling a webhook fails its backlog at once, without waiting for any of its rows, and works these off later", async () => {
+it("disabling a webhook fails its backlog at once and updates its rows later, without waiting for locks", async () => {
   const hook = await backlogged();
   const held = await holding(serves.databaseUrl);
   await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [hook.id]);
@@ -101,7 +101,7 @@ it("disabling a webhook fails its backlog at once, without waiting for any of it
   await expect.poll(() => runSql(serves.databaseUrl, "select 1 from webhooks where clearing is not null")).toEqual([]);
 });
 
-it("deleting a webhook hides it at once, without waiting for any of its deliveries, and removes these later", async () => {
+it("deleting a webhook hides it at once and deletes its deliveries later, without waiting for locks", async () => {
   const hook = await backlogged();
   const held = await holding(serves.databaseUrl);
   await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [hook.id]);
@@ -136,7 +136,7 @@ it("a 410 disables a webhook without waiting for the rest of its backlog", async
   await held.commit();
 });
 
-it("a backlog of an endpoint that answers again goes out whole", async () => {
+it("the whole backlog of an endpoint that responds again is delivered", async () => {
   const hook = await backlogged();
   await runSql(serves.databaseUrl, "update webhooks set failing_since = now() where webhook_id = $1", [hook.id]);
   await hook.call("POST", "/test");

@@ -28,7 +28,7 @@ it.each([
   ["an hour behind", wrong(-HOUR)],
   ["an hour ahead", wrong(HOUR)],
 ])(
-  "what an instance asks for whose clock is an hour ahead is done at once by one whose clock is %s, retries and mails too",
+  "an instance whose clock is %s does at once what an instance an hour ahead has queued",
   async (_what, clock) => {
     const works = await startApp({ role: "worker", temporal, clock, env, databaseUrl: ahead.databaseUrl });
     const receiver = await startReceiver((_post, nth) => (nth < 3 ? 500 : 200));
@@ -50,7 +50,7 @@ it.each([
   60_000,
 );
 
-it("an instance whose clock is an hour ahead leaves alone what another has in hand", async () => {
+it("an instance whose clock is an hour ahead respects the leases of another", async () => {
   const receiver = await startReceiver();
   const { body } = await ahead.call("POST", "/api/v2/webhooks", {
     token: owner.token,

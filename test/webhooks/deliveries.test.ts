@@ -37,7 +37,7 @@ const settled = async (webhookId: string) => {
 };
 
 describe("a delivery", () => {
-  test("is signed so that stock libraries verify it, and is listed", async () => {
+  test("a delivery is listed, and stock libraries verify its signature", async () => {
     const receiver = await startReceiver();
     const { webhook_id: webhookId, secret } = await register(receiver.url);
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -64,7 +64,7 @@ describe("a delivery", () => {
     await receiver.close();
   });
 
-  test("is tried again under the same id until the receiver takes it", async () => {
+  test("a delivery is retried with the same id until the endpoint responds with success", async () => {
     const receiver = await startReceiver((_post, nth) => (nth < 3 ? 500 : 204));
     const { webhook_id: webhookId } = await register(receiver.url);
     await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });
@@ -76,7 +76,7 @@ describe("a delivery", () => {
     await receiver.close();
   });
 
-  test("fails when the schedule is over, and can be sent again by hand", async () => {
+  test("a delivery fails at the end of the schedule and can be repeated on request", async () => {
     let status = 503;
     const receiver = await startReceiver(() => status);
     const { webhook_id: webhookId } = await register(receiver.url);
@@ -95,7 +95,7 @@ describe("a delivery", () => {
     await receiver.close();
   });
 
-  test("answered 410 disables the webhook at once", async () => {
+  test("a response of 410 disables the webhook at once", async () => {
     const receiver = await startReceiver(() => 410);
     const { webhook_id: webhookId } = await register(receiver.url);
     await app.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });
@@ -106,7 +106,7 @@ describe("a delivery", () => {
     await receiver.close();
   });
 
-  test("is signed with both secrets while a rotation overlaps", async () => {
+  test("a delivery is signed with both secrets during the overlap of a rotation", async () => {
     const receiver = await startReceiver();
     const { webhook_id: webhookId, secret } = await register(receiver.url);
     const rotated = await app.call("POST", `/api/webhooks/${webhookId}/rotate-secret`, { token });
@@ -119,7 +119,7 @@ describe("a delivery", () => {
     await receiver.close();
   });
 
-  test("of a slow receiver holds up nobody else's", async () => {
+  test("a slow endpoint does not delay deliveries to other endpoints", async () => {
     const dead = await Promise.all(Array.from({ length: 10 }, () => startReceiver(() => "hang")));
     const good = await startReceiver();
     const hooks = await Promise.all(dead.map((receiver) => register(receiver.url)));
@@ -138,7 +138,7 @@ describe("a delivery", () => {
 });
 
 describe("registration", () => {
-  test("refuses addresses that cannot be called and events that do not exist", async () => {
+  test("registration refuses addresses that cannot be called and unknown events", async () => {
     for (const url of ["ftp://example.com", "http://10.0.0.1/", "http://user:pass@example.com/", "not a url"]) {
       expect(await app.call("POST", "/api/v2/webhooks", { token, body: { url, events: ["*"] } })).toMatchObject({
         status: 400,
@@ -152,7 +152,7 @@ describe("registration", () => {
     expect(unknown).toMatchObject({ status: 400, body: { code: "validation_error" } });
   });
 
-  test("names an app for the scope app, and for that alone", async () => {
+  test("registration requires an app with the scope app and refuses one otherwise", async () => {
     const wish = { url: "https://example.com/", events: ["app.archived"] };
     for (const more of [
       { scope: "app" },
@@ -172,7 +172,7 @@ describe("registration", () => {
     ).toMatchObject({ status: 404, body: { code: "app_not_found" } });
   });
 
-  test("refuses a PATCH with an empty list of events, and leaves events that are not given", async () => {
+  test("a PATCH with an empty list of events is refused, and without events leaves them unchanged", async () => {
     const { webhook_id: webhookId } = await register("https://example.com/patched", ["user.created"]);
     const patch = (body: unknown) => app.call("PATCH", `/api/v2/webhooks/${webhookId}`, { token, body });
     expect(await patch({ events: [] })).toMatchObject({
@@ -190,7 +190,7 @@ describe("registration", () => {
     });
   });
 
-  test("never shows the secret again, and is gone after DELETE", async () => {
+  test("a webhook's secret is returned once, and DELETE returns 404 afterwards", async () => {
     const { webhook_id: webhookId } = await register("https://example.com/hook", ["user.created"]);
     const read = await app.call("GET", `/api/v2/webhooks/${webhookId}`, { token });
     expect(read.body).toEqual({

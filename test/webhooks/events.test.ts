@@ -82,14 +82,14 @@ async function heard(receiver = ours, by = owner): Promise<Record<string, Record
 }
 
 describe("people", () => {
-  it("who accept an invitation are told of, with their role", async () => {
+  it("accepting an invitation sends user.created with the role", async () => {
     const { userUuid } = await member(2);
     expect(await heard()).toEqual({
       "user.created": [{ user_uuid: userUuid, role_id: 2, is_owner: false, status: "active" }],
     });
   });
 
-  it("whose mail domain lets them in are told of once", async () => {
+  it("joining by mail domain sends user.created once", async () => {
     await call("PATCH", `/api/organizations/${owner.org}`, { jit_domains: ["joins.test"] });
     const enter = async () => {
       const sent = await call("POST", "/api/auth/magic-link/send", { email: "jo@joins.test", org_uuid: owner.org });
@@ -102,7 +102,7 @@ describe("people", () => {
     });
   });
 
-  it("who change their profile are told of when something changes", async () => {
+  it("changing a profile sends user.updated only when something changes", async () => {
     const somebody = await member();
     for (const body of [{ first_name: "Mia", phone: "+4915112345678" }, { first_name: "Mia" }])
       await call("PUT", "/api/profile", body, somebody.token);
@@ -111,7 +111,7 @@ describe("people", () => {
     ]);
   });
 
-  it("are told of as they get a role, are made inactive, active again and removed, their sessions with them", async () => {
+  it("changing, deactivating, reactivating and removing a member sends their events and those of their sessions", async () => {
     const { userUuid, email } = await member();
     const state = { user_uuid: userUuid, email, role: "manager", role_id: 2, is_owner: false };
     await call("PUT", `/api/users/${userUuid}/role`, { role: "manager" });
@@ -133,7 +133,7 @@ describe("people", () => {
 });
 
 describe("a role", () => {
-  it("is told of when what it permits changes", async () => {
+  it("changing the permissions of a role sends role.updated", async () => {
     const [first, second] = (await call("GET", "/api/roles/permissions")).data as { id: number; name: string }[];
     const { data: role } = await call("POST", "/api/v2/products/atrium/roles", {
       name: "Clerk",
@@ -148,7 +148,7 @@ describe("a role", () => {
 });
 
 describe("sessions", () => {
-  it("that end by logout and by an administrator are told of one by one", async () => {
+  it("sessions that end by logout or by an administrator send one event each", async () => {
     const somebody = await member();
     const again = await login(somebody);
     const { data } = await call(
@@ -172,7 +172,7 @@ describe("sessions", () => {
     );
   });
 
-  it("that end together are one event in each organization", async () => {
+  it("sessions that end together send one event to each organization", async () => {
     const somebody = await member();
     await call("POST", "/api/organizations", { name: `${somebody.email} alone` }, somebody.token);
     const [kept] = [await login(somebody), await login(somebody)];
@@ -203,7 +203,7 @@ describe("sessions", () => {
 });
 
 describe("second factors", () => {
-  it("are told of when they begin and when they end", async () => {
+  it("enrolling and disabling a second factor sends an event", async () => {
     const somebody = await member();
     const factor = async () =>
       (await call("POST", "/api/v1/me/mfa/factors", { factor_type: "totp" }, somebody.token)).data as {
@@ -220,7 +220,7 @@ describe("second factors", () => {
 });
 
 describe("another organization", () => {
-  it("heard nothing of all that, and hears of its own end and of nothing else", async () => {
+  it("another organization receives only the event of its own deletion", async () => {
     expect(await heard(theirs, other)).toEqual({});
     theirs.got.length = 0;
     await call("DELETE", `/api/organizations/${other.org}`, undefined, await elevated(app, other.token));

@@ -89,7 +89,7 @@ it("an event that an endpoint refuses keeps its own schedule and holds up no oth
   expect(dueIn(row)).toBeGreaterThan(40 * 60_000);
 });
 
-it("what joins the retries while the endpoint begins to answer again goes out at once too", async () => {
+it("a delivery that joins the retries while the endpoint recovers is sent at once too", async () => {
   let status = 503;
   const hook = await listen(() => status);
   const first = await hook.test();
@@ -113,7 +113,7 @@ it("what joins the retries while the endpoint begins to answer again goes out at
   await expect.poll(async () => (await hook.rows()).every((row) => row.status === "delivered")).toBe(true);
 });
 
-it("an attempt that was in flight as its delivery was begun anew counts neither against the endpoint nor for the schedule", async () => {
+it("an attempt in flight while its delivery is repeated counts neither as a failure nor as an attempt of the schedule", async () => {
   let answer: number | "hang" = 200;
   const hook = await listen(() => answer);
   // An endpoint that has answered gets a second post beside one that it keeps waiting.

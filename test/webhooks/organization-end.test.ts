@@ -41,7 +41,7 @@ async function until(check: () => Promise<boolean>): Promise<void> {
   throw new Error("it never came to that");
 }
 
-test("webhooks of a deleted organization hear of its end once, and of nothing more", async () => {
+test("webhooks of a deleted organization receive its deletion once and nothing afterwards", async () => {
   const by = await founder(app);
   const [good, bad] = [await startReceiver(), await startReceiver(() => 500)];
   const hears = await register(by, { url: good.url, events: ["*"] });

@@ -10,7 +10,7 @@ function paced() {
   return { pace, free, isQuick, begin, wait: (ms: number) => void (at += ms) };
 }
 
-it("an endpoint begins with one post at a time, earns more by answering and loses it by failing", () => {
+it("an endpoint begins with one concurrent post, gets more with every success and one again after a failure", () => {
   const { pace, free, begin } = paced();
   expect(free("a")).toBe(1);
   const first = begin("a");
@@ -25,7 +25,7 @@ it("an endpoint begins with one post at a time, earns more by answering and lose
   expect(free("a")).toBe(1);
 });
 
-it("an endpoint that falls silent gets one at a time beside what it keeps waiting, and four in all, until it answers", () => {
+it("a silent endpoint gets one post beside those it has not responded to, and at most four, until it responds", () => {
   const { pace, free, begin, wait } = paced();
   for (let nth = 0; nth < 40; nth++) pace.end(begin("a"), true);
   const posts = [begin("a")];
@@ -46,7 +46,7 @@ it("an endpoint that falls silent gets one at a time beside what it keeps waitin
   expect([free("a"), pace.counts().silent]).toEqual([32, 1]);
 });
 
-it("an endpoint is quick while it answers within half a second, and no longer once it keeps a post waiting", () => {
+it("an endpoint is quick while it responds within half a second and no post is waiting longer", () => {
   const { pace, isQuick, begin, wait } = paced();
   expect(isQuick("a")).toBe(false);
   const slow = begin("a");
@@ -61,7 +61,7 @@ it("an endpoint is quick while it answers within half a second, and no longer on
   expect(isQuick("a")).toBe(false);
 });
 
-it("places are counted by organization and host, and some stay for endpoints that answer quickly", () => {
+it("places are counted by organization and host, and some are reserved for quick endpoints", () => {
   const { pace, begin, wait } = paced();
   pace.end(begin("quick"), true);
   expect(pace.shares(0).free).toEqual({ quick: 1_000, other: 744, active: 256 });
@@ -76,7 +76,7 @@ it("places are counted by organization and host, and some stay for endpoints tha
   expect(pace.shares(0).free).toEqual({ quick: 899, other: 643, active: 256 });
 });
 
-it("what endpoints have earned is kept for those heard of last", () => {
+it("the pace of the most recently used endpoints is kept", () => {
   const { pace, begin } = paced();
   for (let nth = 0; nth < 600; nth++) pace.end(begin(`endpoint-${nth}`), true);
   const { endpoints } = pace.shares(0);

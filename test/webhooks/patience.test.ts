@@ -45,7 +45,7 @@ const statusOf = async (token: string, webhookId: string): Promise<string> =>
 const deliveries = async (token: string, webhookId: string): Promise<{ status: string; attempts: unknown[] }[]> =>
   (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
 
-test("five days of unbroken failure disable an endpoint, fail what is open and are told to the organization's others; a success begins them anew", async () => {
+test("five days of unbroken failure disable an endpoint, fail its open deliveries and notify the organization's other webhooks", async () => {
   const { token } = await founder(app);
   let recovers = 500;
   const [dead, shaky, other] = [
@@ -94,7 +94,7 @@ test("five days of unbroken failure disable an endpoint, fail what is open and a
   expect(await statusOf(token, dead.webhookId)).toBe("enabled");
 });
 
-test("fifty endpoints that never answer, each with a backlog, hold up neither the one that does nor an install", async () => {
+test("fifty endpoints that never respond delay neither one that does nor an install", async () => {
   const lively = await startApp({
     role: "all",
     temporal: await temporalServer(),

@@ -56,7 +56,7 @@ const take = async (more: Partial<Shares> = {}): Promise<TakenDelivery[]> =>
 const idsOf = (taken: readonly TakenDelivery[]): string[] => taken.map((one) => one.webhookId).toSorted();
 const held = (all: number) => ({ all, active: all });
 
-it("an organization gets as many places as it leaves free, its endpoints that answer first and then the oldest due", async () => {
+it("an organization gets as many places as it leaves free, for endpoints that do not fail first, then by due time", async () => {
   const org = randomUUID();
   const dead = await endpoint(org, "dead.test", [100], true);
   const ids = await Promise.all(Array.from({ length: 10 }, (_, nth) => endpoint(org, `${nth}.test`, [50 - nth])));
@@ -68,7 +68,7 @@ it("an organization gets as many places as it leaves free, its endpoints that an
   expect(idsOf(await take())).toEqual([dead, ...ids.slice(6)].toSorted());
 });
 
-it("organizations that hold least come first, and nobody gets the last place", async () => {
+it("organizations that hold the fewest places come first, and none gets the last", async () => {
   const [served, poor] = [randomUUID(), randomUUID()];
   await Promise.all(Array.from({ length: 10 }, (_, nth) => endpoint(served, `s${nth}.test`, [90])));
   const late = await Promise.all([endpoint(poor, "p1.test", [2]), endpoint(poor, "p2.test", [1])]);
@@ -85,7 +85,7 @@ it("organizations that hold least come first, and nobody gets the last place", a
   expect(taken.filter(({ orgUuid: org }) => org === served)).toHaveLength(3);
 });
 
-it("a host has its share of the places, whoever its endpoints belong to, and is in nobody's way beyond it", async () => {
+it("a host has a limited share of the places, whatever organizations its endpoints belong to", async () => {
   await Promise.all(Array.from({ length: 30 }, () => endpoint(randomUUID(), "crowded.test:8443", [10])));
   const elsewhere = await endpoint(randomUUID(), "quiet.test", [1]);
   const taken = await take({
@@ -97,7 +97,7 @@ it("a host has its share of the places, whoever its endpoints belong to, and is 
   expect(idsOf(taken)).toContain(elsewhere);
 });
 
-it("endpoints that answer quickly have places that no other gets", async () => {
+it("quick endpoints have reserved places", async () => {
   const org = randomUUID();
   const [quick, slow] = [await endpoint(org, "quick.test", [1, 1, 1]), await endpoint(org, "slow.test", [50])];
   const known: Shares["endpoints"] = new Map([
@@ -112,7 +112,7 @@ it("endpoints that answer quickly have places that no other gets", async () => {
   expect(idsOf(await take({ endpoints: known }))).toEqual([slow]);
 });
 
-it("what is taken is hidden from others until its lease is over, and gone when its webhook was turned off", async () => {
+it("a leased delivery is not leased again until the lease expires, and not at all when its webhook was disabled", async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, nth) => endpoint(randomUUID(), `${nth}.test`, [5])));
   const both = await Promise.all([take(), take(), take()]);
   expect(idsOf(both.flat())).toEqual(ids.toSorted());

@@ -60,7 +60,7 @@ const happen = () =>
 test.each([
   ["deleted", "delete from webhooks where webhook_id = $1"],
   ["disabled", "update webhooks set status = 'disabled' where webhook_id = $1"],
-])("what happens while a webhook is being %s happens, and the webhook hears nothing of it", async (_what, sql) => {
+])("an event that happens while a webhook is being %s is recorded and not sent to it", async (_what, sql) => {
   const [ended, other] = [await register(), await register()];
   const held = await holding(app.databaseUrl);
   await held.run("select 1 from webhooks where webhook_id = $1 for update", [ended.id]);
@@ -76,7 +76,7 @@ test.each([
   expect(ended.receiver.got).toEqual([]);
 });
 
-test("what joins the retries as the last of them is delivered is sent too", async () => {
+test("a delivery that joins the retries while the last of them is delivered is sent too", async () => {
   const hook = await register((_post, nth) => (nth === 1 ? 500 : 200));
   const first = await hook.test();
   await expect.poll(async () => (await hook.deliveries())[0]?.attempts.length).toBe(1);
@@ -104,7 +104,7 @@ test("what joins the retries as the last of them is delivered is sent too", asyn
   ).toEqual([500, 200]);
 });
 
-test("the attempt in flight as a webhook is disabled is shown with its delivery, which stays failed", async () => {
+test("an attempt in flight while a webhook is disabled is listed, and its delivery remains failed", async () => {
   const hook = await register();
   const silent = await startReceiver(() => "hang");
   expect((await app.call("PATCH", hook.path, { token: owner.token, body: { url: silent.url } })).status).toBe(200);

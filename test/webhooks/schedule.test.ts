@@ -63,7 +63,7 @@ async function listener(reply: Reply, events = ["api_key.created"]) {
 }
 const due = (row: Row): number => Date.parse(row.next_attempt_at ?? "") - app.clock.now();
 
-it("waits are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, 20 % more or less, and then it is over", () => {
+it("the waits of the schedule are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, with jitter of 20 %", () => {
   const schedule = [
     0,
     5_000,
@@ -87,24 +87,32 @@ it("waits are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, 20 % more
 describe("a failed attempt", () => {
   it.each<[string, string | undefined, number, number]>([
     ["without Retry-After", undefined, 4_000, 6_000],
-    ["with one in seconds", "600", 600_000, 600_000],
-    ["with one as a date", "date", 9 * MINUTE, 10 * MINUTE],
-    ["with one sooner than the schedule", "1", 4_000, 6_000],
-    ["with one of three days", String(3 * 86_400), DAY, DAY],
-    ["with one beyond every number", "9".repeat(400), DAY, DAY],
-    ["with one that is none", "soon", 4_000, 6_000],
-  ])("%s is tried again when both allow it", async (_what, given, least, most) => {
-    const value = given === "date" ? new Date(app.clock.now() + 10 * MINUTE).toUTCString() : given;
-    const hook = await listener({ status: 503, ...(value === undefined ? {} : { headers: { "retry-after": value } }) });
-    const row = await hook.attempted(await hook.test());
-    expect(row.status).toBe("pending");
-    expect(due(row)).toBeGreaterThanOrEqual(least);
-    expect(due(row)).toBeLessThanOrEqual(most);
-    expect((await hook.patch({ status: "disabled" })).status).toBe(200);
-    expect((await hook.rows()).map(({ status, next_attempt_at: next }) => [status, next])).toEqual([["failed", null]]);
-  });
+    ["with Retry-After in seconds", "600", 600_000, 600_000],
+    ["with Retry-After as a date", "date", 9 * MINUTE, 10 * MINUTE],
+    ["with Retry-After sooner than the schedule", "1", 4_000, 6_000],
+    ["with Retry-After of three days", String(3 * 86_400), DAY, DAY],
+    ["with Retry-After beyond every number", "9".repeat(400), DAY, DAY],
+    ["with an invalid Retry-After", "soon", 4_000, 6_000],
+  ])(
+    "a failed attempt %s is retried when both its schedule and Retry-After allow it",
+    async (_what, given, least, most) => {
+      const value = given === "date" ? new Date(app.clock.now() + 10 * MINUTE).toUTCString() : given;
+      const hook = await listener({
+        status: 503,
+        ...(value === undefined ? {} : { headers: { "retry-after": value } }),
+      });
+      const row = await hook.attempted(await hook.test());
+      expect(row.status).toBe("pending");
+      expect(due(row)).toBeGreaterThanOrEqual(least);
+      expect(due(row)).toBeLessThanOrEqual(most);
+      expect((await hook.patch({ status: "disabled" })).status).toBe(200);
+      expect((await hook.rows()).map(({ status, next_attempt_at: next }) => [status, next])).toEqual([
+        ["failed", null],
+      ]);
+    },
+  );
 
-  it("makes what comes next wait with it; when the endpoint answers again everything goes out, to the address of that moment", async () => {
+  it("later events wait for the retry of a failed attempt and are all sent to the present URL once the endpoint responds again", async () => {
     const reply: Reply = { status: 503, headers: { "retry-after": "3600" } };
     const hook = await listener(reply);
     const first = await hook.attempted(await hook.test());
@@ -140,7 +148,7 @@ describe("a failed attempt", () => {
   });
 });
 
-it("what a worker that was killed had in hand is tried when its lease is over, and not before", async () => {
+it("a delivery leased by a killed worker is attempted when its lease expires, and not before", async () => {
   const hook = await listener({ status: 200 });
   const id = await hook.test();
   await hook.attempted(id);
@@ -159,7 +167,7 @@ it("what a worker that was killed had in hand is tried when its lease is over, a
   expect(hook.receiver.got).toHaveLength(4);
 });
 
-it("a delivery is sent again by hand for 30 days", async () => {
+it("a delivery can be repeated for 30 days", async () => {
   const hook = await listener({ status: 200 });
   const id = await hook.test();
   await hook.attempted(id);
@@ -170,7 +178,7 @@ it("a delivery is sent again by hand for 30 days", async () => {
   expect(outcome(await app.call("POST", `${hook.path}/deliveries/${id}/redeliver`, { token }))).toBe("404 not_found");
 });
 
-it("a body never exceeds 20,000 bytes: its longest texts are cut, what identifies stays", () => {
+it("a body has at most 20,000 bytes: its longest texts are truncated, and ids remain", () => {
   const data = { install_id: "i", name: "é".repeat(50_000), more: { notes: ["😀".repeat(20_000), "kept"] } };
   const body = bodyOf({ type: "install.active", timestamp: new Date(0), id: "evt_1", orgUuid: "o", data });
   expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20_000);

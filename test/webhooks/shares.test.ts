@@ -45,7 +45,7 @@ async function startPatient() {
   };
 }
 
-it("an organization has at most 1,000 webhooks, also when they are made at the same time, and may replace one", async () => {
+it("an organization has at most 1,000 webhooks under parallel requests, and may replace one", async () => {
   const urls = Array.from({ length: MOST - 1 }, (_, nth) => `https://example.com/${nth}`);
   const lanes = Array.from({ length: 8 }, async () => {
     for (let url = urls.pop(); url !== undefined; url = urls.pop())
@@ -63,7 +63,7 @@ it("an organization has at most 1,000 webhooks, also when they are made at the s
   expect(outcome(await register(greedy, "https://example.com/other-organization"))).toBe("201");
 });
 
-it("an organization whose 900 endpoints keep their posts waiting leaves places for everybody else", async () => {
+it("an organization with 900 silent endpoints leaves places for others", async () => {
   const [patient, good, third] = [await startPatient(), await startReceiver(), await founder(app)];
   const left = Array.from({ length: 900 }, (_, nth) => nth);
   const lanes = Array.from({ length: 8 }, async () => {

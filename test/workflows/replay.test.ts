@@ -24,7 +24,7 @@ async function replay({ workflowId, runs }: KeptWorkflow): Promise<void> {
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, readHistory(run), workflowId);
 }
 
-it("every path was recorded, and every workflow has one", () => {
+it("every path has a recorded history, and every workflow has a path", () => {
   expect(names).toEqual(expect.arrayContaining(Object.keys(paths)));
   const recorded = new Set(
     names.flatMap((name) =>
@@ -34,9 +34,9 @@ it("every path was recorded, and every workflow has one", () => {
   expect(recorded).toEqual(new Set(Object.keys(workflows)));
 });
 
-it.each(names)("%s replays on the workflow code of today", (name) => replay(read(name)));
+it.each(names)("the history %s replays on the present workflow code", (name) => replay(read(name)));
 
-it("code that would do something else is caught", async () => {
+it("replay detects workflow code that behaves differently", async () => {
   const text = JSON.stringify(read("install-done")).replaceAll("attemptInstallStep", "somethingElse");
   await expect(replay(JSON.parse(text) as KeptWorkflow)).rejects.toBeInstanceOf(DeterminismViolationError);
 });
