@@ -1,7 +1,7 @@
 import type { Ground } from "../platform/domain.ts";
 import { createPost } from "../platform/outgoing/post.ts";
 import { createAccess } from "../domains/access/index.ts";
-import { createAudit, createAuditChain } from "../domains/auth-events/index.ts";
+import { createAuthEvents } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
 import { createSigningKeys } from "../domains/signing-keys/index.ts";
 import { createMarketplace } from "../domains/marketplace/index.ts";
@@ -38,12 +38,6 @@ export function composeDomains(ground: Ground) {
     post,
     config: { baseUrl, mailOff: config.mail.off },
   });
-  const audit = createAudit({
-    database,
-    record,
-    organizationExists: organizations.existsEver,
-    personKnown: people.isKnown,
-  });
 
   const access = createAccess({ database, organizations });
   const rbac = createRbac({ database, clock, events, organizations, people });
@@ -56,7 +50,17 @@ export function composeDomains(ground: Ground) {
     events,
     config: { baseUrl, keyOverlapMs: ttl.keyOverlapMs },
   });
-  const auditChain = createAuditChain({ database, clock, random, log, sealer, events, keys: keys.signing });
+  const authEvents = createAuthEvents({
+    database,
+    clock,
+    random,
+    log,
+    sealer,
+    events,
+    organizations,
+    people,
+    keys: keys.signing,
+  });
   const sessions = createSessions({
     database,
     clock,
@@ -207,8 +211,7 @@ export function composeDomains(ground: Ground) {
     events,
     organizations,
     people,
-    audit,
-    auditChain,
+    authEvents,
     access,
     rbac,
     keys,

@@ -204,7 +204,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const pollers: readonly Poller[] = [
     ...dispatcher.pollers,
     ...domains.webhooks.pollers,
-    ...domains.auditChain.pollers,
+    ...domains.authEvents.pollers,
     createTidyPoller({ ...pollerDeps, tasks: tidyTasks(domains, { idempotency, limiter }) }),
     recovery,
   ];

@@ -30,7 +30,7 @@ import type { Domains } from "./domains.ts";
 
 /** What is built of the contract, area by area. */
 function built(domains: Domains, processState: ProcessState, contexts: RequestContexts): ServiceRegistration[] {
-  const { access, audit, auditChain, keys, marketplace, mfa, rbac, sessions, login, webhooks, credentials } = domains;
+  const { access, authEvents, keys, marketplace, mfa, rbac, sessions, login, webhooks, credentials } = domains;
   return [
     loginRpc(domains, contexts),
     registration(AccessService, accessRpc(access, contexts)),
@@ -39,7 +39,7 @@ function built(domains: Domains, processState: ProcessState, contexts: RequestCo
     mfaRpc(mfa, contexts, login.completeSignIn),
     stepUpRpc(domains.stepUp, contexts),
     sessionsRpc(sessions, contexts),
-    registration(AuthEventsService, authEventsRpc(audit, auditChain, contexts)),
+    registration(AuthEventsService, authEventsRpc(authEvents, contexts)),
     registration(SigningKeysService, signingKeysRpc(keys, contexts)),
     registration(PublisherService, publisherRpc(marketplace, contexts)),
     registration(BuyerService, buyerRpc(marketplace, contexts)),

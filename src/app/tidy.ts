@@ -21,7 +21,7 @@ export function tidyTasks(domains: Domains, { idempotency, limiter }: PlatformSt
     ...domains.webhooks.tidy,
     ...domains.operator.tidy,
     ...domains.keys.tidy,
-    ...domains.auditChain.tidy,
+    ...domains.authEvents.tidy,
     idempotency: idempotency.purge,
     limits: limiter.purge,
   } satisfies TidyTasks;

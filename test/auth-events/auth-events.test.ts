@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { info, openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
+import { EVENTS } from "../../src/domains/event-catalogue/index.ts";
 import type { Caller } from "../../src/platform/caller.ts";
 
 let identity: Identity;
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => identity.close());
 
-const list = (caller: Caller, query: object = {}) => identity.audit.authEvents(identity.context(caller), query);
+const list = (caller: Caller, query: object = {}) => identity.authEvents.authEvents(identity.context(caller), query);
 const none = { status: 404, code: "not_found" };
 
 describe("the list of authentication events", () => {
@@ -62,7 +63,9 @@ describe("the list of authentication events", () => {
 
   it("the list has only authentication events, unlike the complete log", async () => {
     expect((await list(stranger)).total).toBe(0);
-    const wider = await identity.audit.auditEvents(identity.context(stranger), { orgUuid: stranger.orgUuid ?? "" });
+    const wider = await identity.authEvents.auditEvents(identity.context(stranger), {
+      orgUuid: stranger.orgUuid ?? "",
+    });
     expect(wider.data).toMatchObject([
       {
         type: "organization.created",
@@ -130,11 +133,11 @@ describe("the list of authentication events", () => {
 describe("a single event", () => {
   it("a single event is returned to its organization only", async () => {
     const [event] = (await list(admin)).data;
-    expect(await identity.audit.authEvent(identity.context(admin), event?.eventId ?? "")).toEqual(event);
-    await expect(identity.audit.authEvent(identity.context(stranger), event?.eventId ?? "")).rejects.toMatchObject(
+    expect(await identity.authEvents.authEvent(identity.context(admin), event?.eventId ?? "")).toEqual(event);
+    await expect(identity.authEvents.authEvent(identity.context(stranger), event?.eventId ?? "")).rejects.toMatchObject(
       none,
     );
-    await expect(identity.audit.authEvent(identity.context(stranger), randomUUID())).rejects.toMatchObject(none);
+    await expect(identity.authEvents.authEvent(identity.context(stranger), randomUUID())).rejects.toMatchObject(none);
   });
 });
 
@@ -151,19 +154,14 @@ describe("the table", () => {
 
   it("a recorded failure remains when the work it refused is rolled back", async () => {
     const before = (await list(admin, { outcome: "failure" })).total;
+    const nobody = { actor: null, userUuid: null, info };
     const work = identity.database
       .transaction(async (tx) => {
-        await identity.audit.record(tx, {
-          type: "login.password",
-          outcome: "success",
-          userUuid: null,
-          orgUuid: null,
-          info,
-        });
+        await identity.events.emit(tx, EVENTS["login.password"], { by: nobody, orgUuid: null });
         throw new Error("refused");
       })
       .catch(async (error: unknown) => {
-        await identity.audit.recordFailure({ type: "login.password", userUuid: null, orgUuid: null, info });
+        await identity.events.recordFailure(EVENTS["login.password"], { by: nobody, orgUuid: null });
         throw error;
       });
     await expect(work).rejects.toThrow("refused");

@@ -1,14 +1,16 @@
 import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
 import { createEvents } from "../../src/domains/event-catalogue/index.ts";
-import { createAuditChain } from "../../src/domains/auth-events/index.ts";
-import type { AuditChain } from "../../src/domains/auth-events/index.ts";
+import { createAuthEvents } from "../../src/domains/auth-events/index.ts";
+import type { AuthEvents } from "../../src/domains/auth-events/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
+import { createPeople, Person } from "../../src/domains/people/index.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
+import { createPost } from "../../src/platform/outgoing/post.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { INSTANCE_KEY } from "../support/app.ts";
 
@@ -16,10 +18,10 @@ import { INSTANCE_KEY } from "../support/app.ts";
 export async function composeAuditChain(
   databaseUrl: string,
   clock: Clock,
-): Promise<{ chain: AuditChain; close(): Promise<void> }> {
+): Promise<{ chain: AuthEvents; close(): Promise<void> }> {
   const database = await openDatabase({
     url: databaseUrl,
-    entities: [Organization],
+    entities: [Organization, Person],
     migrations,
     clock,
     log: silentLog,
@@ -28,6 +30,12 @@ export async function composeAuditChain(
   const organizations = createOrganizations(shared);
   const record = createAuditRecord(shared);
   const events = createEvents(record, async () => undefined);
+  const people = createPeople({
+    ...shared,
+    events,
+    post: createPost(shared.sealer),
+    config: { baseUrl: "http://atrium.test", mailOff: true },
+  });
   const keys = createSigningKeys({
     ...shared,
     organizations,
@@ -35,7 +43,7 @@ export async function composeAuditChain(
     config: { baseUrl: "http://atrium.test", keyOverlapMs: 86_400_000 },
   });
   return {
-    chain: createAuditChain({ ...shared, events, keys: keys.signing }),
+    chain: createAuthEvents({ ...shared, events, organizations, people, keys: keys.signing }),
     close: () => database.close(),
   };
 }

@@ -1,7 +1,7 @@
 import { createAuditRecord } from "../../src/domains/audit-record/index.ts";
 import { createEvents } from "../../src/domains/event-catalogue/index.ts";
 import { createAccess } from "../../src/domains/access/index.ts";
-import { createAudit } from "../../src/domains/auth-events/index.ts";
+import { createAuthEvents } from "../../src/domains/auth-events/index.ts";
 import { createCredentials } from "../../src/domains/credentials/index.ts";
 import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
@@ -98,21 +98,16 @@ function build(
   const announce = () => Promise.resolve();
   const record = createAuditRecord({ database, clock, random: systemRandom });
   const events = createEvents(record, announce);
-  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, announce, events };
+  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, events };
   const organizations = createOrganizations(shared);
   const people = createPeople({
     ...shared,
     post: createPost(sealer),
     config: { baseUrl, mailOff: false },
   });
-  const audit = createAudit({
-    database,
-    record,
-    organizationExists: organizations.existsEver,
-    personKnown: people.isKnown,
-  });
   const access = createAccess({ database, organizations });
   const keys = createSigningKeys({ ...shared, organizations, config: { baseUrl, keyOverlapMs: 86_400_000 } });
+  const authEvents = createAuthEvents({ ...shared, organizations, people, keys: keys.signing });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
     ...shared,
@@ -188,7 +183,7 @@ function build(
   return {
     organizations,
     people,
-    audit,
+    authEvents,
     access,
     keys,
     sessions,

@@ -1,7 +1,7 @@
-export { createAudit, createAuditChain } from "./auth-events.ts";
-export type { Audit, AuditChain } from "./auth-events.ts";
+export { createAuthEvents } from "./auth-events.ts";
+export type { AuthEvents, AuthEventsDeps } from "./auth-events.ts";
+export type { Verification } from "./chain/verify.ts";
 export type { ProofResult } from "./export/proof.ts";
+export { verifyExport } from "./export/verify-export.ts";
 export type { EventPage, EventQuery } from "./list/read-events.ts";
 export { authEventsRpc } from "./rpc.ts";
-export type { Verification } from "./chain/verify.ts";
-export { verifyExport } from "./export/verify-export.ts";

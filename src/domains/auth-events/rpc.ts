@@ -10,33 +10,32 @@ import type {
 import type { RequestContexts } from "../../platform/context.ts";
 import { mediaTypeKey } from "../../transcoding/index.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
-import type { Audit, AuditChain } from "./auth-events.ts";
+import type { AuthEvents } from "./auth-events.ts";
 import { printHead } from "./export/export.ts";
 import type { Verification } from "./chain/verify.ts";
 
 /** Implements `atrium.auth_events.v1.AuthEventsService`. */
 export function authEventsRpc(
-  events: Pick<Audit, "authEvents" | "auditEvents" | "authEvent">,
-  chain: Pick<AuditChain, "export" | "purge" | "verify">,
+  log: Pick<AuthEvents, "authEvents" | "auditEvents" | "authEvent" | "export" | "purge" | "verify">,
   contexts: RequestContexts,
 ): ServiceImpl<typeof AuthEventsService> {
   return {
     async listAuthEvents(request, call) {
-      const { data, ...page } = await events.authEvents(contexts.authenticated(call), request);
+      const { data, ...page } = await log.authEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuthEvent), ...page };
     },
     async listOrganizationAuthEvents(request, call) {
-      const { data, ...page } = await events.authEvents(contexts.authenticated(call), request);
+      const { data, ...page } = await log.authEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuthEvent), ...page };
     },
     getAuthEvent: async ({ eventId }, call) =>
-      printAuthEvent(await events.authEvent(contexts.authenticated(call), eventId)),
+      printAuthEvent(await log.authEvent(contexts.authenticated(call), eventId)),
     async listAuditEvents(request, call) {
-      const { data, ...page } = await events.auditEvents(contexts.authenticated(call), request);
+      const { data, ...page } = await log.auditEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuditEvent), ...page };
     },
     async *exportAuditEvents(request, call) {
-      const { contentType, fileName, chunks } = await chain.export(contexts.authenticated(call), request, {
+      const { contentType, fileName, chunks } = await log.export(contexts.authenticated(call), request, {
         mediaType: call.values.get(mediaTypeKey),
         headOnly: call.requestMethod === "HEAD",
       });
@@ -44,9 +43,9 @@ export function authEventsRpc(
       for await (const data of chunks) yield { contentType, data };
     },
     purgeAuthEvents: async ({ orgUuid }, call) => ({
-      purged: await chain.purge(contexts.authenticated(call), orgUuid.toLowerCase()),
+      purged: await log.purge(contexts.authenticated(call), orgUuid.toLowerCase()),
     }),
-    verifyAuditEvents: async ({ orgUuid }) => printVerification(await chain.verify(orgUuid.toLowerCase())),
+    verifyAuditEvents: async ({ orgUuid }) => printVerification(await log.verify(orgUuid.toLowerCase())),
   };
 }
 

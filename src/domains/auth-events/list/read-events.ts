@@ -3,6 +3,8 @@ import type { Database } from "../../../platform/db/types.ts";
 import { auditErrors } from "../errors.ts";
 import { isAuditEventType, isAuthEventType } from "../../event-catalogue/index.ts";
 import type { AuditRecord } from "../../audit-record/index.ts";
+import type { Organizations } from "../../organizations/index.ts";
+import type { People } from "../../people/index.ts";
 import { requestedScope, mayRead, parseRange } from "../rules.ts";
 import { countEvents } from "./count-store.ts";
 import { findEvent, pageOfEvents } from "./store.ts";
@@ -33,10 +35,8 @@ export interface EventPage {
 /** Dependencies of reading the log. */
 export interface ReadEventsDeps {
   database: Pick<Database, "prepared">;
-  /** Whether an organization exists or existed. */
-  organizationExists(orgUuid: string): Promise<boolean>;
-  /** Whether a person is or was a member of the organization; with null, exists at all. */
-  personKnown(userUuid: string, orgUuid: string | null): Promise<boolean>;
+  organizations: Pick<Organizations, "existsEver">;
+  people: Pick<People, "isKnown">;
 }
 
 /**
@@ -54,9 +54,12 @@ export function createReadEvents(deps: ReadEventsDeps) {
     const scope = requestedScope(caller, given(query.orgUuid));
     const userUuid = given(query.userUuid)?.toLowerCase();
     const requested = given(query.orgUuid)?.toLowerCase();
-    if (requested !== undefined && requested !== caller.orgUuid && !(await deps.organizationExists(requested)))
+    if (requested !== undefined && requested !== caller.orgUuid && !(await deps.organizations.existsEver(requested)))
       throw auditErrors.notFound();
-    if (userUuid !== undefined && !(await deps.personKnown(userUuid, scope.length === 1 ? (scope[0] ?? null) : null))) {
+    if (
+      userUuid !== undefined &&
+      !(await deps.people.isKnown(userUuid, scope.length === 1 ? (scope[0] ?? null) : null))
+    ) {
       throw auditErrors.notFound();
     }
     const filter = { scope, authOnly, userUuid, type, outcome: given(query.outcome), ...range };
