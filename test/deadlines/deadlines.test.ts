@@ -71,8 +71,8 @@ function grpc(email: string, timeout: string): Promise<string> {
   });
 }
 
-describe("a deadline that passes inside a transaction", () => {
-  it("over REST is 504 and leaves nothing", async () => {
+describe("A deadline that passes inside a transaction", () => {
+  it("a deadline that passes inside a transaction returns 504 over REST and leaves nothing", async () => {
     const answer = await app.call("POST", "/api/auth/magic-link/send", {
       body: { email: "rest@people.test" },
       headers: { "connect-timeout-ms": deadline },
@@ -82,7 +82,7 @@ describe("a deadline that passes inside a transaction", () => {
     expect(await left("rest@people.test")).toBe(0);
   });
 
-  it("over Connect is deadline_exceeded and leaves nothing", async () => {
+  it("a deadline that passes inside a transaction is deadline_exceeded over Connect and leaves nothing", async () => {
     const answer = await app.call("POST", procedure, {
       body: { email: "connect@people.test" },
       headers: { "connect-timeout-ms": deadline, "connect-protocol-version": "1" },
@@ -92,13 +92,13 @@ describe("a deadline that passes inside a transaction", () => {
     expect(await left("connect@people.test")).toBe(0);
   });
 
-  it("over gRPC is DEADLINE_EXCEEDED and leaves nothing", async () => {
+  it("a deadline that passes inside a transaction is DEADLINE_EXCEEDED over gRPC and leaves nothing", async () => {
     expect(await grpc("grpc@people.test", `${deadline}m`)).toBe("4");
     await release();
     expect(await left("grpc@people.test")).toBe(0);
   });
 
-  it("frees the Idempotency-Key of a caller, whose next try takes effect once", async () => {
+  it("a deadline that passes releases the Idempotency-Key, and the next try takes effect once", async () => {
     const publish = (headers: Record<string, string>) =>
       app.call("POST", "/api/marketplace/apps", {
         token: publisher,
@@ -112,7 +112,7 @@ describe("a deadline that passes inside a transaction", () => {
     expect((await publish({ "connect-timeout-ms": "20000" })).headers.get("idempotent-replayed")).toBe("true");
   });
 
-  it("that is met changes nothing of the answer", async () => {
+  it("a deadline that is met does not change the response", async () => {
     await release();
     expect(await grpc("met@people.test", "20S")).toBe("0");
     expect(await left("met@people.test")).toBe(1);

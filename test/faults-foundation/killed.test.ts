@@ -87,7 +87,7 @@ it("an install committed before the service was killed is provisioned once, afte
   await expect.poll(outbox).toBe(0);
 });
 
-it("a service killed while the publisher thinks asks again, with the same install_id and the same id", async () => {
+it("a service killed during a provisioning call repeats the call, with the same install_id and the same id", async () => {
   let answered: () => void = () => undefined;
   const asked = new Promise<void>((resolve) => {
     answered = resolve;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { play } from "./play.ts";
 import { temporalAway } from "./temporal-away.ts";
 
-it("nothing acknowledged is lost or doubled while service, Temporal and PostgreSQL go down", async () => {
+it("no acknowledged work is lost or doubled while service, Temporal and PostgreSQL go down", async () => {
   const lines: string[] = [];
   // So many requests and so many faults, however long they take.
   const played = await play({

@@ -101,7 +101,7 @@ const guarded = guardedRoutes();
 const named = (one: Guarded): string => `${one.route.method} ${one.route.path}`;
 const operations = guarded.filter((one) => PROTECTED.includes(named(one)));
 
-describe("over gRPC and gRPC-Web", () => {
+describe("Over gRPC and gRPC-Web", () => {
   // A sample: one route of every kind of guard, whatever else joins the table.
   const sample = [
     ...new Map(
@@ -112,7 +112,7 @@ describe("over gRPC and gRPC-Web", () => {
     ).values(),
   ];
 
-  it.each(["gRPC", "gRPC-Web"])("every caller gets over %s what they are owed", async (protocol) => {
+  it.each(["gRPC", "gRPC-Web"])("every caller gets the documented status over %s", async (protocol) => {
     const roles = { ...cast.nobodies, ...cast.people, ...cast.keys };
     const tries = Object.entries(roles)
       .flatMap(([name, role]) => sample.map((one) => ({ name, role, one, expected: owed(one, role) })))
@@ -126,8 +126,8 @@ describe("over gRPC and gRPC-Web", () => {
   });
 });
 
-describe("a protected operation", () => {
-  it("is each of those the specification names, and no other", () => {
+describe("Protected operations", () => {
+  it("the protected operations are exactly those the specification names", () => {
     expect(
       guarded
         .filter(({ words }) => words.has("elevated"))
@@ -138,7 +138,7 @@ describe("a protected operation", () => {
   });
 
   it.each(operations.map((one) => [named(one), one] as const))(
-    "%s demands an elevated token over every protocol",
+    "%s requires an elevated token over every protocol",
     async (_name, one) => {
       const owner = cast.people["owner"]?.token;
       const path = one.route.path.replaceAll(
@@ -167,7 +167,7 @@ describe("a protected operation", () => {
   );
 
   it.each(operations.filter((one) => one.tenant).map((one) => [named(one), one] as const))(
-    "%s is done with one, or is not built",
+    "%s succeeds with an elevated token or is not built",
     async (_name, one) => {
       for (const transport of Object.values(transports)) {
         const who = await founder(app);
@@ -189,8 +189,8 @@ interface Held {
   alive: boolean;
 }
 
-describe("an elevated token", () => {
-  it("lives exactly as long as its session, however that ends", async () => {
+describe("Elevated tokens", () => {
+  it("an elevated token is valid exactly as long as its session, however that ends", async () => {
     const dice = chance(7);
     const boss = await founder(app);
     const bossToken = (await signIn(app, boss)).token;
@@ -280,7 +280,7 @@ describe("an elevated token", () => {
     expect(held.some(({ alive }) => !alive)).toBe(true);
   });
 
-  it("is 401 when its time is over, and no credential of another kind is one", async () => {
+  it("an elevated token returns 401 after its expiry, and a credential of another kind is none", async () => {
     const who = await founder(app);
     const { token } = await signIn(app, who);
     const high = await elevated(app, token);
@@ -293,7 +293,7 @@ describe("an elevated token", () => {
     expect(told(await sendRest(app.url, "POST", rotate, again.token))).toBe("403 step_up_required");
   });
 
-  it("is not passed on by a refresh, nor by switching to an account that was proven with one", async () => {
+  it("neither a refresh nor a switch to an account proven with an elevated token passes the elevation on", async () => {
     const [who, other] = [await founder(app), await founder(app)];
     const isElevated = async (token: string | undefined) =>
       done(await app.call("GET", "/api/auth/step-up/status", { token }))["elevated"];

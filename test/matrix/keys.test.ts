@@ -20,7 +20,7 @@ afterAll(() => app.close());
 /** Reading first, deleting last, so that there is something to do something with. */
 const order = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-it("a key with every scope is let in by every built route that takes keys, use case and all", async () => {
+it("every built route that accepts keys succeeds with a key that has every scope", async () => {
   const { key } = await apiKey(app, { ...side.owner, token: side.token }, ["admin", "vault:write"]);
   const built = new Set(
     rpcStates()
@@ -68,7 +68,7 @@ it("a key with every scope is let in by every built route that takes keys, use c
   expect(open.length).toBeGreaterThan(50);
 });
 
-it("an app that a key publishes is administered by whoever made the first key", async () => {
+it("an app published with a key is administered by the person who made the first key", async () => {
   const maker = await member(app, await founder(app), 1);
   const { key } = await apiKey(app, maker, ["admin"]);
   const child = await apiKey(app, { org: maker.org, token: key }, ["write:apps", "read:apps"]);
@@ -83,7 +83,7 @@ it("an app that a key publishes is administered by whoever made the first key", 
   expect((await app.call("GET", `/api/marketplace/apps/${appId}/admins`, { token: child.key })).status).toBe(200);
 });
 
-it("whoever administers an app needs no more for its webhooks, from the answer that made it on", async () => {
+it("an administrator of an app may manage its webhooks from the response that created it on", async () => {
   const employee = await member(app, await founder(app), 3);
   const webhooks = (method: string, body?: unknown) =>
     app.call(method, "/api/v2/webhooks", { token: employee.token, ...(body === undefined ? {} : { body }) });

@@ -132,7 +132,7 @@ const ends: Readonly<Record<string, { sql: readonly string[]; undo: string }>> =
   },
 };
 
-it("every route by which administrators of an app write is among those that race the end of their power", () => {
+it("every writing route of app administrators is raced against the end of their permission", () => {
   const routes = guardedRoutes()
     .filter(({ words }) => /app.?admin/u.test([...words].join(" ")))
     .map(({ route }) => `${route.method} ${route.path}`);
@@ -140,7 +140,7 @@ it("every route by which administrators of an app write is among those that race
   expect(routes.filter((name) => !name.startsWith("GET ") && writes[name] === undefined)).toEqual([]);
 });
 
-it("an owner goes on suspending and testing with the token from before the app's key was rotated", async () => {
+it("an owner can suspend and test an app with a token from before the rotation of its key", async () => {
   const on = await shop();
   done(await app.call("POST", `${of(on)}/signing-key/rotate`, { token: on.owner.token }));
   await runSql(app.databaseUrl, status(on.install, "active"));
@@ -153,7 +153,7 @@ it("an owner goes on suspending and testing with the token from before the app's
 });
 
 it.each(Object.keys(ends))(
-  "nothing is committed, and the answer is 401, when %s while they write",
+  "a writing route of app administrators returns 401 and commits nothing when %s during the request",
   { timeout: 300_000 },
   async (what) => {
     const { sql, undo } = ends[what] as { sql: readonly string[]; undo: string };

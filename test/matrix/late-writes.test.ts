@@ -105,7 +105,7 @@ async function run(sql: readonly string[], on: Stage, client: pg.Client = watch)
   }
 }
 
-it("every route by which somebody writes is among those that race the end of their caller", () => {
+it("every writing route is raced against the end of its caller", () => {
   expect(
     writingRoutes()
       .map(({ name }) => name)
@@ -113,46 +113,50 @@ it("every route by which somebody writes is among those that race the end of the
   ).toEqual([]);
 });
 
-describe("nothing is committed, and the answer is 401, when", () => {
-  it.each(Object.keys(ends))("%s while they write", { timeout: 300_000 }, async (what) => {
-    const end = ends[what] as End;
-    const on = await stage();
-    const forKeys = new Set(
-      guardedRoutes()
-        .filter(
-          ({ personOnly, words }) =>
-            !personOnly && !/elevated|owner|platform|operator|superuser/u.test([...words].join(" ")),
-        )
-        .map(({ route }) => `${route.method} ${route.path}`),
-    );
-    const faults: string[] = [];
-    let tried = 0;
-    for (const { name, binding } of writingRoutes()) {
-      if (end.by === "key" && !forKeys.has(name)) continue;
-      const write: Write = (await writes[name]?.(on)) ?? {};
-      const token = end.by === "key" ? on.key.key : on.actor.token;
-      const send = () => {
-        // With a key, which is honoured where something is made, the transaction ends later and elsewhere.
-        const headers = { "idempotency-key": randomUUID(), ...write.headers };
-        return app.call(binding.method, pathOf(binding, on, write), {
-          token,
-          headers,
-          ...(write.body === undefined ? {} : { body: write.body }),
-        });
-      };
-      tried++;
-      const fault = await raced(
-        app.databaseUrl,
-        watch,
-        { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) },
-        send,
+describe("Writes of a caller that ends", () => {
+  it.each(Object.keys(ends))(
+    "a writing route returns 401 and commits nothing when %s during the request",
+    { timeout: 300_000 },
+    async (what) => {
+      const end = ends[what] as End;
+      const on = await stage();
+      const forKeys = new Set(
+        guardedRoutes()
+          .filter(
+            ({ personOnly, words }) =>
+              !personOnly && !/elevated|owner|platform|operator|superuser/u.test([...words].join(" ")),
+          )
+          .map(({ route }) => `${route.method} ${route.path}`),
       );
-      if (fault !== undefined) faults.push(`${name} ${fault}`);
-      const control = await send();
-      if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);
-      await run(["update sessions set revoked_at = null where uuid = $3"], on);
-    }
-    expect(faults).toEqual([]);
-    expect(tried).toBeGreaterThan(end.by === "key" ? 25 : 55);
-  });
+      const faults: string[] = [];
+      let tried = 0;
+      for (const { name, binding } of writingRoutes()) {
+        if (end.by === "key" && !forKeys.has(name)) continue;
+        const write: Write = (await writes[name]?.(on)) ?? {};
+        const token = end.by === "key" ? on.key.key : on.actor.token;
+        const send = () => {
+          // With a key, which is honoured where something is made, the transaction ends later and elsewhere.
+          const headers = { "idempotency-key": randomUUID(), ...write.headers };
+          return app.call(binding.method, pathOf(binding, on, write), {
+            token,
+            headers,
+            ...(write.body === undefined ? {} : { body: write.body }),
+          });
+        };
+        tried++;
+        const fault = await raced(
+          app.databaseUrl,
+          watch,
+          { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) },
+          send,
+        );
+        if (fault !== undefined) faults.push(`${name} ${fault}`);
+        const control = await send();
+        if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);
+        await run(["update sessions set revoked_at = null where uuid = $3"], on);
+      }
+      expect(faults).toEqual([]);
+      expect(tried).toBeGreaterThan(end.by === "key" ? 25 : 55);
+    },
+  );
 });

@@ -135,7 +135,7 @@ async function tellAll(
   return wrong;
 }
 
-it("knows every route of the table that wants a bearer, and everybody who tries all of them", () => {
+it("the matrix knows every route that requires a bearer token, and every caller", () => {
   expect(
     [...everywhere].filter((name) => !(name in cast.nobodies || name in cast.people || name in cast.keys)),
   ).toEqual([]);
@@ -143,7 +143,7 @@ it("knows every route of the table that wants a bearer, and everybody who tries 
   expect(new Set(routes.map(({ binding }) => binding.rpc)).size).toBeGreaterThan(150);
 });
 
-describe("over REST", () => {
+describe("Over REST", () => {
   const tried = routes.filter(({ route, binding }) =>
     parametersOf(route.path).some((name) => syntaxOf(binding.rpc, name) === "uuid"),
   );
@@ -160,7 +160,7 @@ describe("over REST", () => {
     );
   };
 
-  it("a malformed id is refused before tenant, powers and body, but never before the credential", async () => {
+  it("a malformed id is refused before tenant, permissions and body, but never before the credential", async () => {
     const { limited } = cast.people;
     const wrong = await forAll(tried, async (guarded) => {
       const scim = guarded.words.has("scim");
@@ -179,16 +179,16 @@ describe("over REST", () => {
 describe.each([
   ["REST", overRest],
   ["Connect", overConnect],
-] as const)("over %s", (protocol, send) => {
-  it("every bearer that is none is refused alike", async () => {
+] as const)("Over %s", (protocol, send) => {
+  it("every invalid bearer token is refused alike", async () => {
     expect(await tellAll(cast.nobodies, send)).toEqual({});
   });
 
-  it("everybody else gets what they are owed", async () => {
+  it("every other caller gets the documented status", async () => {
     expect(await tellAll(cast.people, send)).toEqual({});
   });
 
-  it("keys open what their scopes say", async () => {
+  it("keys are allowed what their scopes permit", async () => {
     // Keys count under their maker, who may ask the audit log sixty times a minute; over Connect each asks twice.
     // Nobody after these needs a token that lasts longer.
     const nextMinute = (): void => (protocol === "Connect" ? app.clock.advance(61_000) : undefined);

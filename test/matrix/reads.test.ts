@@ -61,7 +61,7 @@ const anything = (field: DescField): string =>
 
 const name = ({ method, path }: Binding): string => `${method} ${path}`;
 
-it("OPTIONS without CORS is 204 with Allow on every route", async () => {
+it("OPTIONS without CORS returns 204 with Allow on every route", async () => {
   const seen = await Promise.all(
     unary.map(async (one) => {
       const { status, headers } = await call("OPTIONS", pathOf(one), undefined);
@@ -75,7 +75,7 @@ it("OPTIONS without CORS is 204 with Allow on every route", async () => {
   expect(seen.flat()).toEqual([]);
 });
 
-it("a call by Connect's GET is for exactly the rpcs whose bindings are all GET", async () => {
+it("a Connect GET is possible for exactly the rpcs whose bindings are all GET", async () => {
   const query = "?connect=v1&encoding=json&message=%7B%7D";
   const methods = Map.groupBy(unary, ({ rpc }) => rpc);
   const seen = await Promise.all(
@@ -89,7 +89,7 @@ it("a call by Connect's GET is for exactly the rpcs whose bindings are all GET",
 });
 
 describe.each(reads.map((read) => [name(read), read] as const))("%s", (_name, read) => {
-  it("keeps the conventions of reads", async () => {
+  it("a read keeps the conventions of reads", async () => {
     const [path, token] = [pathOf(read), await bearerFor(read)];
     const plain = await call("GET", path, token);
     expect(plain.status, plain.text).toBeLessThan(500);
@@ -120,8 +120,8 @@ const windowOf = (read: Binding): DescField[] =>
   queryFields(read).filter((field) => field.name === "limit" || field.name === "offset");
 const paged = reads.filter((read) => windowOf(read).length > 0);
 
-describe.each(paged.map((read) => [name(read), read] as const))("the window of %s", (_name, read) => {
-  it("is refused out of range, over Connect too, and taken at its edges", async () => {
+describe.each(paged.map((read) => [name(read), read] as const))("The window of %s", (_name, read) => {
+  it("a limit or offset out of range is refused, over Connect too, and the bounds are accepted", async () => {
     const [path, token] = [pathOf(read), await bearerFor(read)];
     for (const field of windowOf(read)) {
       const { min, max } = getOption(field, rules);

@@ -111,13 +111,13 @@ async function rowsOfB(): Promise<string[]> {
   return rows.sort();
 }
 
-it("knows how to make every kind of id that a built route takes", () => {
+it("the test can create every kind of id that a built route accepts", () => {
   // A route that is new here: say in world.ts how to make one, and in paths.ts what an unknown one looks like.
   expect(unknown).toEqual([]);
   expect(requests.length).toBeGreaterThan(50);
 });
 
-it("B's own owner is answered: the ids are real", async () => {
+it("the owner of organization B can use the ids, so they exist", async () => {
   const reading = requests.filter(
     ({ binding }) =>
       binding.method === "GET" &&
@@ -132,8 +132,8 @@ it("B's own owner is answered: the ids are real", async () => {
   expect(reading.length).toBeGreaterThan(15);
 });
 
-describe("the owner of organization A, elevated", () => {
-  it("cannot tell anything of B from nothing, and changes none of it", async () => {
+describe("The owner of organization A, elevated", () => {
+  it("an owner cannot distinguish ids of another organization from unknown ones, and changes none", async () => {
     const before = await rowsOfB();
     expect(before.length).toBeGreaterThan(25);
     const { told, odd } = await differences(a.elevated, a.ids);
@@ -143,13 +143,13 @@ describe("the owner of organization A, elevated", () => {
   });
 });
 
-describe("a platform admin, elevated", () => {
+describe("A platform admin, elevated", () => {
   const words = new Map(routeTable().map(({ method, path, auth }) => [`${method} ${path}`, auth]));
   const own = (): Ids => ({ ...a.ids, org_uuid: platform.org });
   const change = (org: string, body: unknown) =>
     app.call("PATCH", `/api/organizations/${org}`, { token: platform.elevated, body }).then(({ status }) => status);
 
-  it("changes the plan of B alone, of the organization as such", async () => {
+  it("a platform admin changes the plan of another organization and nothing else of its settings", async () => {
     const before = await rowsOfB();
     const nobody = unknownIds["org_uuid"] ?? "";
     for (const body of [
@@ -165,7 +165,7 @@ describe("a platform admin, elevated", () => {
     ]);
   });
 
-  it("reaches of B what decisions 2.5 and 9.1 list, and nothing else", async () => {
+  it("a platform admin reaches of another organization what decisions 2.5 and 9.1 list, and nothing else", async () => {
     const { told } = await differences(platform.elevated, own());
     const listed = [
       "GET /api/auth/events",

@@ -44,7 +44,7 @@ async function lineOf(status: number): Promise<Line | undefined> {
   return lines.find((line) => line.error !== undefined);
 }
 
-it("a refused request is logged with our code and the code of what was wrong", async () => {
+it("a refused request is logged with our code and the code of its cause", async () => {
   await link.cut();
   expect(await lineOf(503)).toMatchObject({ level: "warn", error: "unavailable", err: { code: "ECONNREFUSED" } });
   await link.restore();

@@ -32,7 +32,7 @@ const readyz = (method = "GET") => {
   return app.call(method, "/readyz");
 };
 
-test("GET /readyz is the report itself, with 503 while the database is away", async () => {
+test("GET /readyz returns the report, with 503 while the database is away", async () => {
   const well = await readyz();
   expect([well.status, well.body]).toEqual([
     200,

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const status = (at = temporal) => readStatus({ databaseUrl: app.databaseUrl, temporal: at }, silentLog);
 
-it("of a service in which nothing is stuck says so", async () => {
+it("the status of a service in which nothing is stuck says so", async () => {
   await expect.poll(async () => (await status()).lines).toContain("outbox       empty");
   const { lines, healthy } = await status();
   expect(lines).toEqual([
@@ -50,7 +50,7 @@ it("of a service in which nothing is stuck says so", async () => {
   expect(healthy).toBe(true);
 });
 
-it("names what is stuck, since when and why: an endpoint, an install, a Temporal that is away", async () => {
+it("the status names what is stuck, since when and why: an endpoint, an install, an unavailable Temporal", async () => {
   const { body: hook } = await app.call("POST", "/api/v2/webhooks", {
     token: market.buyer,
     body: { url: dead.url, events: ["role.updated"] },

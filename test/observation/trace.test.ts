@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-test("an install is one trace: request, statements, message, workflow, activity, call of the publisher", async () => {
+test("an install is one trace: request, statements, message, workflow, activity, call to the publisher", async () => {
   const trace = "0af7651916cd43dd8448eb211c80319c";
   const offer = await market.offer(() => ({ status: 200 }));
   const { body } = await app.call("POST", `/api/marketplace/${offer.slug}/install`, {

@@ -4,7 +4,7 @@ import { clientAddress, limitKey, parseTrustedProxies } from "../../src/platform
 
 const proxies = parseTrustedProxies(["10.0.0.0/8", "192.0.2.7", "2001:db8:ffff::/48"]);
 
-describe("client address", () => {
+describe("Client addresses", () => {
   test.each<[string, string, string | undefined, string]>([
     ["no header", "203.0.113.9", undefined, "203.0.113.9"],
     ["a stranger's header", "203.0.113.9", "1.2.3.4", "203.0.113.9"],
@@ -23,19 +23,21 @@ describe("client address", () => {
     ["not mapped, only alike", "::127.0.0.1", undefined, "::7f00:1"],
     ["IPv6", "2001:db8:ffff::1", "2A00:1450:0:0:0:0:0:1", "2a00:1450::1"],
     ["IPv6 zone", "fe80::1%eth0", undefined, "fe80::1"],
-  ])("%s", (_, socket, header, expected) => expect(clientAddress(socket, header, proxies)).toBe(expected));
+  ])("the client address follows trusted proxies only: %s", (_, socket, header, expected) =>
+    expect(clientAddress(socket, header, proxies)).toBe(expected),
+  );
 
-  test("without trusted proxies no header counts", () =>
+  test("a header does not change the client address without trusted proxies", () =>
     expect(clientAddress("10.0.0.1", "1.2.3.4", [])).toBe("10.0.0.1"));
 
   test.each(["", "x", "10.0.0.0/33", "10.0.0.0/x", "10.0.0.0/8/8", "127.1", "2001:db8::/129", "localhost"])(
-    "%j is no proxy",
+    "%j is rejected as a trusted proxy",
     (entry) => {
       expect(() => parseTrustedProxies([entry])).toThrow(RangeError);
     },
   );
 
-  test("limits count IPv4 whole and IPv6 by /64", () => {
+  test("rate limits count IPv4 addresses whole and IPv6 addresses by /64", () => {
     expect(limitKey("1.2.3.4")).toBe("1.2.3.4");
     expect(limitKey("2001:db8:1:2:3:4:5:6")).toBe(limitKey("2001:db8:1:2::9"));
     expect(limitKey("2001:db8:1:2::1")).toBe("2001:db8:1:2::/64");
@@ -44,14 +46,14 @@ describe("client address", () => {
   });
 });
 
-describe("mailbox addresses", () => {
+describe("Email addresses", () => {
   test.each([
     ["jo@acme.test", "jo@acme.test", "jo@acme.test"],
     ["  Jo.Public+x@ACME.Test ", "Jo.Public+x@acme.test", "jo.public+x@acme.test"],
     ["jo@münchen.example", "jo@xn--mnchen-3ya.example", "jo@xn--mnchen-3ya.example"],
     ["o'hara_1@a-b.example", "o'hara_1@a-b.example", "o'hara_1@a-b.example"],
     [`${"a".repeat(64)}@acme.test`, `${"a".repeat(64)}@acme.test`, `${"a".repeat(64)}@acme.test`],
-  ])("%s", (given, address, key) =>
+  ])("%s is a valid email address", (given, address, key) =>
     expect(parseEmail(given)).toMatchObject({ address, key, domain: address.split("@")[1] }),
   );
 
@@ -99,5 +101,5 @@ describe("mailbox addresses", () => {
     `jo@${"a".repeat(64)}.test`,
     `jo@${"a.".repeat(130)}test`,
     `${"a".repeat(10_000)}@acme.test`,
-  ])("%j is none", (given) => expect(parseEmail(given)).toBeUndefined());
+  ])("%j is not a valid email address", (given) => expect(parseEmail(given)).toBeUndefined());
 });

@@ -31,8 +31,8 @@ const failure = async (promise: Promise<unknown>): Promise<string> => {
   return error instanceof OutgoingError ? error.reason : String(error);
 };
 
-describe("an answer", () => {
-  test("has status, headers, body and duration; the request carries what was given", async () => {
+describe("Responses", () => {
+  test("a response has status, headers, body and duration, and the request carries what was passed", async () => {
     const seen: {
       method?: string | undefined;
       url?: string | undefined;
@@ -77,7 +77,7 @@ describe("an answer", () => {
     });
   });
 
-  test("a redirect is an answer and leads nowhere", async () => {
+  test("a redirect is returned as the response and not followed", async () => {
     const target = await peer(ok("secret"));
     const from = await peer(answering(`HTTP/1.1 302 Found\r\nlocation: ${url(target.port)}\r\ncontent-length: 0`));
     expect(await client().request({ method: "GET", url: url(from.port) })).toMatchObject({
@@ -87,7 +87,7 @@ describe("an answer", () => {
     expect(target.connections()).toBe(0);
   });
 
-  test("connections are used again", async () => {
+  test("connections are reused", async () => {
     const server = await peer(ok("x"));
     const one = client();
     for (let call = 0; call < 20; call++) await one.request({ method: "GET", url: url(server.port) });
@@ -95,7 +95,7 @@ describe("an answer", () => {
     expect(server.connections()).toBeLessThanOrEqual(2);
   });
 
-  test("proxy variables are not read", async () => {
+  test("proxy environment variables are ignored", async () => {
     const proxy = await peer(ok("proxied"));
     const server = await peer(ok("direct"));
     for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY"]) process.env[name] = url(proxy.port);
@@ -107,8 +107,8 @@ describe("an answer", () => {
   });
 });
 
-describe("names", () => {
-  test("every resolved address must be allowed: one bad one refuses the name", async () => {
+describe("Host names", () => {
+  test("a name is refused when one of its resolved addresses is not allowed", async () => {
     const server = await peer(ok());
     for (const addresses of [
       ["10.0.0.1"],
@@ -146,7 +146,7 @@ describe("names", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("production refuses a name that leads to loopback, an exception opens it on its port alone", async () => {
+  test("production refuses a name that resolves to loopback, and an exception allows it on its port alone", async () => {
     const server = await peer(ok("in"));
     const resolve = async (): Promise<string[]> => ["127.0.0.1"];
     const to = `http://internal.example:${server.port}/`;
@@ -162,7 +162,7 @@ describe("names", () => {
     expect((await client().request({ method: "GET", url: `http://localhost:${server.port}/` })).status).toBe(200);
   });
 
-  test("names that do not resolve, ports that do not answer", async () => {
+  test("a name that does not resolve and a port that does not accept fail with their own reasons", async () => {
     const none = client({
       resolve: () => Promise.reject(Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND" })),
     });
@@ -175,14 +175,14 @@ describe("names", () => {
     expect(await failure(client().request({ method: "GET", url: url(gone.port) }))).toBe("connect");
   });
 
-  test("a name server that never answers costs the connect time", async () => {
+  test("a name server that never responds costs no more than the connect timeout", async () => {
     const stuck = client({ connectTimeoutMs: 100, resolve: () => new Promise(() => undefined) });
     expect(await failure(stuck.request({ method: "GET", url: "http://slow.example/" }))).toBe("timeout");
   });
 });
 
 describe("TLS", () => {
-  test("the certificate must be for the name and from a trusted authority", async () => {
+  test("the certificate must match the name and come from a trusted authority", async () => {
     const { ca, ...identity } = await makeIdentity("hooks.example");
     const server = await tlsPeer(identity, ok("safe"));
     cleanups.push(() => server.close());
@@ -206,7 +206,7 @@ describe("TLS", () => {
     expect(await failure(trusting.request({ method: "GET", url: `https://hooks.example:${plain.port}/` }))).toBe("tls");
   });
 
-  test("a handshake that never ends", async () => {
+  test("a TLS handshake that never ends fails with a timeout", async () => {
     const mute = await peer(() => undefined);
     expect(
       await failure(
@@ -219,7 +219,7 @@ describe("TLS", () => {
   });
 });
 
-test("a signal ends a call with its own reason, before and during", async () => {
+test("an aborted signal ends a call with its own reason, before and during the call", async () => {
   const mute = await peer(() => undefined);
   const reason = new Error("shutting down");
   await expect(
@@ -231,7 +231,7 @@ test("a signal ends a call with its own reason, before and during", async () => 
   await expect(call).rejects.toBe(reason);
 });
 
-test("closing waits for what is under way and refuses what comes", async () => {
+test("closing the client waits for calls in flight and refuses new ones", async () => {
   const slow = await peer((socket) =>
     socket.on("data", () => setTimeout(() => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), 50)),
   );

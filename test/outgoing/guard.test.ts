@@ -123,24 +123,24 @@ const taken = [
   "https://hooks.example.com/a@b?c=@d",
 ];
 
-test("the table is long enough", () => expect(refusedAtOnce.length).toBeGreaterThanOrEqual(60));
+test("the table of addresses has enough rows", () => expect(refusedAtOnce.length).toBeGreaterThanOrEqual(60));
 
-test.each(refusedAtOnce)("refused when given: %j", async (url) => {
+test.each(refusedAtOnce)("the URL %j is refused", async (url) => {
   expect(guard.vetUrl(url)).toMatchObject({ field: "url" });
   const client = createGuardedClient({ resolve: () => Promise.reject(new Error("must not be asked")) });
   await expect(client.request({ method: "GET", url })).rejects.toMatchObject({ reason: "refused_address" });
   await client.close();
 });
 
-test.each(taken)("taken when given: %s", (url) => expect(guard.vetUrl(url)).toBeUndefined());
+test.each(taken)("the URL %s is accepted", (url) => expect(guard.vetUrl(url)).toBeUndefined());
 
-test("the violation names the member", () =>
+test("a violation names the member it is about", () =>
   expect(guard.vetUrl("ftp://x", "provision_webhook")).toMatchObject({
     field: "provision_webhook",
     code: "url_scheme",
   }));
 
-describe("development", () => {
+describe("Development", () => {
   const development = createGuard({ allowLoopback: true });
   test.each([
     "http://127.0.0.1:9/",
@@ -148,7 +148,7 @@ describe("development", () => {
     "http://[::1]:80/",
     "http://localhost:3000/",
     "http://0x7f.1/",
-  ])("%s is taken", (url) => expect(development.vetUrl(url)).toBeUndefined());
+  ])("development accepts %s", (url) => expect(development.vetUrl(url)).toBeUndefined());
   test.each([
     "http://[::ffff:127.0.0.1]/",
     "http://[::127.0.0.1]/",
@@ -157,8 +157,8 @@ describe("development", () => {
     "http://10.0.0.1/",
     "http://169.254.169.254/",
     "http://128.0.0.1.nip.0/",
-  ])("%s is refused", (url) => expect(development.vetUrl(url)).toBeDefined());
-  test("exactly 127/8 and ::1", () => {
+  ])("development refuses %s", (url) => expect(development.vetUrl(url)).toBeDefined());
+  test("development accepts exactly 127/8 and ::1 as loopback", () => {
     for (const address of ["127.0.0.0", "127.255.255.255", "::1", "0:0:0:0:0:0:0:1"])
       expect(isLoopbackAddress(address), address).toBe(true);
     for (const address of ["126.255.255.255", "128.0.0.0", "::", "::2", "::ffff:127.0.0.1", "fe80::1", "x", ""])
@@ -166,7 +166,7 @@ describe("development", () => {
   });
 });
 
-describe("exceptions of the operator", () => {
+describe("Exceptions of the operator", () => {
   const open = createGuard({
     allow: [
       { host: "10.0.0.5", port: 8080 },
@@ -174,14 +174,15 @@ describe("exceptions of the operator", () => {
       { host: "Internal.Example", port: 80 },
     ],
   });
-  test.each(["http://10.0.0.5:8080/x", "https://[fd00::5]/", "http://0xa000005:8080/"])("%s is taken", (url) =>
-    expect(open.vetUrl(url)).toBeUndefined(),
+  test.each(["http://10.0.0.5:8080/x", "https://[fd00::5]/", "http://0xa000005:8080/"])(
+    "an exception accepts %s",
+    (url) => expect(open.vetUrl(url)).toBeUndefined(),
   );
   test.each(["http://10.0.0.5/", "http://10.0.0.6:8080/", "https://[fd00::5]:8443/", "http://127.0.0.1/"])(
-    "%s is refused",
+    "an exception does not accept %s",
     (url) => expect(open.vetUrl(url)).toBeDefined(),
   );
-  test("a name opens whatever it resolves to, on its port alone", () => {
+  test("an exception for a name accepts any address it resolves to, on its port alone", () => {
     expect(open.allowsAddress("internal.example", 80, "10.1.1.1")).toBe(true);
     expect(open.allowsAddress("INTERNAL.example.", 80, "10.1.1.1")).toBe(true);
     expect(open.allowsAddress("internal.example", 81, "10.1.1.1")).toBe(false);
@@ -189,7 +190,7 @@ describe("exceptions of the operator", () => {
   });
 });
 
-test("public addresses are public, and what is no address is not", () => {
+test("public addresses are recognized as public, and text that is no address is not", () => {
   for (const address of ["1.1.1.1", "8.8.8.8", "223.255.255.255", "2606:4700::1", "2a00:1450::1"])
     expect(isGlobalAddress(address), address).toBe(true);
   for (const address of ["", "x", "localhost", "1.1.1.1/8", "fe80::1%eth0"])

@@ -36,7 +36,7 @@ const reason = async (promise: Promise<unknown>): Promise<string> => {
 };
 const coded = (coding: string, body: Buffer) => ok(body, `content-encoding: ${coding}`);
 
-describe("size", () => {
+describe("Size", () => {
   test("a long body is cut at the limit, with and without a length", async () => {
     const long = "x".repeat(200_000);
     for (const behaviour of [
@@ -51,7 +51,7 @@ describe("size", () => {
     expect(await call(ok("x".repeat(101)), { maxBytes: 100 })).toMatchObject({ truncated: true });
   });
 
-  test("a body without end is cut at once", async () => {
+  test("an endless body is cut at once", async () => {
     const endless = await call((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
       const pour = (): void => {
@@ -63,14 +63,14 @@ describe("size", () => {
     expect(endless).toMatchObject({ status: 200, truncated: true });
   });
 
-  test("headers beyond 16 KiB, in one and in many", async () => {
+  test("headers beyond 16 KiB are refused, in one header and in many", async () => {
     expect(await reason(call(ok("", `x-long: ${"x".repeat(20_000)}`)))).toBe("too_large");
     expect(await reason(call(ok("", Array.from({ length: 4_000 }, (_, at) => `x-${at}: y`).join("\r\n"))))).toBe(
       "too_large",
     );
   });
 
-  test("headers without end", async () => {
+  test("endless headers are refused", async () => {
     const flood = call((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       const timer = setInterval(
@@ -83,8 +83,8 @@ describe("size", () => {
   });
 });
 
-describe("content codings", () => {
-  test("one coding is undone although none was asked for", async () => {
+describe("Content codings", () => {
+  test("one content coding is decoded although none was requested", async () => {
     const text = "hello ".repeat(100);
     for (const [coding, body] of [
       ["gzip", gzipSync(text)],
@@ -99,7 +99,7 @@ describe("content codings", () => {
     }
   });
 
-  test("bombs: what comes out is limited, not what goes in", async () => {
+  test("the size limit of a compressed body applies to the decoded bytes", async () => {
     const zeros = Buffer.alloc(50_000_000);
     for (const [coding, body] of [
       ["gzip", gzipSync(zeros)],
@@ -123,7 +123,7 @@ describe("content codings", () => {
   });
 });
 
-describe("time", () => {
+describe("Time", () => {
   test.each<[string, Parameters<typeof rawPeer>[0]]>([
     ["silence", () => undefined],
     ["a dripping status line", drip("HTTP/1.1 200 OK\r\nx: y\r\n")],
@@ -132,21 +132,21 @@ describe("time", () => {
     ["dripping chunks", drip("1\r\nx\r\n".repeat(1_000), "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")],
     ["slow interim answers", drip("HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000))],
     ["a body that stops", (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf")],
-  ])("%s is bounded by the whole time", async (_, behaviour) => {
+  ])("%s is bounded by the total timeout", async (_, behaviour) => {
     const started = performance.now();
     expect(await reason(call(behaviour, { timeoutMs: 300 }))).toBe("timeout");
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  test("a peer that reads nothing", async () => {
+  test("a peer that does not read the request is bounded by the total timeout", async () => {
     expect(
       await reason(call((socket) => void socket.pause(), { body: Buffer.alloc(20_000_000), timeoutMs: 300 })),
     ).toBe("timeout");
   });
 });
 
-describe("interim answers", () => {
-  test("a few are fine", async () => {
+describe("Interim responses", () => {
+  test("a few interim responses are accepted", async () => {
     const few = "HTTP/1.1 102 Processing\r\n\r\n".repeat(3);
     expect(
       await call((socket) =>
@@ -159,7 +159,7 @@ describe("interim answers", () => {
     ).toMatchObject({ status: 200 });
   });
 
-  test("a flood of them is not, nor are their headers together", async () => {
+  test("a flood of interim responses is refused, and so are their headers in total", async () => {
     const flood = call((socket) => {
       const timer = setInterval(() => socket.write("HTTP/1.1 103 Early Hints\r\nx: y\r\n\r\n".repeat(100)), 1);
       socket.on("close", () => clearInterval(timer));
@@ -176,7 +176,7 @@ describe("interim answers", () => {
   });
 });
 
-describe("garbage", () => {
+describe("Malformed responses", () => {
   test.each<[string, string]>([
     ["no HTTP", "hello\r\n\r\n"],
     ["SSH", "SSH-2.0-OpenSSH_9.0\r\n"],
@@ -192,7 +192,7 @@ describe("garbage", () => {
     );
   });
 
-  test("connections that end early", async () => {
+  test("connections that end early are reported as such", async () => {
     expect(await reason(call((socket) => socket.once("data", () => socket.destroy())))).toBe("reset");
     expect(await reason(call((socket) => socket.once("data", () => socket.resetAndDestroy())))).toBe("reset");
     expect(

@@ -59,8 +59,8 @@ function mailer(port: number, timeoutMs?: number) {
   return made;
 }
 
-describe("mail", () => {
-  test("goes to one recipient with both forms", async () => {
+describe("Mail", () => {
+  test("a mail goes to one recipient with a text and an HTML part", async () => {
     const { port, heard } = await smtp();
     await mailer(port).send({
       to: "jo@acme.test",
@@ -94,7 +94,7 @@ describe("mail", () => {
     expect(heard.to).toEqual(["RCPT TO:<jo@acme.test>"]);
   });
 
-  test("fails when the server refuses, is silent or absent, and with the signal's reason", async () => {
+  test("sending fails when the server refuses, is silent or absent, and with the reason of the signal", async () => {
     const { port } = await smtp();
     await expect(mailer(port).send({ to: "nobody@acme.test", subject: "s", text: "t", html: "h" })).rejects.toThrow(
       /550/,
@@ -111,7 +111,7 @@ describe("mail", () => {
   });
 });
 
-describe("layout", () => {
+describe("Layout", () => {
   const content = {
     title: "Sign in to <Acme>",
     paragraphs: ['Hello "Jo" & friends', "two\nlines"],
@@ -121,7 +121,7 @@ describe("layout", () => {
     organization: "Acme <script>alert(1)</script>",
   };
 
-  test("both forms say the same; HTML is escaped", () => {
+  test("text and HTML have the same content, and HTML is escaped", () => {
     const { text, html } = layOutMail(content);
     for (const part of [
       "Sign in to <Acme>",
@@ -140,7 +140,7 @@ describe("layout", () => {
     expect(html).not.toMatch(/<img|<link|url\(/);
   });
 
-  test("an action leads to http(s) only", () => {
+  test("an action links to http(s) URLs only", () => {
     expect(() => layOutMail({ ...content, action: { label: "x", url: "javascript:alert(1)" } })).toThrow(TypeError);
     expect(layOutMail({ title: "t", paragraphs: [], organization: "o" }).html).toContain("<h1");
   });

@@ -18,22 +18,22 @@ test("secrets are whsec_ and base64 of 32 bytes", () => {
   expect(Buffer.from(secret.slice(6), "base64")).toHaveLength(32);
 });
 
-describe("receivers", () => {
-  test("the standardwebhooks library takes ours, also while two secrets are valid", () => {
+describe("Signatures of our deliveries", () => {
+  test("the standardwebhooks library verifies our signatures, also while two secrets are valid", () => {
     for (const secrets of [[secret], [other, secret], [secret, other]]) {
       expect(new Webhook(secret).verify(body, { ...sign({ secrets }) })).toEqual(JSON.parse(body));
     }
     expect(() => new Webhook(other).verify(body, { ...sign() })).toThrow();
   });
 
-  test("we take what the standardwebhooks library signs", () => {
+  test("we verify signatures of the standardwebhooks library", () => {
     const signature = new Webhook(secret).sign("msg_1", new Date(now * 1000), body);
     expect(verify({ "webhook-id": "msg_1", "webhook-timestamp": String(now), "webhook-signature": signature })).toBe(
       true,
     );
   });
 
-  test("the t=,v1= scheme, checked by hand as Stripe documents it", () => {
+  test("the t=,v1= scheme matches a computation by hand as Stripe documents it", () => {
     const header = sign({ secrets: [other, secret] })["service-signature"];
     const parts = header.split(",").map((part) => part.split("="));
     const t = parts.find(([name]) => name === "t")?.[1];
@@ -42,10 +42,11 @@ describe("receivers", () => {
     expect(parts.filter(([name, value]) => name === "v1" && value === wanted)).toHaveLength(1);
   });
 
-  test("text and its bytes sign alike", () => expect(sign({ body: Buffer.from(body) })).toEqual(sign()));
+  test("text and its UTF-8 bytes have the same signature", () =>
+    expect(sign({ body: Buffer.from(body) })).toEqual(sign()));
 });
 
-describe("what is delivered to us", () => {
+describe("Verification of deliveries to us", () => {
   const both = sign();
   const standard = {
     "webhook-id": both["webhook-id"],
@@ -56,7 +57,7 @@ describe("what is delivered to us", () => {
   const wrongStandard = { ...standard, "webhook-signature": sign({ secrets: [other] })["webhook-signature"] };
   const wrongService = { "service-signature": sign({ secrets: [other] })["service-signature"] };
 
-  test("either scheme suffices, two must both verify", () => {
+  test("either scheme suffices, and both must verify when both are sent", () => {
     expect(verify({ ...both })).toBe(true);
     expect(verify(standard)).toBe(true);
     expect(verify(service)).toBe(true);
@@ -74,7 +75,7 @@ describe("what is delivered to us", () => {
     ).toBe(true);
   });
 
-  test("300 seconds either way", () => {
+  test("a timestamp may be off by 300 seconds either way", () => {
     for (const headers of [standard, service]) {
       for (const [offset, fine] of [
         [0, true],
@@ -102,9 +103,9 @@ describe("what is delivered to us", () => {
     ["v0", { "service-signature": service["service-signature"].replace("v1=", "v0=") }],
     ["capitals", { "service-signature": service["service-signature"].toUpperCase() }],
     ["nonsense", { "service-signature": "nonsense" }],
-  ])("refused: %s", (_, headers) => expect(verify(headers)).toBe(false));
+  ])("a delivery with %s is refused", (_, headers) => expect(verify(headers)).toBe(false));
 
-  test("another body is refused, an older secret taken while it is valid", () => {
+  test("a delivery with another body is refused, and an older secret is accepted while it is valid", () => {
     expect(verify({ ...both }, { body: `${body} ` })).toBe(false);
     expect(verify({ ...both }, { secrets: [other] })).toBe(false);
     expect(verify({ ...both }, { secrets: [other, secret] })).toBe(true);

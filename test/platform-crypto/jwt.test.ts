@@ -34,26 +34,29 @@ function forge(header: unknown, body: unknown = claims): string {
 }
 const header = (over: object = {}) => ({ alg: "EdDSA", typ: "at+jwt", kid: ed.kid, ...over });
 
-describe("agreement with jose", () => {
-  test.each(["ed25519", "rsa4096"] as const)("%s: jose verifies ours and we verify jose's", async (algorithm) => {
-    const key = algorithm === "ed25519" ? ed : rsa;
-    const keys = createLocalJWKSet({ keys: [ed.publicJwk, rsa.publicJwk] });
-    const ours = await signJwt(key, "at+jwt", claims);
-    const read = await jwtVerify(ours, keys, {
-      issuer,
-      typ: "at+jwt",
-      currentDate: new Date(now),
-      algorithms: [key.publicJwk.alg],
-    });
-    expect(read.payload).toEqual(claims);
-    const theirs = await new SignJWT(claims)
-      .setProtectedHeader({ alg: key.publicJwk.alg, typ: "at+jwt", kid: key.kid })
-      .sign(key.privateKey);
-    expect(await check(theirs)).toEqual(claims);
-    expect(await check(ours)).toEqual(claims);
-  });
+describe("Agreement with jose", () => {
+  test.each(["ed25519", "rsa4096"] as const)(
+    "%s: jose verifies our tokens and we verify tokens of jose",
+    async (algorithm) => {
+      const key = algorithm === "ed25519" ? ed : rsa;
+      const keys = createLocalJWKSet({ keys: [ed.publicJwk, rsa.publicJwk] });
+      const ours = await signJwt(key, "at+jwt", claims);
+      const read = await jwtVerify(ours, keys, {
+        issuer,
+        typ: "at+jwt",
+        currentDate: new Date(now),
+        algorithms: [key.publicJwk.alg],
+      });
+      expect(read.payload).toEqual(claims);
+      const theirs = await new SignJWT(claims)
+        .setProtectedHeader({ alg: key.publicJwk.alg, typ: "at+jwt", kid: key.kid })
+        .sign(key.privateKey);
+      expect(await check(theirs)).toEqual(claims);
+      expect(await check(ours)).toEqual(claims);
+    },
+  );
 
-  test("stored keys read back and sign the same", async () => {
+  test("a stored key signs and verifies after it is read back", async () => {
     for (const key of [ed, rsa]) {
       const privateKey = importPrivateKey(key.algorithm, key.privateDer);
       for (const stored of [key.publicPem, key.publicJwk]) {
@@ -68,7 +71,7 @@ describe("agreement with jose", () => {
     expect(() => importPublicKey("ed25519", rsa.publicPem)).toThrow();
   });
 
-  test("the kid is the thumbprint of RFC 8037's example key", async () => {
+  test("the kid is the thumbprint of the example key of RFC 8037", async () => {
     const jwk = {
       kty: "OKP",
       crv: "Ed25519",
@@ -83,8 +86,9 @@ describe("agreement with jose", () => {
   });
 });
 
-describe("refusals", () => {
-  test("the forge itself makes good tokens", async () => expect(await check(forge(header()))).toEqual(claims));
+describe("Refused tokens", () => {
+  test("the forge of these tests makes valid tokens when nothing is changed", async () =>
+    expect(await check(forge(header()))).toEqual(claims));
 
   test.each<[string, object]>([
     ["alg none", { alg: "none" }],
@@ -107,7 +111,9 @@ describe("refusals", () => {
     ["b64", { b64: false }],
     ["cty", { cty: "JWT" }],
     ["zip", { zip: "DEF" }],
-  ])("header: %s", async (_, over) => expect(await check(forge(header(over)))).toBeUndefined());
+  ])("a token is refused for its header: %s", async (_, over) =>
+    expect(await check(forge(header(over)))).toBeUndefined(),
+  );
 
   test.each<[string, object]>([
     ["another issuer", { iss: "https://other.test" }],
@@ -123,9 +129,11 @@ describe("refusals", () => {
     ["jti a number", { jti: 7 }],
     ["nbf ahead", { nbf: now / 1000 + 1 }],
     ["nbf as text", { nbf: "0" }],
-  ])("claims: %s", async (_, over) => expect(await check(forge(header(), { ...claims, ...over }))).toBeUndefined());
+  ])("a token is refused for its claims: %s", async (_, over) =>
+    expect(await check(forge(header(), { ...claims, ...over }))).toBeUndefined(),
+  );
 
-  test("spellings that are not the one canonical form", async () => {
+  test("a token in another than the canonical encoding is refused", async () => {
     const good = await signJwt(ed, "at+jwt", claims);
     const [head = "", body = "", tail = ""] = good.split(".");
     const last = tail.at(-1) ?? "";
@@ -160,7 +168,7 @@ describe("refusals", () => {
     for (const token of bad) expect(await check(token), token).toBeUndefined();
   });
 
-  test("bodies that are no JSON object, and bytes that are no UTF-8", async () => {
+  test("a body that is no JSON object or no UTF-8 is refused", async () => {
     for (const body of ["", "null", "[]", "1", '"x"', "{", "{}x"])
       expect(await check(forge(header(), body)), body).toBeUndefined();
     const input = `${part(header())}.${Buffer.from([0x7b, 0xff, 0x7d]).toString("base64url")}`;
@@ -169,7 +177,7 @@ describe("refusals", () => {
     ).toBeUndefined();
   });
 
-  test("another key's signature under our kid, a public key as HMAC secret, and a changed body", async () => {
+  test("a signature of another key under our kid, a public key as HMAC secret and a changed body are refused", async () => {
     expect(await check(await signJwt({ ...other, kid: ed.kid }, "at+jwt", claims))).toBeUndefined();
     const input = `${part({ alg: "HS256", typ: "at+jwt", kid: rsa.kid })}.${part(claims)}`;
     for (const secret of [rsa.publicPem, rsa.publicPem.trim()]) {
@@ -183,12 +191,12 @@ describe("refusals", () => {
     expect(await check(detached)).toBeUndefined();
   });
 
-  test("more than 8 KiB", async () => {
+  test("a token of more than 8 KiB is refused", async () => {
     expect(await check(await signJwt(ed, "at+jwt", { ...claims, pad: "x".repeat(5_000) }))).toBeDefined();
     expect(await check(await signJwt(ed, "at+jwt", { ...claims, pad: "x".repeat(8_000) }))).toBeUndefined();
   });
 
-  test("the resolver sees the unverified claims, may be asynchronous, and its own failure passes through", async () => {
+  test("the resolver receives the unverified claims, may be asynchronous, and its own failure is passed on", async () => {
     const token = await signJwt(ed, "at+jwt", claims);
     const byOrg = await verifyJwt(
       token,

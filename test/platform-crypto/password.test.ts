@@ -10,8 +10,8 @@ import { foldName } from "../../src/platform/names.ts";
 const hasher = createPasswordHasher();
 afterAll(() => hasher.close());
 
-describe("hashing", () => {
-  test("right, wrong and nobody's password", async () => {
+describe("Hashing", () => {
+  test("a password verifies against its own hash alone, and not for an unknown person", async () => {
     const stored = await hasher.hash("correct horse battery");
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,/);
     expect(await hasher.verify(stored, "correct horse battery")).toEqual({ ok: true, rehash: false });
@@ -20,7 +20,7 @@ describe("hashing", () => {
     expect(await hasher.hash("correct horse battery")).not.toBe(stored);
   });
 
-  test("nothing is cut off, and composed and decomposed letters are the same", async () => {
+  test("a password is not truncated, and composed and decomposed letters are equal", async () => {
     const long = "p".repeat(200);
     const stored = await hasher.hash(`${long}é`);
     expect((await hasher.verify(stored, `${long}e\u0301`)).ok).toBe(true);
@@ -28,7 +28,7 @@ describe("hashing", () => {
     expect((await hasher.verify(await hasher.hash("abc\u0000def"), "abc")).ok).toBe(false);
   });
 
-  test("weaker parameters are due for a rehash once the password is right", async () => {
+  test("a hash with weaker parameters is due for a rehash once the password is right", async () => {
     const weak = await argon2Hash("correct horse", { type: argon2id, memoryCost: 8_192, timeCost: 2, parallelism: 1 });
     expect(await hasher.verify(weak, "correct horse")).toEqual({ ok: true, rehash: true });
     expect(await hasher.verify(weak, "wrong horse")).toEqual({ ok: false, rehash: false });
@@ -41,12 +41,12 @@ describe("hashing", () => {
     expect(await hasher.verify(strong, "correct horse")).toEqual({ ok: true, rehash: false });
   });
 
-  test("an unreadable stored hash is a fault, not a wrong password", async () => {
+  test("an unreadable stored hash is an internal error, not a wrong password", async () => {
     await expect(hasher.verify("plain", "x")).rejects.toThrow(/helper failed/);
     expect((await hasher.verify(null, "x")).ok).toBe(false);
   });
 
-  test("what exceeds the queue is 503 with Retry-After, the rest is served", async () => {
+  test("hashing returns 503 with Retry-After beyond the queue and serves the rest", async () => {
     const small = createPasswordHasher({ concurrency: 1, mostWaiting: 2 });
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => small.verify(null, "x")));
     expect(results.map(({ status }) => status)).toEqual([
@@ -63,7 +63,7 @@ describe("hashing", () => {
     await small.close();
   });
 
-  test("who sends one is served after few of those who send many, and many wait for themselves", async () => {
+  test("a sender of one password is served after few of those of a sender of many", async () => {
     const fair = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const order: string[] = [];
     const send = (from: string): Promise<void> =>
@@ -78,7 +78,7 @@ describe("hashing", () => {
     await fair.close();
   });
 
-  test("a full queue takes its places from whoever has most of them", async () => {
+  test("a full queue evicts entries of the sender that has most of them", async () => {
     const full = createHashPool({ concurrency: 1, queueMs: 10_000, mostWaiting: 10, niceness: 0 });
     const send = (from: string): Promise<string> =>
       full.run({ password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } }, from).then(
@@ -94,7 +94,7 @@ describe("hashing", () => {
     await full.close();
   });
 
-  test("fewer may wait the longer a hash was measured to take", async () => {
+  test("the longer a hash was measured to take, the shorter is the queue", async () => {
     const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const slow = { memoryCost: 65_536, timeCost: 4, parallelism: 1 };
     const quick = { memoryCost: 64, timeCost: 1, parallelism: 1 };
@@ -111,7 +111,7 @@ describe("hashing", () => {
     await pool.close();
   });
 
-  test("closing finishes what runs, refuses what waits and what comes", async () => {
+  test("closing finishes running jobs and refuses waiting and new ones", async () => {
     const closing = createPasswordHasher({ concurrency: 1 });
     const first = closing.verify(null, "x");
     const second = closing.verify(null, "x").catch((error: unknown) => error);
@@ -122,7 +122,7 @@ describe("hashing", () => {
     await closing.close();
   });
 
-  test("a helper that dies is replaced; its jobs are 503", async () => {
+  test("a helper process that dies is replaced, and its jobs return 503", async () => {
     const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const cost = { memoryCost: 1_048_576, timeCost: 4, parallelism: 1 };
     const lost = pool.run({ password: "x", cost }, "").catch((error: unknown) => error);
@@ -137,7 +137,7 @@ describe("hashing", () => {
   });
 });
 
-describe("rules for new passwords", () => {
+describe("Rules for new passwords", () => {
   const owner = { email: "Jo.Public@acme.test", orgName: "Acme Größe" };
 
   test.each([
@@ -149,18 +149,18 @@ describe("rules for new passwords", () => {
     ["common in full-width", "ｐａｓｓｗｏｒｄ１", "too_common"],
     ["the address", "jo.public@ACME.test", "equals_email"],
     ["the organization", " ACME GRÖSSE", "equals_organization"],
-  ])("%s is refused", async (_, password, code) => {
+  ])("the new password %s is refused", async (_, password, code) => {
     expect(await checkPassword(password, owner)).toMatchObject({ field: "password", code });
   });
 
   test.each(["🔑".repeat(8), "kx8!wq2z", "a long sentence without digits", "x1".repeat(64), " leading and trailing "])(
-    "%s is taken",
+    "the new password %s is accepted",
     async (password) => {
       expect(await checkPassword(password, owner)).toBeUndefined();
     },
   );
 
-  test("the list is long", async () => {
+  test("the list of common passwords has enough entries", async () => {
     for (const password of ["12345678", "qwertyuiop", "iloveyou1", "trustno1", "baseball", "1q2w3e4r"])
       expect(await isCommonPassword(password), password).toBe(true);
     expect(await isCommonPassword("kx8!wq2z")).toBe(false);

@@ -6,7 +6,7 @@ import { systemRandom } from "../../src/platform/random.ts";
 
 const sealer = createSealer(randomBytes(32));
 
-test("a box opens to what was sealed, text and bytes, the empty ones too", () => {
+test("a sealed value opens to what was sealed: text, bytes and empty values", () => {
   for (const plain of ["", "secret", "Größe 🔑", "x".repeat(70_000)]) {
     expect(sealer.open(sealer.seal(plain, "row:1"), "row:1").toString("utf8")).toBe(plain);
   }
@@ -14,12 +14,12 @@ test("a box opens to what was sealed, text and bytes, the empty ones too", () =>
   expect(sealer.open(sealer.seal(bytes, ""), "")).toEqual(bytes);
 });
 
-test("the same text seals to another box each time", () => {
+test("the same text has another sealed value each time", () => {
   const boxes = new Set(Array.from({ length: 100 }, () => sealer.seal("secret", "c").toString("hex")));
   expect(boxes.size).toBe(100);
 });
 
-test("every flipped bit, cut, wrong context and wrong key is refused", () => {
+test("a sealed value with a flipped bit, a cut, a wrong context or a wrong key is refused", () => {
   const box = sealer.seal("secret", "totp:1");
   for (let bit = 0; bit < box.length * 8; bit++) {
     const bent = Buffer.from(box);
@@ -32,7 +32,7 @@ test("every flipped bit, cut, wrong context and wrong key is refused", () => {
   expect(() => createSealer(randomBytes(32)).open(box, "totp:1")).toThrow();
 });
 
-test("a key that is not 32 bytes is refused, and later changes of its buffer do not matter", () => {
+test("a key that is not 32 bytes is refused, and later changes of its buffer have no effect", () => {
   expect(() => createSealer(randomBytes(31))).toThrow(RangeError);
   const key = randomBytes(32);
   const own = createSealer(key);

@@ -9,7 +9,7 @@ test("secrets have 160 bits in base32 without padding", () => {
   for (const secret of secrets) expect(secret).toMatch(/^[A-Z2-7]{32}$/);
 });
 
-test("RFC 6238's vectors, shortened to six digits", () => {
+test("codes match the vectors of RFC 6238, shortened to six digits", () => {
   const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
   for (const [seconds, code] of [
     [59, "287082"],
@@ -23,7 +23,7 @@ test("RFC 6238's vectors, shortened to six digits", () => {
   }
 });
 
-test("one step early and late is taken and named; two are not", () => {
+test("a code one step early or late is accepted with its step, and two steps off is refused", () => {
   const secret = generateTotpSecret(systemRandom);
   const now = 1_800_000_010;
   for (const second of [0, 1, 15, 28, 29].map((into) => Math.floor(now / 30) * 30 + into)) {
@@ -36,14 +36,14 @@ test("one step early and late is taken and named; two are not", () => {
   }
 });
 
-test("what is no code of six digits is no match and no failure", () => {
+test("text other than six digits matches no code and is no error", () => {
   const secret = generateTotpSecret(systemRandom);
   for (const code of ["", "12345", "1234567", "12345a", " 123456", "１２３４５６", "-12345", "1e5000"]) {
     expect(matchTotpStep(secret, code, 1_800_000_000_000)).toBeUndefined();
   }
 });
 
-test("the URI is one that apps read, whatever the names hold", () => {
+test("apps can parse the URI, whatever the names contain", () => {
   const uri = new URL(
     otpauthUri({
       issuer: "Acme: Größe & Söhne",

@@ -30,7 +30,7 @@ const built = (): Promise<{ name: string; valid: boolean }[]> =>
      where indrelid = 'grows'::regclass order by 1`,
   );
 
-it("writers go on while an index is built, and an index that was left half built is built anew", async () => {
+it("writes continue while an index is built, and an index left invalid is built again", async () => {
   expect(await run([table])).toEqual(["0001-table"]);
   const writer = new pg.Client(database.url);
   await writer.connect();

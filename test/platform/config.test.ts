@@ -22,7 +22,7 @@ const problems = (env: Environment): readonly string[] => {
 };
 
 describe("readConfig", () => {
-  test("development needs nothing", () => {
+  test("development needs no settings", () => {
     const config = readConfig({});
     expect(config).toMatchObject({
       profile: "development",
@@ -69,7 +69,7 @@ describe("readConfig", () => {
     }
   });
 
-  test("every problem is told at once", () => {
+  test("all problems are reported at once", () => {
     const found = problems({
       NODE_ENV: "production",
       PORT: "eighty",
@@ -116,7 +116,7 @@ describe("readConfig", () => {
     expect(found.join("\n")).not.toContain("sk_test");
   });
 
-  test("a first owner who could not sign in, and ports given twice", () => {
+  test("a first owner who could not sign in and ports given twice are refused", () => {
     const found = problems({
       SERVICE_BOOTSTRAP_EMAIL: "nobody",
       SERVICE_BOOTSTRAP_PASSWORD: "geheim",
@@ -138,7 +138,7 @@ describe("readConfig", () => {
     expect(readConfig({ SERVICE_MAGIC_LINK_DEV_ECHO: "1" }).magicLinkDevEcho).toBe(true);
   });
 
-  test("values of each form", () => {
+  test("settings of each form are parsed", () => {
     const config = readConfig({
       ...production,
       SERVICE_TRUSTED_PROXIES: "10.0.0.0/8, ::1,192.0.2.7",
@@ -173,7 +173,7 @@ describe("readConfig", () => {
     expect(config.masterKey).toHaveLength(32);
   });
 
-  test("a migrating program needs a database alone", () => {
+  test("a program that only migrates needs a database alone", () => {
     const env = { SERVICE_PROFILE: "production", DATABASE_MIGRATION_URL: "postgres://owner@db/atrium" };
     expect(readConfig(env, { databaseOnly: true }).database.migrationUrl).toBe("postgres://owner@db/atrium");
     expect(problems(env)).toHaveLength(5);
@@ -187,7 +187,7 @@ describe("readConfig", () => {
     expect(readConfig({}).mail.off).toBe(false);
   });
 
-  test("a base URL may have a path, but no slash at its end", () => {
+  test("a base URL may have a path but no trailing slash", () => {
     const base = (url: string) => readConfig({ SERVICE_BASE_URL: url }).baseUrl;
     expect(base("https://example.com/id/atrium")).toBe("https://example.com/id/atrium");
     for (const bad of [
@@ -202,7 +202,7 @@ describe("readConfig", () => {
     }
   });
 
-  test("settings of features to come are known, and judged", () => {
+  test("settings of planned features are known and validated", () => {
     const key = randomBytes(32).toString("base64");
     const config = readConfig({
       SERVICE_TTL_CURSOR: "2h",
@@ -217,7 +217,7 @@ describe("readConfig", () => {
     expect(problems({ SERVICE_CONSOLE_IDLE: "4m" })).toHaveLength(1);
   });
 
-  test("durations", () => {
+  test("durations are parsed in each unit", () => {
     expect(["420s", "15m", "24h", "7d", "250ms", "0s"].map(parseDuration)).toEqual([
       420_000, 900_000, 86_400_000, 604_800_000, 250, 0,
     ]);

@@ -52,8 +52,8 @@ afterAll(async () => {
   await home.close();
 });
 
-describe("transaction", () => {
-  test("state, plain SQL and outbox rows are one", async () => {
+describe("Transactions", () => {
+  test("a transaction commits state, plain SQL and outbox rows together or not at all", async () => {
     let nudges = 0;
     const stop = database.onWake(OUTBOX, () => nudges++);
     const committed: string[] = [];
@@ -91,7 +91,7 @@ describe("transaction", () => {
     stop();
   });
 
-  test("a violated constraint is named, from entities and from plain SQL", async () => {
+  test("a violated constraint is reported by name, from entities and from plain SQL", async () => {
     const write = (id: number) =>
       database.transaction(async (tx) => {
         tx.em.create(Note, { id, text: "same", writtenAt: new Date(clock.now()) });
@@ -103,7 +103,7 @@ describe("transaction", () => {
     expect(violatedConstraint(await plain.catch((error: unknown) => error))).toBe("notes_text");
   });
 
-  test("a deadlock and a lost optimistic lock run the work again", async () => {
+  test("a transaction runs again after a deadlock and after a lost optimistic lock", async () => {
     await database.transaction((tx) => tx.query("insert into notes (id, text) values (21, 'a'), (22, 'b')"));
     let runs = 0;
     // Each holds its first row before either asks for its second, however slow the machine.
@@ -131,7 +131,7 @@ describe("transaction", () => {
     expect(tries).toBe(2);
   });
 
-  test("whose statement failed is not taken for committed, though the work says nothing of it", async () => {
+  test("a transaction with a failed statement does not count as committed, even when its work ignores the error", async () => {
     const committed: string[] = [];
     const hushed = database.transaction(async (tx) => {
       tx.afterCommit(() => committed.push("hushed"));
@@ -151,7 +151,7 @@ describe("transaction", () => {
     expect(committed).toEqual([]);
   });
 
-  test("fails as its first statement did, whatever those after it say", async () => {
+  test("a transaction fails as its first failed statement did, whatever later statements return", async () => {
     const write = "insert into notes (id, text) values ($1, 'first')";
     const hushed = database.transaction(async (tx) => {
       await Promise.all([tx.query(write, [51]), tx.query(write, [52]).catch(() => undefined), tx.query("select 1")]);
@@ -172,7 +172,7 @@ describe("transaction", () => {
     expect(runs).toBe(4);
   });
 
-  test("whose statements fail unseen ends nothing but itself", async () => {
+  test("a transaction whose failed statements nobody awaits ends nothing but itself", async () => {
     const unseen: unknown[] = [];
     const note = (reason: unknown): number => unseen.push(reason);
     process.on("unhandledRejection", note);
@@ -188,7 +188,7 @@ describe("transaction", () => {
     expect(unseen).toEqual([]);
   });
 
-  test("goes no further in a branch that outlives another's failure", async () => {
+  test("a branch that outlives the failure of another executes no further statement", async () => {
     let branch: Promise<unknown> = Promise.resolve();
     const broken = database.transaction(async (tx) => {
       const { em } = tx;
@@ -204,7 +204,7 @@ describe("transaction", () => {
     expect(await database.read((em) => em.count(Note, { id: 61 }))).toBe(0);
   });
 
-  test("that is over takes no statement, and its connection serves the next one", async () => {
+  test("a transaction that has ended takes no statement, and its connection serves the next one", async () => {
     const kept = await database.transaction((tx) => Promise.resolve(tx));
     await expect(kept.query("select 1")).rejects.toThrow("over");
     expect(() => kept.em).toThrow("over");
@@ -219,19 +219,19 @@ describe("transaction", () => {
   });
 });
 
-describe("the restricted role", () => {
+describe("The restricted role", () => {
   const refused = async (sql: string) => {
     const error = await database.transaction((tx) => tx.query(sql)).catch((cause: unknown) => cause);
     expect((error as { code?: string }).code, sql).toBe("42501");
   };
 
-  test("is what every connection works as", async () => {
+  test("every connection works with the restricted role", async () => {
     const who = "select current_user as who";
     expect(await database.prepared("who", who, [])).toEqual([{ who: "atrium_app" }]);
     expect(await database.transaction((tx) => tx.query(who))).toEqual([{ who: "atrium_app" }]);
   });
 
-  test("reads and adds to append-only tables, and no more", async () => {
+  test("the restricted role reads and inserts into append-only tables and can do no more", async () => {
     await database.transaction((tx) => tx.query("insert into facts (text) values ('kept')"));
     await refused("update facts set text = 'changed'");
     await refused("delete from facts");
@@ -242,14 +242,14 @@ describe("the restricted role", () => {
     await refused("delete from schema_migrations");
   });
 
-  test("owns nothing", async () => {
+  test("the restricted role owns nothing", async () => {
     const owned = await runSql(home.url, "select relname from pg_class where relowner = 'atrium_app'::regrole");
     expect(owned).toEqual([]);
   });
 });
 
-describe("migrations", () => {
-  test("run once when several instances start together", async () => {
+describe("Migrations", () => {
+  test("migrations run once when several instances start together", async () => {
     const empty = await testDatabase({ empty: true });
     try {
       const ran = await Promise.all(
@@ -264,13 +264,13 @@ describe("migrations", () => {
     }
   });
 
-  test("run in several databases of one cluster at once", async () => {
+  test("migrations run in several databases of one cluster at once", async () => {
     const homes = await Promise.all([1, 2, 3].map(() => testDatabase({ empty: true })));
     await Promise.all(homes.map(({ url }) => migrate({ url, migrations, log: silentLog })));
     await Promise.all(homes.map((one) => one.close()));
   });
 
-  test("run as an ordinary owner, for a service that connects as somebody else", async () => {
+  test("migrations run as an ordinary owner, for a service that connects as another user", async () => {
     const empty = await testDatabase({ empty: true });
     const [owner, app] = [`owner_${process.pid}`, `app_${process.pid}`];
     const as = (user: string) => Object.assign(new URL(empty.url), { username: user, password: "p" }).href;
@@ -298,7 +298,7 @@ describe("migrations", () => {
     }
   });
 
-  test("that fail leave nothing behind, and readiness says what is missing", async () => {
+  test("failed migrations leave nothing behind, and readiness names the missing ones", async () => {
     const broken = defineMigration("9998-broken", ["create table half (id int)", "select nonsense"]);
     const list = [...all, broken];
     await expect(migrate({ url: home.url, migrations: list, log: silentLog })).rejects.toThrow(/nonsense/);

@@ -15,17 +15,17 @@ const during = <T>(work: () => Promise<T>): Promise<T> => database.guard?.call("
 const write = (onBehalf?: OnBehalf) => database.transaction((tx) => tx.emit({ topic: "guard", payload: {} }), onBehalf);
 const judged: OnBehalf = { judge: () => Promise.resolve() };
 
-describe("inside a transaction", () => {
+describe("Inside a transaction", () => {
   it.each<[string, () => Promise<unknown>]>([
     ["another transaction", () => database.transaction(() => Promise.resolve())],
     ["a read of entities", () => database.read(() => Promise.resolve())],
     ["a statement outside it", () => database.prepared("guard_one", "select 1 as one", [])],
-  ])("%s is an error, whether a connection is free or not", async (_what, ask) => {
+  ])("%s is an error inside a transaction, whether a connection is free or not", async (_what, ask) => {
     await expect(database.transaction(async () => void (await ask()))).rejects.toThrow(second);
     await ask();
   });
 
-  it("what is done after its commit is outside of it", async () => {
+  it("work after the commit of a transaction runs outside of it", async () => {
     let after: Promise<unknown> = Promise.resolve();
     await database.transaction((tx) => {
       tx.afterCommit(() => void (after = database.transaction(() => Promise.resolve("went"))));
@@ -35,8 +35,8 @@ describe("inside a transaction", () => {
   });
 });
 
-describe("during the call of somebody who is authenticated", () => {
-  it("a transaction that writes must be passed its caller, or be one that records a refusal", async () => {
+describe("During the call of an authenticated caller", () => {
+  it("a transaction that writes must be passed its caller or record a refusal", async () => {
     await expect(during(() => write())).rejects.toThrow("was not passed its caller");
     await expect(during(() => write({}))).rejects.toThrow("was not passed its caller");
     await during(() => write(judged));
@@ -46,14 +46,14 @@ describe("during the call of somebody who is authenticated", () => {
     ).toEqual([{ n: 2 }]);
   });
 
-  it("a transaction that only reads need not, but must not lock", async () => {
+  it("a transaction that only reads needs no caller and must not lock", async () => {
     await during(() => database.transaction((tx) => tx.query("select uuid from organizations")));
     await expect(
       during(() => database.transaction((tx) => tx.query("select * from plans for update"))),
     ).rejects.toThrow("writes or locks");
   });
 
-  it("nothing is written by a statement outside transactions", async () => {
+  it("a statement outside of transactions cannot write", async () => {
     const statement = () =>
       database.prepared("guard_write", "delete from outbox where topic = 'guard' returning 1 as one", []);
     await expect(during(statement)).rejects.toThrow("outside a transaction that judges its caller");

@@ -62,7 +62,7 @@ async function cutOff(): Promise<void> {
   await expect.poll(() => database.holder()).not.toBe(before);
 }
 
-test("50 parallel uses make one effect, later ones get its answer", async () => {
+test("50 parallel uses of a key have one effect, and later ones return its response", async () => {
   const outcomes = await Promise.all(
     Array.from({ length: 50 }, async () => {
       try {
@@ -88,7 +88,7 @@ test("50 parallel uses make one effect, later ones get its answer", async () => 
   expect(row!.answer.includes("answer")).toBe(false);
 });
 
-test("another request with the key is 422, running or done", async () => {
+test("another request with the same key returns 422, whether the first is running or done", async () => {
   const mine = await claim();
   expect(await status(store.begin(scope, randomBytes(32)))).toBe(422);
   await mine.finish(Buffer.from("x"));
@@ -97,7 +97,7 @@ test("another request with the key is 422, running or done", async () => {
   expect(await status(claim())).toBe(200);
 });
 
-test("a refusal frees the key", async () => {
+test("a refused call releases its key", async () => {
   const mine = await claim();
   expect(await status(claim())).toBe(409);
   await mine.abandon();
@@ -107,7 +107,7 @@ test("a refusal frees the key", async () => {
 test.each([
   ["whose process lost its connection", cutOff],
   ["that outlived its lease", () => Promise.resolve(clock.advance(60_001))],
-])("a call %s frees the key at once, and cannot commit any more", async (_name, end) => {
+])("a call %s releases its key at once and cannot commit afterwards", async (_name, end) => {
   const dead = await claim();
   await makeEffect(dead.effect);
   expect(await status(claim())).toBe(409);
@@ -122,7 +122,7 @@ test.each([
   expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("second") });
 });
 
-test("keys of a process that is gone are free for fifty retries at once", async () => {
+test("keys of a process that is gone are available to fifty retries at once", async () => {
   const scopes = Array.from({ length: 50 }, (_, nth) => ({ ...scope, key: `${scope.key}-${nth}` }));
   for (const one of scopes) await store.begin(one, print);
   await cutOff();
@@ -130,7 +130,7 @@ test("keys of a process that is gone are free for fifty retries at once", async 
   expect(begun.filter(({ replay }) => replay !== undefined)).toEqual([]);
 });
 
-test("an effect and its answer are committed together or not at all", async () => {
+test("an effect and its stored response are committed together or not at all", async () => {
   const refused = await claim();
   await makeEffect(refused.effect);
   await refused.abandon();
@@ -142,7 +142,7 @@ test("an effect and its answer are committed together or not at all", async () =
   expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("x") });
 });
 
-test("a rolled back effect leaves the key to be used", async () => {
+test("a key can be used again after its effect was rolled back", async () => {
   const mine = await claim();
   await expect(database.transaction(() => Promise.reject(new Error("no")), { effect: mine.effect })).rejects.toThrow(
     "no",
@@ -151,7 +151,7 @@ test("a rolled back effect leaves the key to be used", async () => {
   expect(await status(claim())).toBe(200);
 });
 
-test("a key is freed, and an answer kept, though the database is away when the call ends", async () => {
+test("a key is released, and a response stored, although the database is away when the call ends", async () => {
   const usual = store;
   let away = 0;
   const flaky: Pick<OpenDatabase, "prepared" | "holder"> = {

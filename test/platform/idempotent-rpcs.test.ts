@@ -73,7 +73,7 @@ it.each(
   routes
     .filter(({ rpc }) => rpc.name in bodies)
     .map((binding) => [`${binding.method} ${binding.path}`, binding] as const),
-)("%s under one key takes effect once and answers alike", async (_name, { rpc, path }) => {
+)("%s under one key takes effect once and returns the same response", async (_name, { rpc, path }) => {
   const ids: Record<string, string> = { ...side.ids, slug: shop };
   const filled = fill(path, (name) => ids[kindOf(path, name)] ?? "main");
   const [key, body] = [randomUUID(), bodies[rpc.name]?.()];
@@ -107,7 +107,7 @@ it.each([
   ["gRPC", (baseUrl: string) => createGrpcTransport({ baseUrl })],
   ["gRPC-Web", (baseUrl: string) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
 ] satisfies [string, (baseUrl: string) => Transport][])(
-  "a key used over REST is answered from what was stored over %s",
+  "a key used over REST returns the stored response over %s",
   async (_protocol, transport) => {
     const [orgUuid, key] = [side.ids["org_uuid"] ?? "", randomUUID()];
     const request = { name: uniquely(), scopes: ["read:users"] };
@@ -135,7 +135,7 @@ it.each([
   },
 );
 
-it("every rpc that takes an Idempotency-Key is tried, or not built yet", async () => {
+it("every rpc that accepts an Idempotency-Key is called here or not built yet", async () => {
   const { token } = await founder(app);
   const untried = routes.filter(
     ({ rpc }) =>

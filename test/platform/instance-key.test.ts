@@ -48,7 +48,7 @@ async function startWith(
   }
 }
 
-it("a start with another instance key than the first start's is refused in one line", async () => {
+it("a start with another instance key than that of the first start is refused in one line", async () => {
   expect(await startWith(right)).toBe(200);
   const refused = await startWith(randomBytes(32));
   expect(refused).toBeInstanceOf(StartError);
@@ -56,7 +56,7 @@ it("a start with another instance key than the first start's is refused in one l
   expect(await startWith(right)).toBe(200);
 });
 
-it("a database from before the check refuses a wrong key too, and keeps no box of it", async () => {
+it("a database from before the check refuses a wrong key too and stores no check value of it", async () => {
   await runSql(home.url, "delete from key_checks");
   expect(await startWith(randomBytes(32))).toBeInstanceOf(StartError);
   expect(await runSql(home.url, "select 1 from key_checks")).toEqual([]);
@@ -64,7 +64,7 @@ it("a database from before the check refuses a wrong key too, and keeps no box o
   expect(await runSql(home.url, "select 1 from key_checks")).toHaveLength(1);
 });
 
-it("of first starts with different keys at once exactly one wins", async () => {
+it("exactly one of several first starts with different keys succeeds", async () => {
   const fresh = await testDatabase();
   try {
     const outcomes = await Promise.all([1, 2, 3].map(() => startWith(randomBytes(32), { url: fresh.url })));
@@ -75,6 +75,6 @@ it("of first starts with different keys at once exactly one wins", async () => {
   }
 });
 
-it("a new key starts beside the previous one, which opens what it sealed", async () => {
+it("a service starts with a new key beside the previous one, which opens what it sealed", async () => {
   expect(await startWith(randomBytes(32), { previous: right })).toBe(200);
 });

@@ -28,8 +28,8 @@ beforeEach(() => {
   clock.advance(86_400_000);
 });
 
-describe("token buckets", () => {
-  test("a small one is exact, over two instances at once", async () => {
+describe("Token buckets", () => {
+  test("a small bucket is exact, over two instances at once", async () => {
     const [one, two] = [instance(), instance()];
     const waits = await Promise.all(
       Array.from({ length: 20 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(mail, "ann"))),
@@ -44,7 +44,7 @@ describe("token buckets", () => {
     expect(await two.take(mail, "ann")).toBeGreaterThan(0);
   });
 
-  test("a large one needs few statements, and two instances together stay within it", async () => {
+  test("a large bucket needs few statements, and two instances together stay within it", async () => {
     const [one, two] = [instance(), instance()];
     let allowed = 0;
     for (let call = 0; call < 700; call++)
@@ -66,7 +66,7 @@ describe("token buckets", () => {
     }
   });
 
-  test("a refused caller costs the database nothing", async () => {
+  test("a refused caller causes no statement", async () => {
     const one = instance();
     for (let call = 0; call < 4; call++) await one.take(mail, "flood");
     asked = 0;
@@ -75,8 +75,8 @@ describe("token buckets", () => {
   });
 });
 
-describe("sliding windows", () => {
-  test("60 in any 60 s, over two instances", async () => {
+describe("Sliding windows", () => {
+  test("a window admits 60 in any 60 s, over two instances", async () => {
     const [one, two] = [instance(), instance()];
     const waits = await Promise.all(
       Array.from({ length: 50 }, (_, n) => Promise.resolve((n % 2 === 0 ? one : two).take(audit, "ann"))),
@@ -96,7 +96,7 @@ describe("sliding windows", () => {
   });
 });
 
-test("rows that say nothing any more are removed", async () => {
+test("expired rows of limits are removed", async () => {
   const one = instance();
   await one.purge();
   await Promise.all([one.take(mail, "x"), one.take(audit, "x")]);

@@ -10,7 +10,7 @@ function logged(fields: object): { err: Record<string, unknown>; token?: string 
   return JSON.parse(lines.join("")) as { err: Record<string, unknown> };
 }
 
-test("secrets are not written, errors keep their code and cause", () => {
+test("the log contains no secrets, and errors with their code and cause", () => {
   const lines: string[] = [];
   const log = createLog({ level: "info", destination: { write: (line) => lines.push(line) } });
   log.debug("not asked for");
@@ -39,8 +39,8 @@ test("secrets are not written, errors keep their code and cause", () => {
   expect(JSON.stringify(second)).toContain("inner");
 });
 
-describe("an error in the log", () => {
-  test("errors with their causes and plain members, not with what a driver hangs on them", () => {
+describe("Errors in the log", () => {
+  test("an error is logged with its causes and plain members, without the objects a driver attaches", () => {
     const client = { secretKey: 4711, queue: [{ text: "select $1", values: ["hunter2"] }] };
     const cause = Object.assign(new TypeError("connection terminated"), { code: "57P01", severity: "FATAL", client });
     const { err } = logged({ err: new Error("the database is away", { cause }) });
@@ -53,7 +53,7 @@ describe("an error in the log", () => {
     expect(String(err["stack"])).toContain("log.test.ts");
   });
 
-  test("several errors in one, and causes without end", () => {
+  test("an aggregate of errors and an endless chain of causes are logged", () => {
     const endless = new Error("round");
     endless.cause = endless;
     const { err } = logged({ err: new AggregateError([endless, "plain"], "all failed") });
@@ -63,7 +63,7 @@ describe("an error in the log", () => {
     });
   });
 
-  test("members that tell of a secret are replaced", () => {
+  test("members whose names suggest a secret are replaced", () => {
     expect(
       logged({ token: "t0ps3cret", err: Object.assign(new Error("no"), { password: "hunter2", code: "23505" }) }),
     ).toMatchObject({

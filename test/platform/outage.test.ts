@@ -70,8 +70,8 @@ afterEach(() => {
   ]);
 });
 
-describe("a database that is away", () => {
-  test("refusing: 503 at once, and back as soon as it is", async () => {
+describe("A database that is away", () => {
+  test("requests return 503 at once while connections are refused, and succeed as soon as they are accepted", async () => {
     expect(await statuses()).toEqual([200, 200, 200]);
     await link.cut();
     for (const { name, status, retryAfter, ms } of [...(await everyUse()), ...(await everyUse())]) {
@@ -86,7 +86,7 @@ describe("a database that is away", () => {
     await expect.poll(() => database.ready()).toEqual({ database: "ok", migrations: "ok" });
   });
 
-  test("silent: 503 within 10 s for a statement, later within 2 s, and back without a restart", async () => {
+  test("requests return 503 while the database is silent, and succeed afterwards without a restart", async () => {
     expect(await statuses()).toEqual([200, 200, 200]);
     link.deafen();
     const asked = performance.now();
@@ -105,7 +105,7 @@ describe("a database that is away", () => {
     await expect.poll(statuses).toEqual([200, 200, 200]);
   });
 
-  test("connections ended by the server: back at once", async () => {
+  test("requests succeed at once after the server has ended all connections", async () => {
     await statuses();
     const started = lived();
     await runSql(
@@ -117,7 +117,7 @@ describe("a database that is away", () => {
     expect(lived() - started).toBeLessThan(20_000);
   });
 
-  test("full: nobody waits longer than 2 s for a connection, and hot reads go on", async () => {
+  test("a full pool refuses waiting transactions with 503, and hot reads continue", async () => {
     const held = Array.from({ length: 10 }, () => database.transaction((tx) => tx.query("select pg_sleep(3.5)")));
     await new Promise((resolve) => setTimeout(resolve, 300));
     const started = lived();
@@ -128,7 +128,7 @@ describe("a database that is away", () => {
     await Promise.all(held);
   });
 
-  test("a statement that takes too long is ended by the server", async () => {
+  test("the server ends a statement that takes too long", async () => {
     const started = lived();
     await expect(database.transaction((tx) => tx.query("select pg_sleep(300)"))).rejects.toMatchObject({ status: 503 });
     expect(lived() - started).toBeLessThan(65_000);
@@ -136,7 +136,7 @@ describe("a database that is away", () => {
   });
 });
 
-test("a migration waits for a database, and its error names no password", async () => {
+test("a migration waits for a database, and its error contains no password", async () => {
   const port = await freePort();
   const failure = await migrate({
     url: `postgres://me:geheim@127.0.0.1:${port}/none`,

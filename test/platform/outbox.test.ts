@@ -24,7 +24,7 @@ const emit = (...messages: Partial<OutboxMessage>[]) =>
   });
 const later = (ms: number) => new Date(clock.now() + ms);
 
-test("rows are claimed once, by several dispatchers at once", async () => {
+test("several dispatchers at once claim each row once", async () => {
   await emit(...Array.from({ length: 100 }, (_, n) => ({ payload: { n } })));
   const claimed = await Promise.all(Array.from({ length: 8 }, () => outbox.claimDue(30, 60_000, topic)));
   expect(
@@ -37,7 +37,7 @@ test("rows are claimed once, by several dispatchers at once", async () => {
   expect(await outbox.counts()).toEqual([]);
 });
 
-test("only asked topics, oldest first, when due", async () => {
+test("a claim returns due rows of the requested topics, oldest first", async () => {
   await emit(
     { payload: { n: 2 }, availableAt: later(-500) },
     { payload: { n: 1 }, availableAt: later(-1_000) },
@@ -51,7 +51,7 @@ test("only asked topics, oldest first, when due", async () => {
   expect(await outbox.claimDue(9, 60_000, topic)).toHaveLength(1);
 });
 
-test("a claimed row comes back when its dispatcher dies, unless the lease is extended", async () => {
+test("a claimed row becomes available again when its dispatcher dies, unless the lease is extended", async () => {
   await emit({}, {});
   const [first, second] = await outbox.claimDue(2, 60_000, topic);
   clock.advance(59_000);
@@ -61,7 +61,7 @@ test("a claimed row comes back when its dispatcher dies, unless the lease is ext
   expect(again).toEqual([{ ...first!, attempts: 2 }]);
 });
 
-test("failing rows are tried again until they expire", async () => {
+test("failing rows are retried until they expire", async () => {
   await emit({ expiresAt: later(10_000) });
   const [row] = await outbox.claimDue(1, 60_000, topic);
   expect(row).toMatchObject({ topic, attempts: 1, createdAt: new Date(clock.now()), expiresAt: later(10_000) });
@@ -77,7 +77,7 @@ test("failing rows are tried again until they expire", async () => {
   expect([await outbox.oldestAge(), await outbox.nextDue()]).toEqual([0, null]);
 });
 
-test("what nobody took in time is dropped and told", async () => {
+test("expired rows that nobody claimed are dropped and logged", async () => {
   await emit({ expiresAt: later(10_000) }, { expiresAt: later(20_000) });
   clock.advance(10_001);
   const dropped = await outbox.dropExpired();

@@ -27,8 +27,8 @@ const prepared = (text: string) =>
       )[0]?.n,
   );
 
-describe("statements of transactions", () => {
-  it("are prepared when they come again and again", async () => {
+describe("Statements of transactions", () => {
+  it("statements are prepared when they are repeated", async () => {
     for (let i = 0; i < 4; i++) await thing();
     expect(await prepared("select * from things where id = $1")).toBe(0);
     await thing();
@@ -36,14 +36,14 @@ describe("statements of transactions", () => {
     expect(await thing(2)).toBeUndefined();
   });
 
-  it("go on after a migration that changes what they answer", async () => {
+  it("prepared statements continue after a migration that changes the type of their result", async () => {
     for (let i = 0; i < 8; i++) expect(await thing()).toEqual({ id: 1, name: "one" });
     await runSql(database.url, "alter table things add column size integer default 7");
     expect(await thing()).toEqual({ id: 1, name: "one", size: 7 });
     expect(await thing()).toEqual({ id: 1, name: "one", size: 7 });
   });
 
-  it("go on after a value that could not be sent, which takes the prepared statement with it", async () => {
+  it("prepared statements continue after a value that could not be sent, which closes the prepared statement", async () => {
     const said = (value: unknown) =>
       database.transaction(
         async (tx) => (await tx.query<{ said: string }>("select $1::text as said", [value]))[0]?.said,
@@ -59,7 +59,7 @@ describe("statements of transactions", () => {
     expect(await said("y")).toBe("y");
   });
 
-  it("that do not wait for one another are answered in their order, and fail with the first that fails", async () => {
+  it("concurrent statements resolve in their order and fail with the first that fails", async () => {
     const rows = await database.transaction((tx) =>
       Promise.all([1, 2, 3].map((n) => tx.query<{ n: number }>("select $1::int as n", [n]))),
     );
@@ -72,8 +72,8 @@ describe("statements of transactions", () => {
   });
 });
 
-describe("names of statements", () => {
-  it("are given to so many texts only, and renewed when a plan is stale", () => {
+describe("Names of prepared statements", () => {
+  it("the number of named texts is limited, and a name is replaced when its plan is stale", () => {
     const preparing = createPreparing();
     const named = (text: string) => Array.from({ length: 5 }, () => preparing.nameOf(text)).at(-1);
     const first = named("select $1");

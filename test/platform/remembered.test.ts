@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { remembered } from "../../src/platform/metrics.ts";
 
-it("a figure is read once in ten seconds for any number of callers, and again after a failed read", async () => {
+it("a value is read once in ten seconds for any number of callers, and again after a failed read", async () => {
   let [at, reads, fails] = [0, 0, false];
   const read = (): Promise<number> => (fails ? Promise.reject(new Error("away")) : Promise.resolve(++reads));
   const figure = remembered(read, 10_000, () => at);

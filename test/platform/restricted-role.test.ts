@@ -28,14 +28,14 @@ afterAll(async () => {
 const open = (): Promise<OpenDatabase> =>
   openDatabase({ url: through, entities: [], migrations, clock: testClock(), log: silentLog });
 
-it("a service whose connections do not get the restricted role does not start, and says why at once", async () => {
+it("a service whose connections do not get the restricted role does not start and logs the reason at once", async () => {
   link.dropping = true;
   const started = startApp({ databaseUrl: through });
   await expect(started).rejects.toThrow(DatabaseStartError);
   await expect(started).rejects.toThrow(/runs statements as postgres and not as atrium_app: .*pooler.*"options"/);
 });
 
-it("no connection works as another role, in either pool", async () => {
+it("no connection works with another role, in either pool", async () => {
   link.dropping = true;
   const database = await open();
   const refusals = await Promise.allSettled([
@@ -58,7 +58,7 @@ it("no connection works as another role, in either pool", async () => {
   await database.close();
 });
 
-it("a server that goes away while a role is being proved fails that connection and nothing else", async () => {
+it("a server that goes away while a role is being verified fails that connection and nothing else", async () => {
   link.dropping = false;
   const database = await open();
   link.breakAt = "select current_user";
@@ -68,7 +68,7 @@ it("a server that goes away while a role is being proved fails that connection a
   await database.close();
 });
 
-it("the role is proved once per connection, not per statement", async () => {
+it("the role is verified once per connection, not per statement", async () => {
   link.dropping = false;
   const database = await open();
   for (let i = 0; i < 3; i++) await database.prepared("role", "select current_user as role", []);

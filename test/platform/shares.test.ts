@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("an organization whose requests wait for a lock holds half of the connections, and the others go on", async () => {
+it("requests of one organization that wait for a lock hold half of the connections, and other requests continue", async () => {
   const [slow, quick] = [await founder(app), await founder(app)];
   const change = ({ org, token }: typeof slow, domain: string) =>
     app.call("PATCH", `/api/organizations/${org}`, { token, body: { jit_domains: [domain] } });
@@ -36,7 +36,7 @@ const requests: { table: string; held: number; path: (org: string) => string; me
 ];
 
 it.each(requests)(
-  "one organization's requests that wait for $table hold half of the connections, and the others go on",
+  "requests of one organization that wait for $table hold half of the connections, and other requests continue",
   async ({ table, held: most, path, method = "GET" }) => {
     const [slow, quick] = [await founder(app), await founder(app)];
     const held = await holding(app.databaseUrl);

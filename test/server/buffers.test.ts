@@ -52,13 +52,15 @@ function half(
       .once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n\r\n")[0] ?? ""))
       .once("close", () => resolve("closed"));
   });
-  const lines = `POST /api/things HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\n${head}\r\n\r\n`;
+  const lines =
+    `POST /api/things HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n` +
+    `Content-Type: application/json\r\n${head}\r\n\r\n`;
   socket.write(lines + (head.startsWith("Transfer") ? `${MIB.toString(16)}\r\n` : "") + "x".repeat(sent));
   return { socket, answer };
 }
 
-describe("bytes held for one address", () => {
-  test("in answers over HTTP/2 beyond the limit cost the newest streams, and nobody else", async () => {
+describe("Bytes buffered for one address", () => {
+  test("responses over HTTP/2 beyond the limit of buffered bytes end the newest streams alone", async () => {
     const other = openH2("127.0.0.3", { initialWindowSize: 0 });
     const kept = get(other, large);
     expect(await answered(kept)).toBe(200);
@@ -77,7 +79,7 @@ describe("bytes held for one address", () => {
     other.destroy();
   });
 
-  test("in answers over HTTP/1.1 beyond the limit cost the newest connections, pipelined answers included", async () => {
+  test("pipelined responses over HTTP/1.1 beyond the limit of buffered bytes end the newest connections", async () => {
     const flood = (): Socket => {
       const socket = open("127.0.0.2").pause();
       socket.write(`GET ${large} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(10));
@@ -107,7 +109,7 @@ describe("bytes held for one address", () => {
     for (const socket of [...floods, quiet, neighbour]) socket.destroy();
   });
 
-  test("in request bodies: what does not fit is refused by its length, and reset without one", async () => {
+  test("a request body beyond the limit of buffered bytes is refused by its length, or reset without one", async () => {
     const length = `Content-Length: ${MIB}`;
     const held = Array.from({ length: 4 }, () => half("127.0.0.2", length, 900_000));
     await expect
@@ -146,7 +148,7 @@ describe("bytes held for one address", () => {
       .toMatch(/^HTTP\/1\.1 400 /u);
   });
 
-  test("are not counted for a trusted proxy", async () => {
+  test("buffered bytes are not counted for a trusted proxy", async () => {
     const trusting = await start({ limits: { bufferedBytes: MIB }, isTrusted: (address) => address === "127.0.0.2" });
     const held = Array.from({ length: 4 }, () => half("127.0.0.2", `Content-Length: ${MIB}`, 900_000, trusting));
     const session = openH2("127.0.0.2", {}, trusting);

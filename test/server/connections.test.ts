@@ -25,8 +25,8 @@ async function asked({ port }: Running, localAddress: string): Promise<Socket | 
   return answered ? socket : undefined;
 }
 
-describe("connections of one address", () => {
-  test("over 1,000 are refused without disturbing the others or another address, and a closed one makes room", async () => {
+describe("Connections of one address", () => {
+  test("connections over 1,000 of one address are refused, and a closed one frees a place", async () => {
     const server = await start();
     const others = await asked(server, "127.0.0.3");
     const open = await Promise.all(Array.from({ length: 1_000 }, () => asked(server, "127.0.0.2")));
@@ -47,7 +47,7 @@ describe("connections of one address", () => {
     await server.close();
   });
 
-  test("are not counted for a trusted proxy", async () => {
+  test("connections of a trusted proxy are not counted", async () => {
     const server = await start({ limits: { connections: 2 }, isTrusted: (address) => address === "127.0.0.2" });
     const open = await Promise.all(Array.from({ length: 10 }, () => asked(server, "127.0.0.2")));
     expect(open.filter((socket) => socket === undefined)).toEqual([]);
@@ -56,7 +56,7 @@ describe("connections of one address", () => {
     await server.close();
   });
 
-  test("are counted before a TLS handshake", async () => {
+  test("connections are counted before a TLS handshake", async () => {
     const folder = mkdtempSync(join(tmpdir(), "tls-"));
     execFileSync(
       "openssl",

@@ -29,14 +29,17 @@ describe("CORS", () => {
     },
   };
 
-  test.each(["/api/things", "/atrium.echo.v1.EchoService/Create"])("preflight of %s", async (path) => {
-    const answer = await server.fetch(path, preflight);
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get("access-control-allow-origin")).toBe("https://app.test");
-    expect(answer.headers.get("access-control-allow-methods")).toContain("POST");
-    expect(answer.headers.get("access-control-allow-headers")).toMatch(/idempotency-key.*x-device-uuid/);
-    expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
-  });
+  test.each(["/api/things", "/atrium.echo.v1.EchoService/Create"])(
+    "a preflight of %s from a configured origin is allowed",
+    async (path) => {
+      const answer = await server.fetch(path, preflight);
+      expect(answer.status).toBe(204);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("https://app.test");
+      expect(answer.headers.get("access-control-allow-methods")).toContain("POST");
+      expect(answer.headers.get("access-control-allow-headers")).toMatch(/idempotency-key.*x-device-uuid/);
+      expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
+    },
+  );
 
   test.each([
     ["/api/hello", {}],
@@ -44,14 +47,14 @@ describe("CORS", () => {
     ["/atrium.echo.v1.EchoService/Nope", { json: {} }],
     ["/atrium.echo.v1.EchoService/Hello", { json: {} }],
     ["/atrium.echo.v1.EchoService/Me", { json: {} }],
-  ])("answer of %s, errors too", async (path, init) => {
+  ])("a response of %s to a configured origin has CORS headers, errors included", async (path, init) => {
     const answer = await server.fetch(path, { ...init, headers: { origin: "https://app.test" } });
     expect(answer.headers.get("access-control-allow-origin")).toBe("https://app.test");
     expect(answer.headers.get("access-control-expose-headers")).toContain("x-request-id");
     expect(answer.headers.get("vary")).toContain("Origin");
   });
 
-  test("foreign origins get nothing, OPTIONS without CORS says what is allowed", async () => {
+  test("other origins get no CORS headers, and OPTIONS without CORS lists the allowed methods", async () => {
     const foreign = await server.fetch("/api/hello", { headers: { origin: "https://evil.test" } });
     expect([foreign.status, foreign.headers.has("access-control-allow-origin")]).toEqual([200, false]);
     const options = await server.fetch("/api/things", { method: "OPTIONS" });
@@ -62,7 +65,7 @@ describe("CORS", () => {
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
-  test("any loopback origin in development", async () => {
+  test("any loopback origin is allowed in development", async () => {
     const development = await start({ corsOrigins: "loopback" });
     const allowed = async (origin: string): Promise<boolean> =>
       (await development.fetch("/api/hello", { headers: { origin } })).headers.has("access-control-allow-origin");
@@ -79,7 +82,7 @@ describe("CORS", () => {
 });
 
 describe("Idempotency-Key", () => {
-  test("the first answer is given again, over every protocol", async () => {
+  test("an Idempotency-Key returns the first response again, over every protocol", async () => {
     const headers = { "idempotency-key": "k-1" };
     const first = await server.fetch("/api/things", { token: "admin", json: { name: "abc" }, headers });
     const again = await server.fetch("/api/things", { token: "admin", json: { name: "abc" }, headers });
@@ -98,7 +101,7 @@ describe("Idempotency-Key", () => {
     }
   });
 
-  test("another body, another principal, refusals", async () => {
+  test("an Idempotency-Key is refused with another body, free for another principal and after a refusal", async () => {
     const post = (token: string, name: string): Promise<Response> =>
       server.fetch("/api/things", { token, json: { name }, headers: { "idempotency-key": "k-2" } });
     expect((await post("admin", "x")).status).toBe(400);
@@ -108,7 +111,7 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("rate limits", () => {
+describe("Rate limits", () => {
   test("login counts valid tries by address and email", async () => {
     const login = (email: string): Promise<Response> => server.fetch("/api/login", { json: { email } });
     for (let at = 0; at < 20; at++) expect((await login("nobody")).status).toBe(400);
@@ -119,7 +122,7 @@ describe("rate limits", () => {
     expect((await login("b@x.test")).status).toBe(204);
   });
 
-  test("audit is limited even where limits are off, the rest is not", async () => {
+  test("audit is limited even where limits are off, and other rpcs are not", async () => {
     const lenient = await start({ rateLimits: false });
     const statuses: number[] = [];
     for (let at = 0; at < 61; at++) statuses.push((await lenient.fetch("/api/audit", { token: "admin" })).status);
@@ -130,8 +133,8 @@ describe("rate limits", () => {
   });
 });
 
-describe("health and reflection", () => {
-  test("check, list and watch", async () => {
+describe("Health and reflection", () => {
+  test("health supports check, list and watch", async () => {
     const health = server.client("grpc", Health);
     expect((await health.check!({}))["status"]).toBe(Status.SERVING);
     expect((await health.check!({ service: "atrium.echo.v1.EchoService" }))["status"]).toBe(Status.SERVING);
@@ -146,7 +149,7 @@ describe("health and reflection", () => {
     expect(seen).toEqual([Status.SERVING, Status.NOT_SERVING]);
   });
 
-  test("buf curl needs no files", async () => {
+  test("buf curl works by reflection, without files", async () => {
     const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
     const url = `${server.url}/atrium.echo.v1.EchoService/Hello`;
     const { stdout } = await promisify(execFile)(buf, [
@@ -161,7 +164,7 @@ describe("health and reflection", () => {
     expect(JSON.parse(stdout)).toEqual({ greetingText: "hello buf" });
   });
 
-  test("no reflection where it is off", async () => {
+  test("reflection is absent where it is off", async () => {
     const closed = await start({ reflection: false });
     const answer = await closed.fetch("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {
       method: "POST",
@@ -172,8 +175,8 @@ describe("health and reflection", () => {
   });
 });
 
-describe("the rest", () => {
-  test("Connect GET for rpcs whose bindings are all GET, and no others", async () => {
+describe("Other rules", () => {
+  test("Connect GET works for rpcs whose bindings are all GET, and for no others", async () => {
     const query = `?connect=v1&encoding=json&message=${encodeURIComponent('{"name":"get"}')}`;
     expect(await (await server.fetch(`/atrium.echo.v1.EchoService/Hello${query}`)).json()).toEqual({
       greeting_text: "hello get",
@@ -182,7 +185,7 @@ describe("the rest", () => {
     expect((await server.fetch(`/atrium.echo.v1.EchoService/Create${query}`, { token: "admin" })).status).toBe(405);
   });
 
-  test("names on Connect JSON are the contract's, either spelling is taken", async () => {
+  test("Connect JSON prints the names of the contract and accepts either spelling", async () => {
     const answer = await server.fetch("/atrium.echo.v1.EchoService/Hello", { json: { name: "a", unknown: 1 } });
     expect(await answer.json()).toEqual({ greeting_text: "hello a", flag: false });
   });
@@ -199,7 +202,7 @@ describe("the rest", () => {
     );
   });
 
-  test("a service given twice stops the start", async () => {
+  test("a service registered twice stops the start", async () => {
     const { registration } = await import("../../src/platform/rpc.ts");
     const { EchoService } = await import("./contract.ts");
     await expect(start({ services: [registration(EchoService, {}), registration(EchoService, {})] })).rejects.toThrow(

@@ -18,7 +18,8 @@ async function underWay(url: string, path: string, body: string): Promise<{ fini
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.write(
-    `POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: application/json\r\n` +
+      `content-length: ${body.length}\r\n\r\n`,
   );
   await expect.poll(() => text).toContain("100 Continue");
   return {
@@ -52,7 +53,7 @@ const refusal = async (call: Promise<unknown>): Promise<[Code, string | null]> =
   return [code, metadata.get("retry-after")];
 };
 
-describe("while something is in flight, a server that is being closed", () => {
+describe("A server that is closed while calls are in flight", () => {
   async function draining(check: (server: Running, closed: Promise<void>) => Promise<void>): Promise<void> {
     const server = await start();
     const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
@@ -63,7 +64,7 @@ describe("while something is in flight, a server that is being closed", () => {
     await expect(fetch(`${server.url}/api/hello`)).rejects.toThrow();
   }
 
-  test("answers 503 unavailable on new connections, closes them, and finishes what runs", async () => {
+  test("a draining server returns 503 on new connections, closes them, and finishes calls in flight", async () => {
     await draining(async ({ url }) => {
       for (const [path, init] of [
         ["/api/hello", {}],
@@ -78,7 +79,7 @@ describe("while something is in flight, a server that is being closed", () => {
     });
   });
 
-  test("answers UNAVAILABLE over Connect, gRPC and gRPC-Web", async () => {
+  test("a draining server returns UNAVAILABLE over Connect, gRPC and gRPC-Web", async () => {
     await draining(async (server) => {
       for (const protocol of ["connect", "connect-json", "grpc", "grpc-web"] as const) {
         expect([protocol, ...(await refusal(server.client(protocol)["hello"]!({})))]).toEqual([
@@ -95,7 +96,7 @@ describe("while something is in flight, a server that is being closed", () => {
     });
   });
 
-  test("sends GOAWAY on HTTP/2 connections, old and new", async () => {
+  test("a draining server sends GOAWAY on HTTP/2 connections, old and new", async () => {
     const server = await start();
     const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
     const old = await openSession(server.url);
@@ -110,7 +111,7 @@ describe("while something is in flight, a server that is being closed", () => {
     await closed;
   });
 
-  test("says NOT_SERVING to health checks and watches", async () => {
+  test("a draining server reports NOT_SERVING to health checks and watches", async () => {
     const server = await start();
     const call = await underWay(server.url, "/api/login", '{"email":"a@b.co"}');
     const watch = server.client("grpc", Health)["watch"]!({ service: "" })[Symbol.asyncIterator]();
@@ -125,7 +126,7 @@ describe("while something is in flight, a server that is being closed", () => {
   });
 });
 
-test("with nothing in flight a server closes at once, whoever is connected or watches its health", async () => {
+test("a server without calls in flight closes at once, whatever connections and health watches are open", async () => {
   const server = await start();
   const idle = connect(server.port, "127.0.0.1");
   await new Promise((resolve) => idle.once("connect", resolve));
@@ -137,7 +138,7 @@ test("with nothing in flight a server closes at once, whoever is connected or wa
   await server.close(600_000);
 });
 
-test("GET /readyz of a draining service is 503 with the report, and /healthz stays 200", async () => {
+test("GET /readyz of a draining service returns 503 with the report, and /healthz stays 200", async () => {
   const app = await startApp();
   const call = await underWay(
     app.url,

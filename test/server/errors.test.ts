@@ -32,7 +32,7 @@ async function failure(call: Promise<unknown>): Promise<ConnectError> {
 const info = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
 describe("REST", () => {
-  test("one flat object", async () => {
+  test("a REST error is one flat object", async () => {
     const answer = await server.fetch("/api/hello?name=toolong", { headers: { "x-request-id": "mine-1" } });
     expect(answer.headers.get("x-request-id")).toBe("mine-1");
     expect(answer.headers.get("content-type")).toBe("application/json");
@@ -54,11 +54,11 @@ describe("REST", () => {
     ["application/json;q=0.5, application/problem+json", "application/problem+json"],
     ["application/json, application/problem+json", "application/json"],
     ["*/*", "application/json"],
-  ])("Accept: %s", async (accept, type) => {
+  ])("a REST error has the media type chosen by Accept: %s", async (accept, type) => {
     expect((await server.fetch("/api/nope", { headers: { accept } })).headers.get("content-type")).toBe(type);
   });
 
-  test("challenges and Retry-After", async () => {
+  test("a REST error has its challenge and Retry-After", async () => {
     expect((await server.fetch("/api/me")).headers.get("www-authenticate")).toBe("Bearer");
     const stepUp = await server.fetch(
       "/api/orgs/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01/things/0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01",
@@ -72,12 +72,12 @@ describe("REST", () => {
     expect((await server.fetch("/api/me", { method: "PUT" })).headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
-  test("a request id that is not harmless is replaced", async () => {
+  test("a request id with unsafe characters is replaced", async () => {
     const id = (await server.fetch("/api/hello", { headers: { "x-request-id": 'a"b{}' } })).headers.get("x-request-id");
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test("nothing private leaks, and the log has the cause with the request id", async () => {
+  test("an error contains nothing private, and the log has its cause with the request id", async () => {
     const answer = await server.fetch("/api/fail/secret", { headers: { "x-request-id": "leak" } });
     expect(answer.status).toBe(500);
     expect(await answer.text()).not.toContain("hunter2");
@@ -92,22 +92,22 @@ describe("REST", () => {
     });
   });
 
-  test("a code of the area for the body", async () => {
+  test("an area can set the error code of an invalid body", async () => {
     expect(await (await server.fetch("/api/login", { json: { email: "x" } })).json()).toMatchObject({
       code: "bad_request",
       errors: [{ field: "email", code: "format" }],
     });
   });
 
-  test("a deadline ends the call", async () => {
+  test("a deadline ends a REST call", async () => {
     const answer = await server.fetch("/api/fail/slow", { headers: { "connect-timeout-ms": "50" } });
     expect(answer.status).toBe(504);
     expect(await answer.json()).toMatchObject({ code: "deadline_exceeded" });
   });
 });
 
-describe.each(protocols)("%s", (protocol) => {
-  test("code, reason, status and fields", async () => {
+describe.each(protocols)("Over %s", (protocol) => {
+  test("an error has code, reason, status and fields", async () => {
     const client = server.client(protocol);
     const invalid = await failure(
       client.create!({ name: "x", emails: [{ value: "a@b.c" }, { value: "nope" }] }, as("admin")),
@@ -136,14 +136,14 @@ describe.each(protocols)("%s", (protocol) => {
     ]);
   });
 
-  test("a deadline, though the handler does not listen", async () => {
+  test("a deadline ends a call whose handler ignores the signal", async () => {
     const began = Date.now();
     const error = await failure(server.client(protocol).fail!({ how: "slow" }, { timeoutMs: 100 }));
     expect(error.code).toBe(Code.DeadlineExceeded);
     expect(Date.now() - began).toBeLessThan(10_000);
   });
 
-  test("an error in the middle of a stream", async () => {
+  test("an error in the middle of a stream ends the stream with its code", async () => {
     const seen: unknown[] = [];
     const error = await failure(
       (async () => {
@@ -156,7 +156,7 @@ describe.each(protocols)("%s", (protocol) => {
   });
 });
 
-describe("messages that cannot be read carry ErrorInfo", () => {
+describe("Messages that cannot be read carry ErrorInfo", () => {
   const path = "/atrium.echo.v1.EchoService/Create";
   const post = (
     body: string | Uint8Array<ArrayBuffer>,
@@ -178,11 +178,11 @@ describe("messages that cannot be read carry ErrorInfo", () => {
     [`{"x":${"[".repeat(40)}${"]".repeat(40)}}`, [400, "invalid_argument", "BAD_REQUEST"]],
     ['{"name":7}', [400, "invalid_argument", "VALIDATION_ERROR"]],
     [`{"name":"${"x".repeat(1_100_000)}"}`, [429, "resource_exhausted", "PAYLOAD_TOO_LARGE"]],
-  ])("Connect JSON %#", async (body, expected) => {
+  ])("unreadable Connect JSON carries ErrorInfo: case %#", async (body, expected) => {
     expect(await reasons(await post(body, "application/json"))).toEqual(expected);
   });
 
-  test("binary, compression and inflation", async () => {
+  test("unreadable binary, compressed and oversized messages carry ErrorInfo", async () => {
     expect(await reasons(await post(new Uint8Array([255, 255, 255]), "application/proto"))).toEqual([
       400,
       "invalid_argument",
@@ -209,7 +209,7 @@ describe("messages that cannot be read carry ErrorInfo", () => {
     ]);
   });
 
-  test("JSON in envelopes of gRPC-Web", async () => {
+  test("unreadable JSON in envelopes of gRPC-Web carries ErrorInfo", async () => {
     const body = Buffer.from('{"name":"abc","name":"def"}');
     const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]);
     const answer = await post(envelope, "application/grpc-web+json");
@@ -219,7 +219,7 @@ describe("messages that cannot be read carry ErrorInfo", () => {
   });
 });
 
-test("unknown procedures", async () => {
+test("an unknown procedure returns 404, and UNIMPLEMENTED over gRPC", async () => {
   expect((await server.fetch("/atrium.none.v1.None/None", { json: {} })).status).toBe(404);
   const grpc = await server.fetch("/atrium.none.v1.None/None", {
     method: "POST",

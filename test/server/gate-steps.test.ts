@@ -74,7 +74,7 @@ it("every rpc with a credential authenticates before any other step and renews t
   }
 });
 
-it("the steps of an rpc read in the order in which they refuse", () => {
+it("the steps of an rpc are declared in the order in which they refuse", () => {
   const policy = policies.find(({ rpc }) => rpc === "atrium.users.v1.UsersService/UpdateUser");
   expect(policy && namesOf(stepsOf(policy).path.beforeBody)).toEqual([
     "authenticate",

@@ -21,7 +21,7 @@ const note = { json: { note: "x" } };
 const broken = { method: "POST", body: "{broken", headers: { "content-type": "application/json" } };
 const orgPath = (where: string, id = thing): string => `/api/orgs/${where}/things/${id}`;
 
-describe("the order of refusals over REST", () => {
+describe("The order of refusals over REST", () => {
   test.each<[string, string, Parameters<Running["fetch"]>[1], string]>([
     ["unknown route before the credential", "/api/none", {}, "404 not_found"],
     ["method before the credential", "/api/me", { method: "DELETE" }, "405 method_not_allowed"],
@@ -65,11 +65,11 @@ describe("the order of refusals over REST", () => {
     ["an app of one's own organization", `/api/apps/${app}`, { token: "plain" }, "403 forbidden"],
     ["other apps do not exist", `/api/apps/${thing}`, { token: "admin" }, "404 app_not_found"],
     ["scope of app routes", `/api/apps/${app}`, { token: "reader" }, "403 forbidden"],
-  ])("%s", async (_name, path, init, expected) => {
+  ])("REST requests are refused in order: %s", async (_name, path, init, expected) => {
     expect(await refusal(path, init)).toBe(expected);
   });
 
-  test("the general rate limit after the credential and before the path, on every protocol", async () => {
+  test("the general rate limit comes after the credential and before the path, on every protocol", async () => {
     const limited = await start({ rateLimits: true });
     const path = "/atrium.echo.v1.EchoService/Org";
     const asked = async (token: string, where: string) =>
@@ -85,7 +85,7 @@ describe("the order of refusals over REST", () => {
     await limited.close();
   });
 
-  test("SCIM: token of the organization in the path, errors of RFC 7644", async () => {
+  test("SCIM requires the token of the organization in the path and returns errors of RFC 7644", async () => {
     expect((await server.fetch(`/scim/v2/${org}/Users/1`, { token: "scim" })).status).toBe(200);
     const foreign = await server.fetch(`/scim/v2/${otherOrg}/Users/1`, { token: "scim" });
     expect(foreign.headers.get("content-type")).toBe("application/scim+json");
@@ -98,7 +98,7 @@ describe("the order of refusals over REST", () => {
   });
 });
 
-describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("over %s", (protocol) => {
+describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("Over %s", (protocol) => {
   async function reason(call: Promise<unknown>): Promise<string> {
     const error = await call.then(
       () => undefined,
@@ -108,7 +108,7 @@ describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("over %s
     return error.findDetails(ErrorInfoSchema)[0]?.reason ?? `no reason: ${error.message}`;
   }
 
-  test("the same refusals", async () => {
+  test("the refusals are the same as over REST", async () => {
     const client = server.client(protocol);
     expect(await reason(client.me!({}))).toBe("UNAUTHORIZED");
     expect(await reason(client.me!({}, as("orgless")))).toBe("ok");
@@ -126,7 +126,7 @@ describe.each(["connect", "connect-json", "grpc", "grpc-web"] as const)("over %s
   });
 });
 
-test("a message that cannot be read does not hide that the caller may not call", async () => {
+test("an unreadable message does not hide that the caller may not call", async () => {
   const send = (token: string): Promise<Response> =>
     server.fetch("/atrium.echo.v1.EchoService/Create", {
       method: "POST",
@@ -138,7 +138,7 @@ test("a message that cannot be read does not hide that the caller may not call",
   expect((await send("admin")).status).toBe(400);
 });
 
-test("a procedure is refused in the same order: method, caller, content type", async () => {
+test("a procedure checks method, caller and content type in this order", async () => {
   const send = async (procedure: string, init: Parameters<Running["fetch"]>[1]): Promise<string> => {
     const answer = await server.fetch(`/atrium.echo.v1.EchoService/${procedure}`, init);
     const { code, details } = (await answer.json()) as { code: string; details: { debug: { reason: string } }[] };
@@ -157,7 +157,7 @@ test("a procedure is refused in the same order: method, caller, content type", a
   ]);
 });
 
-test("an rpc without access stops the start, by name", async () => {
+test("an rpc without declared access stops the start by name", async () => {
   await expect(start({ services: [registration(Health, {})] })).rejects.toThrow(
     /grpc\.health\.v1\.Health\/Check: declares no access[\s\S]*Health\/Watch/,
   );

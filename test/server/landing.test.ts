@@ -88,20 +88,26 @@ async function link(at: TestApp, redirectTo: string): Promise<string> {
   return `/magic-link?token=${body.dev_token}`;
 }
 
-describe("the pages that mailed links lead to", () => {
-  it.each(pages)("%s loads and runs nothing but itself, is framed by nobody and kept by nobody", async (path) => {
+describe("The pages that mailed links open", () => {
+  it.each(pages)("the page %s loads and runs nothing but itself, cannot be framed and is not cached", async (path) => {
     const { status, headers, text } = await app.call("GET", `${path}?token=<script>x`);
     expect(status).toBe(200);
-    expect(headers.get("content-security-policy")).toMatch(
-      /^default-src 'none'; script-src 'sha256-[^' ]+'; style-src 'sha256-[^' ]+'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/u,
-    );
+    expect(headers.get("content-security-policy")?.split("; ")).toEqual([
+      "default-src 'none'",
+      expect.stringMatching(/^script-src 'sha256-[^' ]+'$/u),
+      expect.stringMatching(/^style-src 'sha256-[^' ]+'$/u),
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]);
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("referrer-policy")).toBe("no-referrer");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(text).not.toMatch(/<script>x|\ssrc=|https?:\/\/(?!atrium\.test)| on[a-z]+=| style=/u);
   });
 
-  it("change nothing by being opened, only by the press of the button", async () => {
+  it("a page changes nothing when opened, only when the button is pressed", async () => {
     const who = await founder(app);
     const path =
       /http:\/\/atrium\.test(\/disown-email\?token=[\w-]+)/u.exec(
@@ -119,7 +125,7 @@ describe("the pages that mailed links lead to", () => {
   it.each([
     ["the service's own", "http://atrium.test/welcome", "atrium.test"],
     ["an origin browsers may call from", "https://app.example.com/home?x=1", "app.example.com"],
-  ])("lead on to %s, by a link that shows the host", async (_what, goal, host) => {
+  ])("a page continues to %s by a link that shows the host", async (_what, goal, host) => {
     const page = await open(closed, await link(closed, goal));
     await page.press();
     expect(page.leads()).toEqual([{ href: goal, rel: "noreferrer", textContent: `Continue to ${host}` }]);
@@ -131,14 +137,14 @@ describe("the pages that mailed links lead to", () => {
     "http://app.example.com/",
     "https://app.example.com:8443/",
     "http://127.0.0.1:3000/",
-  ])("do not lead on to %s, whose host they show", async (goal) => {
+  ])("a page does not continue to %s and shows its host", async (goal) => {
     const page = await open(closed, await link(closed, goal));
     await page.press();
     expect(page.said()).toContain(`The link names ${new URL(goal).host}, which this service does not know`);
     expect(page.leads()).toEqual([]);
   });
 
-  it("lead on to this machine in development, and to nothing that only looks like it", async () => {
+  it("a page continues to loopback in development, and not to hosts that only look like it", async () => {
     for (const [goal, links] of [
       ["http://localhost:3000/x", 1],
       ["http://127.0.0.1:9/", 1],
@@ -153,7 +159,7 @@ describe("the pages that mailed links lead to", () => {
     }
   });
 
-  it("leave the address a link names in the answer of verify, wherever it leads", async () => {
+  it("verify returns the redirect of its link unchanged, wherever it leads", async () => {
     const { body: sent } = await app.call("POST", "/api/auth/magic-link/send", {
       body: { email: "echo@mail.test", redirect_to: "https://evil.example/x" },
     });
@@ -169,7 +175,7 @@ describe("the pages that mailed links lead to", () => {
     "ftp://x.example",
     "https://user:pw@x.example/",
     "x",
-  ])("are never told to lead to %s", async (goal) => {
+  ])("a mailed link cannot be requested with a redirect to %s", async (goal) => {
     expect(
       outcome(
         await app.call("POST", "/api/auth/magic-link/send", { body: { email: "a@mail.test", redirect_to: goal } }),

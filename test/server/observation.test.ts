@@ -42,7 +42,7 @@ async function foreignServer() {
   return Object.assign(seen, { url: `http://127.0.0.1:${(foreign.address() as AddressInfo).port}`, close });
 }
 
-test("one trace from the caller's over HTTP and SQL to the message that is left behind", async () => {
+test("one trace spans the caller, HTTP, SQL and the outbox message", async () => {
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   await server.fetch("/api/hello", { headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` } });
   await server.client("grpc").hello!({});
@@ -70,7 +70,7 @@ test("one trace from the caller's over HTTP and SQL to the message that is left 
   expect(currentTraceparent()).toBeUndefined();
 });
 
-test("metrics on a port of their own", async () => {
+test("metrics are served on a port of their own", async () => {
   const { createMetrics } = await import("../../src/platform/metrics.ts");
   const { createMetricsPort } = await import("../../src/server/metrics-port.ts");
   const metrics = createMetrics({ defaults: true });

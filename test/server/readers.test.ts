@@ -10,8 +10,8 @@ afterAll(() => server.close());
 
 const endless = "/api/count?to=4000000000";
 
-describe("a client that takes nothing of what waits for it", () => {
-  test("loses its connection over HTTP/1.1", async () => {
+describe("A client that reads nothing of its responses", () => {
+  test("a client that reads nothing loses its connection over HTTP/1.1", async () => {
     const socket = connect(server.port, "127.0.0.1");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.on("error", () => undefined);
@@ -24,7 +24,7 @@ describe("a client that takes nothing of what waits for it", () => {
   });
 
   test.each(["/api/count?to=100000", endless, "/api/large?to=900000"])(
-    "loses its stream of %s over HTTP/2, and no other",
+    "a client that reads nothing of %s over HTTP/2 loses this stream and no other",
     async (path) => {
       const session = connectH2(server.url, { settings: { initialWindowSize: 0 } });
       const watch = session.request({ ":path": "/api/watch", authorization: "Bearer admin" });
@@ -40,7 +40,7 @@ describe("a client that takes nothing of what waits for it", () => {
     },
   );
 
-  test("loses its HTTP/2 connection when it does not read that either", async () => {
+  test("a client that reads nothing at all loses its HTTP/2 connection", async () => {
     const socket = connect(server.port, "127.0.0.1").pause();
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.on("error", () => undefined);
@@ -65,7 +65,7 @@ describe("a client that takes nothing of what waits for it", () => {
   });
 
   test.each(["a stream of many messages", "one large answer"])(
-    "keeps its stream while it reads slowly: %s",
+    "a client that reads slowly keeps its stream: %s",
     async (what) => {
       const session = connectH2(server.url, { settings: { initialWindowSize: 16_000 } });
       const stream = session.request({ ":path": what === "one large answer" ? "/api/large?to=4000000" : endless });

@@ -165,24 +165,27 @@ const rows = Object.entries(wires).flatMap(([protocol, wire]) =>
   ),
 );
 
-describe("an HTTP/2 connection is as good as new after refusals whose body was under way", () => {
-  test.each(rows)("$protocol, $kind, and the client $manner", async ({ protocol, kind, manner, says }) => {
-    // Node's client counts what it had still to send when it reset a stream for ever.
-    const session = connect(server.url, { maxSessionMemory: 10_000 });
-    let lost = "";
-    session.on("error", (error) => (lost = error.message)).on("goaway", (code) => (lost = `GOAWAY ${code}`));
-    const wire = wires[protocol] as Wire;
-    if (kind === "limited") for (let at = 0; at < 60; at++) await server.fetch("/api/audit", { token: "admin" });
-    const statuses = new Set<string>();
-    const one = async (): Promise<void> => {
-      for (let at = 0; at < 2; at++) statuses.add(await refused(session, wire, kind, manner));
-    };
-    await Promise.all(Array.from({ length: 12 }, one));
-    expect(statuses).toEqual(new Set([says]));
-    await expect.poll(() => watchers(session)).toBe(STREAMS);
-    expect(lost).toBe("");
-    session.destroy();
-  });
+describe("Refusals while a body is being sent", () => {
+  test.each(rows)(
+    "an HTTP/2 connection stays usable after refusals: $protocol, $kind, and the client $manner",
+    async ({ protocol, kind, manner, says }) => {
+      // Node's client counts what it had still to send when it reset a stream for ever.
+      const session = connect(server.url, { maxSessionMemory: 10_000 });
+      let lost = "";
+      session.on("error", (error) => (lost = error.message)).on("goaway", (code) => (lost = `GOAWAY ${code}`));
+      const wire = wires[protocol] as Wire;
+      if (kind === "limited") for (let at = 0; at < 60; at++) await server.fetch("/api/audit", { token: "admin" });
+      const statuses = new Set<string>();
+      const one = async (): Promise<void> => {
+        for (let at = 0; at < 2; at++) statuses.add(await refused(session, wire, kind, manner));
+      };
+      await Promise.all(Array.from({ length: 12 }, one));
+      expect(statuses).toEqual(new Set([says]));
+      await expect.poll(() => watchers(session)).toBe(STREAMS);
+      expect(lost).toBe("");
+      session.destroy();
+    },
+  );
 });
 
 test("grpc-js keeps its connection through messages over the limit, many at a time", async () => {
@@ -202,7 +205,7 @@ test("grpc-js keeps its connection through messages over the limit, many at a ti
   client.close();
 });
 
-describe("an HTTP/1.1 client", () => {
+describe("An HTTP/1.1 client", () => {
   const head = (path: string, headers: string[]): string =>
     [`POST ${path} HTTP/1.1`, "host: a", ...headers, "", ""].join("\r\n");
   const json = "content-type: application/json";
@@ -215,7 +218,7 @@ describe("an HTTP/1.1 client", () => {
     ["Connect", procedure("Login"), "content-type: application/nonsense", 415],
     ["gRPC-Web", procedure("Create"), "content-type: application/grpc-web+proto", 200],
   ])(
-    "has its answer over %s, %s with %s, before the connection closes under a large body",
+    "a client gets its response over %s, %s with %s, before the connection closes under a large body",
     async (_protocol, path, type, status) => {
       const socket = connectTcp(server.port, "127.0.0.1");
       let text = "";
@@ -232,7 +235,7 @@ describe("an HTTP/1.1 client", () => {
   test.each([
     ["REST", "/api/things", json],
     ["Connect", procedure("Create"), json],
-  ])("keeps its connection over %s when the rest of the body is small", async (_protocol, path, type) => {
+  ])("a client keeps its connection over %s when the rest of the body is small", async (_protocol, path, type) => {
     const socket = connectTcp(server.port, "127.0.0.1");
     let text = "";
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));

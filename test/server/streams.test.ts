@@ -55,8 +55,8 @@ describe.each<[string, () => Open, string]>([
   ["Connect", () => over("connect"), "ResourceExhausted 5"],
   ["gRPC", () => over("grpc"), "ResourceExhausted 5"],
   ["gRPC-Web", () => over("grpc-web"), "ResourceExhausted 5"],
-])("over %s", (_protocol, opener, refusal) => {
-  test("a principal has at most 100 open streams, whoever else has as many, and a closed one makes room", async () => {
+])("Over %s", (_protocol, opener, refusal) => {
+  test("a principal has at most 100 open streams, and a closed one frees a place", async () => {
     const open = opener();
     const mine = await fill(open, "admin");
     expect((await open("admin")).refused).toBe(refusal);
@@ -83,7 +83,7 @@ describe.each<[string, () => Open, string]>([
   });
 });
 
-test("streams of health and reflection count as their address's", async () => {
+test("streams of health and reflection count for their address", async () => {
   const health = server.client("grpc", Health);
   const reflection = server.client("grpc", ServerReflection);
   const watch: Open = () => first((signal) => health["watch"]!({ service: "" }, { signal }));

@@ -67,7 +67,7 @@ describe("HTTP/1.1", () => {
       'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em',
       408,
     ],
-  ])("%s", async (_name, text, status) => {
+  ])("a malformed or slow request gets its status: %s", async (_name, text, status) => {
     const answer = await raw(text);
     expect(answer.split("\r\n")[0]).toContain(`HTTP/1.1 ${status} `);
     expect(answer.toLowerCase()).toContain("connection: close");
@@ -77,7 +77,7 @@ describe("HTTP/1.1", () => {
   test.each([
     "Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
     "Upgrade\r\nUpgrade: websocket",
-  ])("an offer to speak another protocol is not taken: Connection: %s", async (offer) => {
+  ])("an offer to upgrade is ignored: Connection: %s", async (offer) => {
     const socket = open();
     socket.write(`GET /api/hello HTTP/1.1\r\nHost: a\r\nConnection: ${offer}\r\n\r\n`);
     const text = await new Promise((resolve) => socket.once("data", (chunk: Buffer) => resolve(chunk.toString())));
@@ -85,12 +85,12 @@ describe("HTTP/1.1", () => {
     socket.destroy();
   });
 
-  test("a request without Host is told so", async () => {
+  test("a request without Host gets an error that says so", async () => {
     expect(await raw("GET /api/hello HTTP/1.1\r\n\r\n")).toContain('"message":"There is no Host header."');
     expect(await raw("GET /api/hello HTTP/1.0\r\n\r\n")).toContain(" 200 OK");
   });
 
-  test("a body has its own time, whatever was left of that for the headers", async () => {
+  test("a body has its own time limit, whatever was left of that for the headers", async () => {
     const other = await start({ limits: { headersMs: 600_000, bodyMs: 200 } });
     const socket = open(other.port);
     const began = Date.now();
@@ -102,24 +102,25 @@ describe("HTTP/1.1", () => {
     await other.close();
   });
 
-  test("half a preface is no reason to wait for ever", async () => {
+  test("half a preface ends with the time limit of headers", async () => {
     expect(await raw("PR")).toBe("");
   });
 
-  test("a P that is no preface", async () => {
+  test("a request that starts with P and is no preface is served over HTTP/1.1", async () => {
     const socket = open();
     socket.write("P");
     setTimeout(
       () =>
         socket.write(
-          'OST /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n{"email":"a@b.co"}',
+          "OST /api/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n" +
+            'Content-Length: 18\r\n\r\n{"email":"a@b.co"}',
         ),
       50,
     );
     expect(await untilClosed(socket)).toContain("HTTP/1.1 204 ");
   });
 
-  test("idle connections are closed", async () => {
+  test("idle connections are closed after the idle limit", async () => {
     const socket = open();
     socket.write("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
     const began = Date.now();
@@ -127,7 +128,7 @@ describe("HTTP/1.1", () => {
     expect(Date.now() - began).toBeGreaterThan(1_000);
   });
 
-  test("HEAD of a procedure that GET may call", async () => {
+  test("HEAD is possible for a procedure that GET may call", async () => {
     const path = "/atrium.echo.v1.EchoService/Me?connect=v1&encoding=json&message=%7B%7D";
     const headers = { authorization: "Bearer admin" };
     const [head, get] = await Promise.all(["HEAD", "GET"].map((method) => server.fetch(path, { method, headers })));
@@ -139,7 +140,7 @@ describe("HTTP/1.1", () => {
     expect(get?.status).toBe(200);
   });
 
-  test("absolute form of the request target", async () => {
+  test("the absolute form of the request target is routed by its path", async () => {
     expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain(
       '"hello x"',
     );
@@ -151,7 +152,7 @@ describe("HTTP/1.1", () => {
     }
   });
 
-  test("clients that vanish hurt nobody", async () => {
+  test("clients that disconnect do not affect others", async () => {
     for (let at = 0; at < 20; at++) {
       const socket = open();
       socket.write(
@@ -163,7 +164,7 @@ describe("HTTP/1.1", () => {
     await alive();
   });
 
-  test("1,000 idle connections, which are as many as one address may have", async () => {
+  test("1,000 idle connections, the maximum of one address, are accepted", async () => {
     const sockets = Array.from({ length: 1_000 }, () => open(server.port, "127.0.0.2"));
     await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
     await alive();
@@ -179,7 +180,7 @@ describe("HTTP/2", () => {
     made.destroy();
   }
 
-  test("header blocks", async () => {
+  test("a header block over the limit returns 431", async () => {
     await session(async (h2) => {
       expect(await h2Status(h2, {})).toBe(200);
       expect(await h2Status(h2, { "x-big": "x".repeat(20 * 1024) })).toBe(431);
@@ -193,7 +194,7 @@ describe("HTTP/2", () => {
     ["gRPC", "/atrium.echo.v1.EchoService/Login", "application/grpc", "\0\0"],
     ["gRPC-Web", "/atrium.echo.v1.EchoService/Login", "application/grpc-web+proto", "\0\0"],
     ["a stream of Connect", "/atrium.echo.v1.EchoService/Count", "application/connect+proto", "\0\0"],
-  ])("a late body of %s costs its stream, trickling or not, and no other", async (_name, path, type, begun) => {
+  ])("a late body of %s ends its stream, trickling or not, and no other", async (_name, path, type, begun) => {
     // Patient with idle connections, so that only the limit of bodies can end the streams.
     const patient = await start({ limits: { bodyMs: 400, idleMs: 600_000 } });
     const h2 = connectH2(patient.url).on("error", () => undefined);
@@ -237,7 +238,7 @@ describe("HTTP/2", () => {
     await alive();
   });
 
-  test("a header block that trickles ends the connection long before the idle limit, and no other", async () => {
+  test("a trickling header block ends its connection long before the idle limit, and no other", async () => {
     const patient = await start({ limits: { headersMs: 300 } });
     const h2 = connectH2(patient.url);
     expect(await h2Status(h2, {})).toBe(200);
@@ -259,7 +260,7 @@ describe("HTTP/2", () => {
     await patient.close();
   });
 
-  test("idle sessions are closed", async () => {
+  test("idle HTTP/2 sessions are closed", async () => {
     await session(async (h2) => {
       expect(await h2Status(h2, {})).toBe(200);
       await new Promise((resolve) => h2.once("close", resolve));
@@ -267,8 +268,8 @@ describe("HTTP/2", () => {
   });
 });
 
-describe("shutdown", () => {
-  test("what runs finishes, what is new is refused", async () => {
+describe("Shutdown", () => {
+  test("a closing server finishes calls in flight and refuses new ones", async () => {
     const other = await start();
     const h2 = connectH2(other.url);
     h2.on("error", () => undefined);
@@ -288,7 +289,7 @@ describe("shutdown", () => {
     idle.destroy();
   });
 
-  test("calls that end in time are answered", async () => {
+  test("calls that end within the grace period get their response", async () => {
     const other = await start();
     const call = other.fetch("/api/fail/slow", { headers: { "connect-timeout-ms": "500" } });
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -296,12 +297,12 @@ describe("shutdown", () => {
     expect((await call).status).toBe(504);
   });
 
-  test("a port in use is node's error", async () => {
+  test("a port in use fails the start with EADDRINUSE", async () => {
     await expect(start({ port: server.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 });
 
-test("TLS with ALPN", async () => {
+test("TLS offers HTTP/2 and HTTP/1.1 by ALPN", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
   execFileSync(
     "openssl",

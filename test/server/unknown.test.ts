@@ -48,8 +48,8 @@ function blocks(path: string, contentType: string): Promise<{ blocks: IncomingHt
   });
 }
 
-describe.each(unknown)("the unknown procedure %s", (path) => {
-  test("is UNIMPLEMENTED for stock grpc-js, whatever it sends", async () => {
+describe.each(unknown)("The unknown procedure %s", (path) => {
+  test("an unknown procedure is UNIMPLEMENTED for stock grpc-js, whatever it sends", async () => {
     for (const message of [Buffer.alloc(0), Buffer.alloc(100_000)]) {
       expect(await grpcCall(path, message)).toMatchObject({
         code: GrpcStatus.UNIMPLEMENTED,
@@ -59,7 +59,7 @@ describe.each(unknown)("the unknown procedure %s", (path) => {
   });
 
   test.each(["application/grpc", "application/grpc+proto", "application/grpc-web+proto"])(
-    "has trailers alone over %s",
+    "an unknown procedure returns trailers alone over %s",
     async (type) => {
       const { blocks: seen, bytes } = await blocks(path, type);
       const webType = type.startsWith("application/grpc-web") ? "application/grpc-web+proto" : "application/grpc";
@@ -71,7 +71,7 @@ describe.each(unknown)("the unknown procedure %s", (path) => {
     },
   );
 
-  test("is UNIMPLEMENTED over gRPC-Web on HTTP/1.1, with CORS headers for a page", async () => {
+  test("an unknown procedure is UNIMPLEMENTED over gRPC-Web on HTTP/1.1, with CORS headers for a page", async () => {
     const headers = { "content-type": "application/grpc-web+proto", origin: "https://app.test" };
     const answer = await server.fetch(path, { method: "POST", headers, body: new Uint8Array(5) });
     expect([answer.status, answer.headers.get("grpc-status"), await answer.text()]).toEqual([200, "12", ""]);
@@ -79,7 +79,7 @@ describe.each(unknown)("the unknown procedure %s", (path) => {
   });
 
   test.each(["application/json", "application/proto", "application/connect+json", undefined])(
-    "is 404 with code unimplemented over Connect in %s",
+    "an unknown procedure returns 404 with code unimplemented over Connect in %s",
     async (type) => {
       const init = {
         method: "POST",
@@ -98,7 +98,7 @@ describe.each(unknown)("the unknown procedure %s", (path) => {
     },
   );
 
-  test("is an unknown route for everything but a call", async () => {
+  test("an unknown procedure is an unknown route for any request that is not a call", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       expect(await (await server.fetch(path, { method })).json()).toMatchObject({
         code: "not_found",
@@ -115,7 +115,7 @@ test("a path of another form is no procedure over Connect", async () => {
   }
 });
 
-test("an unknown procedure holds no stream: a thousand on one connection leave it as good as new", async () => {
+test("calls of an unknown procedure hold no stream: a connection is fully usable after a thousand", async () => {
   const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
   const pass = (bytes: Buffer): Buffer => bytes;
   const call = (path: string) =>

@@ -26,16 +26,16 @@ test.each<[Record<string, unknown>, string[]]>([
   [{ name: "abc", emails: [{ value: "a@b.co" }, {}] }, ["emails[1].value required"]],
   [{ name: "abc", emails: [{ value: "a" }, { value: "a@b.co" }] }, ["emails[0].value format"]],
   [{ name: "abc", emails: [{}, {}, {}] }, ["emails too_many"]],
-])("%j", (init, expected) => {
+])("the message %j has exactly its violations", (init, expected) => {
   expect(faults(init)).toEqual(expected);
 });
 
-test("fields that are named apart are left out; a message without rules needs no validator", () => {
+test("fields that are named apart are not validated, and a message without rules needs no validator", () => {
   expect(compileValidator(desc, new Set(["name"]))?.(create(desc, {}))).toBeUndefined();
   expect(compileValidator(messageType("HelloResponse"))).toBeUndefined();
 });
 
-describe("formats", () => {
+describe("Formats", () => {
   test.each([
     ["a@b.co", true],
     ["  a@b.co ", true],
@@ -57,7 +57,7 @@ describe("formats", () => {
     [`a@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.${"e".repeat(60)}.${"f".repeat(20)}`, false],
     ["a@b.co\r\nBcc: c@d.e", false],
     ["<a@b.co>", false],
-  ])("email %j is %s", (value, expected) => expect(isEmail(value)).toBe(expected));
+  ])("the email %j is %s", (value, expected) => expect(isEmail(value)).toBe(expected));
 
   test.each([
     ["https://a.test/x?y#z", true],
@@ -71,7 +71,7 @@ describe("formats", () => {
     ["https://a b.test", false],
     ["javascript:alert(1)", false],
     [`https://a.test/${"x".repeat(2048)}`, false],
-  ])("URL %j is %s", (value, expected) => expect(isHttpUrl(value)).toBe(expected));
+  ])("the URL %j is %s", (value, expected) => expect(isHttpUrl(value)).toBe(expected));
 
   test.each([
     ["2026-02-28", true],
@@ -83,9 +83,9 @@ describe("formats", () => {
     ["2026-01-01T24:00:00Z", false],
     ["2026-01-01T00:00:00", false],
     ["now", false],
-  ])("timestamp %j is %s", (value, expected) => expect(isTimestamp(value)).toBe(expected));
+  ])("the timestamp %j is %s", (value, expected) => expect(isTimestamp(value)).toBe(expected));
 
-  test("UUID", () => {
+  test("UUIDs are accepted in either letter case and in the hyphenated form alone", () => {
     expect(
       [
         "0b8f6a9e-1f5a-4c8e-9a53-0d2f6c1b7a01",

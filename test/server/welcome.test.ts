@@ -11,7 +11,7 @@ afterAll(() => app.close());
 
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-it("GET / in development is a page with the first login, the mailbox and links that work", async () => {
+it("GET / in development is a page with the first login, the mailbox and working links", async () => {
   const { status, headers, text } = await app.call("GET", "/", { headers: { accept: BROWSER } });
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -22,7 +22,7 @@ it("GET / in development is a page with the first login, the mailbox and links t
   for (const link of links) expect((await app.call("GET", `/${link}`)).status, link).toBe(200);
 });
 
-it("the page runs nothing but its own script and style", async () => {
+it("the welcome page runs nothing but its own script and style", async () => {
   const { headers, text } = await app.call("GET", "/", { headers: { accept: BROWSER } });
   const policy = headers.get("content-security-policy") ?? "";
   expect(policy).toMatch(/^default-src 'none'; /);
@@ -33,7 +33,7 @@ it("the page runs nothing but its own script and style", async () => {
   expect(text).not.toMatch(/ (?:on\w+|style)=/);
 });
 
-it("a program gets JSON", async () => {
+it("GET / returns JSON to a program", async () => {
   for (const accept of [undefined, "*/*", "application/json", "text/html;q=0.5, application/json"]) {
     const { status, body } = await app.call("GET", "/", accept === undefined ? {} : { headers: { accept } });
     expect(status).toBe(200);
@@ -46,7 +46,7 @@ it("a program gets JSON", async () => {
   }
 });
 
-it("other methods find no route", async () => {
+it("other methods than GET on / return 404", async () => {
   expect((await app.call("POST", "/", { body: {} })).status).toBe(404);
 });
 

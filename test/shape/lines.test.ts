@@ -29,11 +29,14 @@ const AREAS: readonly string[] = [
   "test/platform",
   "test/platform-crypto",
   "test/rbac",
+  "test/server",
   "test/shape",
   "test/support",
+  "test/transcoding",
   "test/two-instances",
   "test/users",
   "test/wire",
+  "test/worker",
   "test/workflows",
 ];
 

@@ -13,7 +13,7 @@ function files(folder: string): Record<string, string> {
   return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-test("the generated code is what the test protos give", () => {
+test("the generated code matches the test protos", () => {
   const out = mkdtempSync(join(tmpdir(), "transcoding-gen-"));
   try {
     const bin = join(root, "node_modules/.bin");

@@ -27,8 +27,8 @@ function raw(text: string | Buffer, more?: (write: (text: string | Buffer) => vo
   });
 }
 
-describe("methods and statuses", () => {
-  test("HEAD answers what GET does, without the body", async () => {
+describe("Methods and statuses", () => {
+  test("HEAD returns the status and headers of GET without the body", async () => {
     const get = await app.call("GET", "/v1/one/x");
     const head = await app.call("HEAD", "/v1/one/x");
     expect([head.status, head.text]).toEqual([200, ""]);
@@ -38,7 +38,7 @@ describe("methods and statuses", () => {
     expect((await app.call("HEAD", "/v1/act/error")).status).toBe(404);
   });
 
-  test("OPTIONS and 405 say what is allowed", async () => {
+  test("OPTIONS and 405 list the allowed methods", async () => {
     const options = await app.call("OPTIONS", "/v1/inner/1");
     expect([options.status, options.headers.allow, options.text]).toEqual([204, "PUT, PATCH, OPTIONS", ""]);
     const wrong = await app.call("DELETE", "/v1/one/x");
@@ -48,7 +48,7 @@ describe("methods and statuses", () => {
     expect((await app.call("get", "/v1/one/x")).status).toBe(200);
   });
 
-  test("statuses of the rule", async () => {
+  test("a rule sets the status of its responses", async () => {
     const removed = await app.call("DELETE", "/v1/shelf/x");
     expect([removed.status, removed.text, removed.headers["content-type"], removed.headers["content-length"]]).toEqual([
       204,
@@ -60,7 +60,7 @@ describe("methods and statuses", () => {
     expect([moved.status, moved.headers.location, moved.text]).toEqual([302, "https://example.test/there", ""]);
   });
 
-  test("headers of the handler, errors of every sort", async () => {
+  test("headers of the handler are sent, with errors of every kind too", async () => {
     expect((await app.call("GET", "/v1/act/go")).headers["x-how"]).toBe("go");
     const error = await app.call("GET", "/v1/act/error");
     expect([error.status, error.headers["x-why"], error.json()]).toEqual([
@@ -74,7 +74,7 @@ describe("methods and statuses", () => {
   });
 });
 
-describe("media types", () => {
+describe("Media types", () => {
   test.each<[string | undefined, number, string]>([
     [undefined, 200, "application/json"],
     ["*/*", 200, "application/json"],
@@ -87,13 +87,13 @@ describe("media types", () => {
     ["image/png", 406, "application/json"],
     ["*/*;q=0", 406, "application/json"],
     ["", 200, "application/json"],
-  ])("Accept %j", async (accept, status, type) => {
+  ])("the media type is negotiated by Accept %j", async (accept, status, type) => {
     const reply = await app.call("GET", "/v1/several", accept === undefined ? {} : { headers: { accept } });
     expect([reply.status, reply.headers["content-type"]]).toEqual([status, type]);
     if (status === 200) expect([reply.headers.vary, reply.text.includes(type)]).toEqual(["accept", true]);
   });
 
-  test("a route with one representation never answers 406", async () => {
+  test("a route with one representation never returns 406", async () => {
     const reply = await app.call("GET", "/v1/one/x", { headers: { accept: "image/png" } });
     expect([reply.status, reply.headers.vary]).toEqual([200, undefined]);
   });
@@ -107,7 +107,7 @@ describe("media types", () => {
     ["application/x-www-form-urlencoded", 415],
     ["json", 415],
     [undefined, 415],
-  ])("Content-Type %j", async (type, status) => {
+  ])("a body is accepted or refused by Content-Type %j", async (type, status) => {
     const reply = await app.call("POST", "/v1/echo", {
       body: Buffer.from("{}"),
       headers: type === undefined ? {} : { "content-type": type },
@@ -116,29 +116,29 @@ describe("media types", () => {
     if (status === 415) expect(reply.headers["accept"]).toBe("application/json");
   });
 
-  test("a content type without a body is not judged", async () => {
+  test("a content type without a body is ignored", async () => {
     expect((await app.call("GET", "/v1/one/x", { headers: { "content-type": "text/plain" } })).status).toBe(200);
     expect((await app.call("PUT", "/v1/inner/1", { headers: { "content-type": "text/plain" } })).status).toBe(200);
   });
 });
 
-describe("size and codings", () => {
+describe("Size and codings", () => {
   const mib = 1024 * 1024;
   const padded = (size: number): string => `{"name":"${"x".repeat(size - 11)}"}`;
 
-  test("a body of exactly the limit is taken, one byte more is not", async () => {
+  test("a body of exactly the limit is accepted, and one byte more is refused", async () => {
     expect((await app.call("POST", "/v1/echo", { body: padded(mib) })).status).toBe(200);
     expect((await app.call("POST", "/v1/echo", { body: padded(mib + 1) })).status).toBe(413);
   });
 
-  test("413 comes by Content-Length before a byte is read, and the connection closes", async () => {
+  test("a Content-Length over the limit returns 413 before a byte is read, and the connection closes", async () => {
     const answer = await raw(
       "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n",
     );
     expect(answer).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
   });
 
-  test("413 comes while reading what has no length", async () => {
+  test("a body without a length returns 413 as soon as it exceeds the limit", async () => {
     const chunk = Buffer.alloc(65_536, "x");
     const framed = Buffer.concat([Buffer.from("10000\r\n"), chunk, Buffer.from("\r\n")]);
     const answer = await raw("POST /v1/echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", (write) => {
@@ -147,19 +147,19 @@ describe("size and codings", () => {
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test("a refused connection goes on when little is left unread", async () => {
+  test("a connection stays open after a refusal when little of the body is unread", async () => {
     const refused = `PUT /v1/one/x HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n12345`;
     const answer = await raw(`${refused}GET /v1/one/y HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 405", "HTTP/1.1 200"]);
     expect(answer).not.toContain("content-length: 5\r\n\r\n12345");
   });
 
-  test("a body where none is mapped is thrown away", async () => {
+  test("a body is discarded where none is mapped", async () => {
     const reply = await app.call("POST", "/v1/act/go", { body: "not even JSON" });
     expect(reply.status).toBe(200);
   });
 
-  test("gzip in", async () => {
+  test("a gzip request body is decoded", async () => {
     const gzip = { "content-encoding": "gzip", "content-type": "application/json" };
     const reply = await app.call("POST", "/v1/echo", { body: gzipSync('{"name":"z"}'), headers: gzip });
     expect(reply.json()).toMatchObject({ name: "z" });
@@ -179,7 +179,7 @@ describe("size and codings", () => {
     ).toBe(200);
   });
 
-  test("gzip and brotli out, only when asked and worth it", async () => {
+  test("a response is compressed with gzip or brotli only when requested and worthwhile", async () => {
     const plain = await app.call("GET", "/v1/act/long");
     const gzip = await app.call("GET", "/v1/act/long", { headers: { "accept-encoding": "gzip" } });
     expect([gzip.headers["content-encoding"], gzip.headers.vary]).toEqual(["gzip", "accept-encoding"]);

@@ -7,8 +7,8 @@ import { describe, expect, test, vi } from "vitest";
 import type { Outcome, RefusalKind } from "../../src/transcoding/index.ts";
 import { start } from "./library.ts";
 
-describe("streams", () => {
-  test("one JSON text a line, and an error as the last", async () => {
+describe("Streams", () => {
+  test("a stream has one JSON text a line, and an error as the last line", async () => {
     await using app = await start();
     const whole = await app.call("GET", "/v1/count?to=3");
     expect(whole.text).toBe('{"value":1,"padding":""}\n{"value":2,"padding":""}\n{"value":3,"padding":""}\n');
@@ -19,14 +19,14 @@ describe("streams", () => {
     expect([empty.status, empty.text]).toEqual([200, ""]);
   });
 
-  test("raw bytes under the type of the first message; an error cuts them off", async () => {
+  test("a stream of raw bytes has the type of its first message, and an error truncates it", async () => {
     await using app = await start();
     const file = await app.call("GET", "/v1/download?to=2");
     expect([file.headers["content-type"], file.text]).toEqual(["text/csv", "1,\n2,\n"]);
     await expect(app.call("GET", "/v1/download?to=2&fail_after=1")).rejects.toThrow();
   });
 
-  test("a client that reads slowly holds the handler back, one that goes away stops it", async () => {
+  test("a client that reads slowly slows the handler down, and one that disconnects stops it", async () => {
     await using app = await start();
     await new Promise<void>((resolve) => {
       const request = httpRequest(
@@ -51,7 +51,7 @@ describe("streams", () => {
   });
 });
 
-describe("ends of a call", () => {
+describe("Ends of a call", () => {
   test.each(["wait", "hang"])("a deadline ends a handler that does %s", async (how) => {
     await using app = await start();
     const before = performance.now();
@@ -61,7 +61,7 @@ describe("ends of a call", () => {
     expect(app.seen.signals[0]?.aborted).toBe(true);
   });
 
-  test("time left is known; a deadline ends a stream with its last line", async () => {
+  test("a handler can read the time left, and a deadline ends a stream with its last line", async () => {
     await using app = await start();
     await app.call("POST", "/v1/act/go", { headers: { "connect-timeout-ms": "5000" } });
     expect(app.seen.context?.timeoutMs()).toBeGreaterThan(3000);
@@ -69,12 +69,12 @@ describe("ends of a call", () => {
     expect(stream.text.trimEnd().split("\n").at(-1)).toContain('{"error":{"code":"deadline_exceeded"');
   });
 
-  test.each(["x", "-1", "1.5", "12345678901", ""])("a deadline of %j is 400", async (value) => {
+  test.each(["x", "-1", "1.5", "12345678901", ""])("a deadline of %j returns 400", async (value) => {
     await using app = await start();
     expect((await app.call("POST", "/v1/act/go", { headers: { "connect-timeout-ms": value } })).status).toBe(400);
   });
 
-  test("a client that goes away and a server that stops abort the signal", async () => {
+  test("a client that disconnects and a server that stops abort the signal", async () => {
     const outcomes: Outcome[] = [];
     const stop = new AbortController();
     await using app = await start({ shutdownSignal: stop.signal, finished: (outcome) => outcomes.push(outcome) });
@@ -99,7 +99,7 @@ describe("ends of a call", () => {
     expect((await pending).status).toBe(500);
   });
 
-  test("a client that goes away in the middle of its body is no error of the program", async () => {
+  test("a client that disconnects in the middle of its body is not an error of the program", async () => {
     const outcomes: Outcome[] = [];
     await using app = await start({ finished: (outcome) => outcomes.push(outcome) });
     const request = httpRequest({
@@ -119,10 +119,10 @@ describe("ends of a call", () => {
   });
 });
 
-describe("gate, interceptors, hooks", () => {
+describe("Gate, interceptors, hooks", () => {
   const who = createContextKey("nobody");
 
-  test("the gate runs before the body is judged and knows the path", async () => {
+  test("the gate runs before the body is validated and knows the path", async () => {
     const seen: unknown[] = [];
     await using app = await start({
       contextValues: (request) => createContextValues().set(who, String(request.headers["x-who"] ?? "nobody")),
@@ -181,7 +181,7 @@ describe("gate, interceptors, hooks", () => {
     ]);
   });
 
-  test("the handler's context is a Connect context", async () => {
+  test("the context of a handler is a Connect context", async () => {
     await using app = await start();
     await app.call("GET", "/v1/one/x?limit=1", { headers: { "x-one": "1" } });
     const context = app.seen.context as HandlerContext;
@@ -198,7 +198,7 @@ describe("gate, interceptors, hooks", () => {
     expect(context.timeoutMs()).toBeUndefined();
   });
 
-  test("an error that cannot be printed or sent does not hang the client", async () => {
+  test("an error that cannot be printed or sent does not leave the client waiting", async () => {
     await using app = await start({
       printError: (error) => {
         if (error instanceof Error && error.message.includes("private")) throw new Error("broken printer");
@@ -210,7 +210,7 @@ describe("gate, interceptors, hooks", () => {
   });
 });
 
-test("HTTP/2", async () => {
+test("unary calls, streams and errors work over HTTP/2", async () => {
   await using app = await start();
   const server = createH2Server((request, response) => {
     if (!app.transcoder.handle(request, response)) response.writeHead(404).end();

@@ -13,7 +13,7 @@ afterAll(async () => {
 const json = async (method: string, path: string, body?: unknown): Promise<Reply> =>
   app.call(method, path, body === undefined ? {} : { body: JSON.stringify(body) });
 
-describe("path", () => {
+describe("Path", () => {
   test.each([
     ["/v1/one/plain", "plain"],
     ["/v1/one/a%20b", "a b"],
@@ -29,7 +29,7 @@ describe("path", () => {
     ["/v1/tree", ""],
     ["/v1/one/fixed", ""],
     ["/v1/o%6Ee/x", "x"],
-  ])("GET %s gives name %j", async (path, name) => {
+  ])("GET %s sets name to %j", async (path, name) => {
     expect((await json("GET", path)).json()).toEqual({ name, size: 0 });
   });
 
@@ -50,7 +50,7 @@ describe("path", () => {
     else expect([reply.status, reply.text]).toEqual([404, "no route"]);
   });
 
-  test.each(["%zz", "%", "a%2", "%ff", "%00"])("broken encoding %s is 400", async (text) => {
+  test.each(["%zz", "%", "a%2", "%ff", "%00"])("the broken percent-encoding %s returns 400", async (text) => {
     const reply = await json("GET", `/v1/one/${text}`);
     expect([reply.status, (reply.json() as { message: string }).message]).toEqual([
       400,
@@ -58,12 +58,12 @@ describe("path", () => {
     ]);
   });
 
-  test("a verb", async () => {
+  test("a path with a verb reaches its method", async () => {
     expect((await json("POST", "/v1/shelves/7:open", {})).json()).toEqual({ name: "shelves/7", size: 0 });
     expect((await json("POST", "/v1/shelves/7", {})).status).toBe(405);
   });
 
-  test("nested fields and types", async () => {
+  test("path parameters set nested fields of each type", async () => {
     expect((await json("GET", "/v1/query/n/5")).json()).toMatchObject({ name: "n", inner: { count: 5 } });
     const typed = await json("GET", "/v1/typed/9223372036854775807/COLOR_BLUE/true/2026-01-31T12:00:00.5Z");
     expect(typed.json()).toMatchObject({
@@ -81,17 +81,17 @@ describe("path", () => {
     ["/v1/typed/1/PINK/true/2026-01-31T12:00:00Z", "color"],
     ["/v1/typed/1/1/yes/2026-01-31T12:00:00Z", "flag"],
     ["/v1/typed/1/1/true/2026-02-30T12:00:00Z", "created_at"],
-  ])("%s is refused for %s", async (path, field) => {
+  ])("%s is refused because of %s", async (path, field) => {
     const reply = await json("GET", path);
     expect([reply.status, (reply.json() as { message: string }).message.split(":")[0]]).toEqual([400, field]);
   });
 
-  test("a custom binding takes every method", async () => {
+  test("a custom binding accepts every method", async () => {
     for (const method of ["GET", "PUT", "PURGE"]) expect((await json(method, "/v1/any")).status).toBe(200);
   });
 });
 
-describe("query", () => {
+describe("Query", () => {
   test.each<[string, object]>([
     ["name=a+b%21", { name: "a b!" }],
     ["flag=true&small=-5&natural=4294967295", { flag: true, small: -5, natural: 4294967295 }],
@@ -123,7 +123,7 @@ describe("query", () => {
     ],
     ["", { name: "" }],
     ["&&=&=x&name", { name: "" }],
-  ])("?%s", async (query, expected) => {
+  ])("the query ?%s sets its fields", async (query, expected) => {
     const reply = await json("GET", `/v1/query?${query}`);
     expect(reply.text && reply.json()).toMatchObject(expected);
   });
@@ -144,12 +144,12 @@ describe("query", () => {
     ["created_at=yesterday", "created_at"],
     ["choice_number=1&choice_text=x", "choice_text"],
     ["choice_inner.count=1&choice_text=x", "choice_text"],
-  ])("?%s is refused for %s", async (query, field) => {
+  ])("the query ?%s is refused because of %s", async (query, field) => {
     const reply = await json("GET", `/v1/query?${query}`);
     expect([reply.status, (reply.json() as { message: string }).message.split(":")[0]]).toEqual([400, field]);
   });
 
-  test("fields of the path and of the body are not taken from it", async () => {
+  test("fields of the path and of the body are not set from the query", async () => {
     expect((await json("GET", "/v1/query/n/5?name=other&inner.count=6")).json()).toMatchObject({
       name: "n",
       inner: { count: 5 },
@@ -167,7 +167,7 @@ describe("body and response_body", () => {
     expect(app.seen.message).toMatchObject({ id: "1", note: "n" });
   });
 
-  test("a field as body and as answer", async () => {
+  test("one field can be the request body or the response", async () => {
     expect((await json("PUT", "/v1/inner/1", { textValue: "x" })).json()).toEqual({
       text_value: "x",
       count: 0,
@@ -177,13 +177,13 @@ describe("body and response_body", () => {
     expect((await json("PUT", "/v1/words/1", {})).status).toBe(400);
   });
 
-  test("an optional body may be absent, another may not", async () => {
+  test("an optional body may be absent, and a required one may not", async () => {
     expect((await json("PUT", "/v1/inner/1")).text).toBe("null");
     expect((await json("PATCH", "/v1/inner/1")).status).toBe(200);
     expect((await json("POST", "/v1/echo")).status).toBe(400);
   });
 
-  test("raw bytes in and out", async () => {
+  test("raw bytes are read from the request and written to the response", async () => {
     const bytes = Uint8Array.from([0, 255, 1, 128]);
     const up = await app.call("PUT", "/v1/files/x", { body: bytes, headers: { "content-type": "image/x-thing" } });
     expect([up.headers["content-type"], [...up.body]]).toEqual(["image/x-thing", [...bytes]]);

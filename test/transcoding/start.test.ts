@@ -44,8 +44,8 @@ const get = (value: string): Pattern => ({ case: "get", value });
 const make = (patterns: Pattern[], streaming = false) =>
   createTranscoder({ services: [{ service: service(patterns, streaming), implementation: {} }] });
 
-describe("the start", () => {
-  test("lists its routes", () => {
+describe("Start-up", () => {
+  test("the transcoder lists its routes", () => {
     const seen = { message: undefined, context: undefined, signals: [] };
     const { routes } = createTranscoder({ services: [{ service: LibraryService, implementation: library(seen) }] });
     expect(
@@ -64,7 +64,7 @@ describe("the start", () => {
     ["/{a=a/*}/c", "/a/*/c"],
     ["/a/b:go", "/a/b:go"],
     ["/a/%62", "/a/b"],
-  ])("%s and %s overlap", (one, other) => {
+  ])("start-up refuses %s and %s because they overlap", (one, other) => {
     expect(() => make([get(one), get(other)])).toThrow(
       `two bindings overlap: made.S.Rpc0 (GET ${one}) and made.S.Rpc1 (GET ${other})`,
     );
@@ -75,7 +75,7 @@ describe("the start", () => {
     ["/a/{a}", "/a/{a}:go"],
     ["/a/{a}", "/a/{a=**}"],
     ["/a/{a}/c", "/a/b/{a}"],
-  ])("%s and %s do not", (one, other) => {
+  ])("start-up accepts %s and %s because they do not overlap", (one, other) => {
     expect(() => make([get(one), get(other)])).not.toThrow();
   });
 
@@ -92,11 +92,11 @@ describe("the start", () => {
     ["/a/{1}", "variable"],
     ["/a b", "literal"],
     ["/a/b*", "literal"],
-  ])("the template %s is refused: %s", (template, why) => {
+  ])("start-up refuses the template %s: %s", (template, why) => {
     expect(() => make([get(template)])).toThrow(new RegExp(`^made\\.S\\.Rpc0: .*${why}`));
   });
 
-  test("streams of requests and media types nobody prints are refused", () => {
+  test("start-up refuses streams of requests and media types without a printer", () => {
     expect(() => make([get("/a")], true)).toThrow("made.S.Rpc0: an rpc with a stream of requests");
     const one = { service: service([get("/a")]), implementation: {} };
     expect(() => createTranscoder({ services: [one], rest: () => ({ mediaType: "text/csv" }) })).toThrow(
@@ -104,7 +104,7 @@ describe("the start", () => {
     );
   });
 
-  test("a more exact path that lacks the method yields to one that has it", () => {
+  test("a more exact path that lacks the method falls back to one that has it", () => {
     const { allowed } = make([get("/a/{a}"), { case: "post", value: "/a/b" }]);
     expect(allowed("/a/b")).toEqual(["POST", "GET", "HEAD", "OPTIONS"]);
     expect(allowed("/a/c")).toEqual(["GET", "HEAD", "OPTIONS"]);

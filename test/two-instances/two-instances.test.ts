@@ -35,8 +35,8 @@ const parallel = (times: number, call: (at: number) => Promise<Answer>): Promise
 const statuses = (answers: readonly Answer[]): Record<number, number> =>
   answers.reduce<Record<number, number>>((seen, { status }) => ({ ...seen, [status]: (seen[status] ?? 0) + 1 }), {});
 
-describe("revocation", () => {
-  it("at one instance is refused at the other on the very next request", async () => {
+describe("Revocation", () => {
+  it("a token revoked at one instance is refused at the other on the very next request", async () => {
     for (let round = 0; round < 10; round++) {
       const [here, there] = [either(round), either(round + 1)];
       const token = await here.login();
@@ -47,8 +47,8 @@ describe("revocation", () => {
   });
 });
 
-describe("races over both instances", () => {
-  it("fifty uses of one magic link let one in", async () => {
+describe("Races over both instances", () => {
+  it("fifty uses of one magic link sign one person in", async () => {
     const { body: sent } = await one.call("POST", "/api/auth/magic-link/send", { body: { email: "race@people.test" } });
     const answers = await parallel(50, (at) =>
       either(at).call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } }),
@@ -56,7 +56,7 @@ describe("races over both instances", () => {
     expect(statuses(answers)).toEqual({ 200: 1, 401: 49 });
   });
 
-  it("thirty installs make one", async () => {
+  it("thirty installs create one install", async () => {
     const offer = await market.offer(() => ({ status: 200 }));
     const answers = await parallel(30, (at) =>
       either(at).call("POST", `/api/marketplace/${offer.slug}/install`, { token: market.buyer, body: {} }),
@@ -68,7 +68,7 @@ describe("races over both instances", () => {
     expect(offer.server.calls.map(({ data }) => data.install_id)).toEqual([installId]);
   });
 
-  it("thirty publications of one slug make one", async () => {
+  it("thirty publications of one slug create one app", async () => {
     const slug = `race-${randomUUID().slice(0, 8)}`;
     const answers = await parallel(30, (at) =>
       either(at).call("POST", "/api/marketplace/apps", {
@@ -79,7 +79,7 @@ describe("races over both instances", () => {
     expect(statuses(answers)).toEqual({ 201: 1, 409: 29 });
   });
 
-  it("twenty sign-ups under one name make one organization", async () => {
+  it("twenty sign-ups under one name create one organization", async () => {
     const name = `Race ${randomUUID()}`;
     const answers = await parallel(20, (at) =>
       either(at).call("POST", "/api/organizations", {
@@ -91,8 +91,8 @@ describe("races over both instances", () => {
   });
 });
 
-describe("two workers", () => {
-  it("provision each of twenty installs once", async () => {
+describe("Two workers", () => {
+  it("two workers provision each of twenty installs once", async () => {
     const offer = await market.offer((_call, nth) => ({ status: nth % 5 === 0 ? 500 : 200 }));
     const buyers = await Promise.all(Array.from({ length: 20 }, (_, at) => signUp(either(at))));
     const installs = await Promise.all(
@@ -122,7 +122,7 @@ describe("two workers", () => {
   });
 });
 
-describe("an Idempotency-Key", () => {
+describe("An Idempotency-Key", () => {
   const create = (app: TestApp, key: string, name: string): Promise<Answer> =>
     app.call("POST", "/api/organizations", {
       token: market.publisher,
@@ -130,7 +130,7 @@ describe("an Idempotency-Key", () => {
       headers: { "idempotency-key": key },
     });
 
-  it("replays the first answer on either instance", async () => {
+  it("an Idempotency-Key returns the first response on either instance", async () => {
     const [key, name] = [randomUUID(), `Once ${randomUUID()}`];
     const first = await create(one, key, name);
     expect(first.status).toBe(201);
@@ -143,7 +143,7 @@ describe("an Idempotency-Key", () => {
     expect((await create(two, key, `${name} 2`)).body).toMatchObject({ status: 422, code: "idempotency_mismatch" });
   });
 
-  it("keeps no refusal, and is the caller's own", async () => {
+  it("an Idempotency-Key stores no refusal and belongs to its caller", async () => {
     const [key, name] = [randomUUID(), `Later ${randomUUID()}`];
     expect((await create(one, key, "Acme")).status).toBe(409);
     expect((await create(two, key, name)).status).toBe(201);
@@ -156,12 +156,12 @@ describe("an Idempotency-Key", () => {
     expect(theirs.status).toBe(201);
   });
 
-  it.each(["", "a b", "x".repeat(256), "\u00fc"])("%j is malformed where it is not absent", async (key) => {
+  it.each(["", "a b", "x".repeat(256), "\u00fc"])("the Idempotency-Key %j returns 400", async (key) => {
     const { status } = await create(one, key, `Bad ${randomUUID()}`);
     expect(status).toBe(400);
   });
 
-  it("gives fifty parallel calls one effect and one answer", async () => {
+  it("fifty parallel calls with one Idempotency-Key have one effect and one response", async () => {
     const [key, name] = [randomUUID(), `Fifty ${randomUUID()}`];
     const answers = await parallel(50, (at) => create(either(at), key, name));
     const made = answers.filter(({ status }) => status === 201);
@@ -178,7 +178,7 @@ describe("an Idempotency-Key", () => {
     expect(rows[0]?.n).toBe("1");
   });
 
-  it("holds over protocols", async () => {
+  it("an Idempotency-Key holds over all protocols", async () => {
     const [key, name] = [randomUUID(), `Both ${randomUUID()}`];
     const first = await create(one, key, name);
     const overConnect = await two.call("POST", "/atrium.users.v1.UsersService/CreateOrganization", {

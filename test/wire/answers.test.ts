@@ -34,7 +34,7 @@ const json = { "content-type": "application/json" };
 const preflight = { origin, "access-control-request-method": "POST" };
 const getMe = "/atrium.access.v1.AccessService/GetMe";
 
-describe("nosniff is on", () => {
+describe("X-Content-Type-Options: nosniff", () => {
   it.each<[string, string, string, Record<string, string>]>([
     ["a success", "GET", "/api/auth/me", {}],
     ["HEAD", "HEAD", "/api/auth/me", {}],
@@ -63,7 +63,7 @@ describe("nosniff is on", () => {
     ["the mailbox as JSON", "GET", "/dev/mailbox.json", {}],
     ["a key set", "GET", "/.well-known/jwks.json", {}],
     ["a picture", "GET", "/api/profile/picture", {}],
-  ])("%s", async (_what, method, path, headers) => {
+  ])("nosniff is sent with %s", async (_what, method, path, headers) => {
     const body = method === "POST" ? "{}" : "";
     const lines = Object.entries({ authorization: `Bearer ${token}`, ...headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
@@ -80,11 +80,11 @@ describe("nosniff is on", () => {
     ["400 of a head", "GET /api/auth/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"],
     ["400 of no HTTP", "\x16\x03\x01\r\n\r\n"],
     ["431", `GET / HTTP/1.1\r\nHost: a\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`],
-  ])("%s", async (_what, text) => {
+  ])("nosniff is sent with %s", async (_what, text) => {
     expect((await raw(text)).toLowerCase()).toContain(nosniff);
   });
 
-  it("answers over HTTP/2, gRPC included", async () => {
+  it("nosniff is sent over HTTP/2, gRPC included", async () => {
     const session = connectH2(app.url);
     const seen = (headers: Record<string, string>) =>
       new Promise<unknown>((resolve) => {
@@ -107,7 +107,7 @@ describe("nosniff is on", () => {
     session.close();
   });
 
-  it("the port of the metrics alone", async () => {
+  it("nosniff is sent on the metrics port", async () => {
     const port = createMetricsPort({ host: "127.0.0.1", port: 0, metrics: createMetrics() });
     await port.listen();
     const base = `http://127.0.0.1:${port.address().port}`;
@@ -121,7 +121,7 @@ describe("nosniff is on", () => {
   });
 });
 
-describe("a body that is announced with Expect: 100-continue", () => {
+describe("Expect: 100-continue", () => {
   const head = (path: string, length: number, headers = ""): string =>
     `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${length}\r\n${headers}\r\n`;
@@ -138,7 +138,7 @@ describe("a body that is announced with Expect: 100-continue", () => {
     ],
     ["is refused with 401 at once", head("/api/organizations", 10), 401, "unauthorized"],
     ["is refused with 404 at once", head("/nope", 10), 404, "not_found"],
-  ])("%s, and the connection is closed", async (what, text, status, code) => {
+  ])("a body announced with Expect %s, and the connection is closed", async (what, text, status, code) => {
     if (what.includes("401")) text = head("/api/auth/step-up/challenge", 10);
     const answer = await raw(text);
     expect(answer).not.toContain("100 Continue");
@@ -151,7 +151,7 @@ describe("a body that is announced with Expect: 100-continue", () => {
     expect(answer.toLowerCase()).toContain("connection: close");
   });
 
-  it("is asked for where it will be read, and the connection is kept", async () => {
+  it("a body announced with Expect is requested where it will be read, and the connection is kept", async () => {
     const body = JSON.stringify({ email: "nobody@acme.test", password: "x", org_name: "Acme" });
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
     let answer = "";
@@ -174,7 +174,7 @@ describe("a body that is announced with Expect: 100-continue", () => {
     socket.destroy();
   });
 
-  it("over HTTP/2 is refused or asked for alike", async () => {
+  it("a body announced with Expect over HTTP/2 is refused or requested alike", async () => {
     const session = connectH2(app.url);
     const send = (length: number) =>
       new Promise<[boolean, number]>((resolve) => {
@@ -201,11 +201,11 @@ describe("a body that is announced with Expect: 100-continue", () => {
   });
 });
 
-describe("a body without a content type", () => {
+describe("Content types", () => {
   const post = (length: string, body: string): Promise<string> =>
     raw(`POST /api/auth/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${length}\r\n\r\n${body}`);
 
-  it("is 415, however its length is said", async () => {
+  it("a body without a content type returns 415, with a length and chunked", async () => {
     for (const answer of [
       await post("Content-Length: 2", "{}"),
       await post("Transfer-Encoding: chunked", "2\r\n{}\r\n0\r\n\r\n"),
@@ -215,7 +215,7 @@ describe("a body without a content type", () => {
     }
   });
 
-  it("that is empty is none", async () => {
+  it("an empty body needs no content type", async () => {
     for (const answer of [await post("Content-Length: 0", ""), await post("Transfer-Encoding: chunked", "0\r\n\r\n")]) {
       expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
     }
@@ -225,7 +225,7 @@ describe("a body without a content type", () => {
 describe("CORS", () => {
   const list = (value: string | null): string[] => (value ?? "").split(", ").sort();
 
-  it("allows and exposes exactly what the decisions list", async () => {
+  it("CORS allows and exposes exactly what the decisions list", async () => {
     for (const path of ["/api/auth/login", getMe, "/nope"]) {
       const asked = await fetch(app.url + path, { method: "OPTIONS", headers: preflight });
       expect(list(asked.headers.get("access-control-allow-headers")), path).toEqual(

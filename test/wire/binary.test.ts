@@ -52,7 +52,7 @@ async function outcome(call: Promise<unknown>): Promise<string> {
 const nested = (levels: number): JsonObject => (levels === 1 ? { end: 1 } : { a: nested(levels - 1) });
 const listOf = (kind: Value["kind"]) => create(ListValueSchema, { values: [create(ValueSchema, { kind })] });
 
-describe.each(Object.keys(transports) as (keyof typeof transports)[])("a binary message over %s", (name) => {
+describe.each(Object.keys(transports) as (keyof typeof transports)[])("A binary message over %s", (name) => {
   const client = <T extends Parameters<typeof createClient>[0]>(service: T) =>
     createClient(service, transports[name]());
   const sign = (payload: JsonObject) =>
@@ -79,9 +79,11 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("a binary 
       "an item of a list",
       () => client(WebhooksService).createWebhook({ url: "https://a.test/", events: ["*", "a\0"] }, { headers }),
     ],
-  ])("is refused for a NUL in %s", async (_what, call) => expect(await outcome(call())).toBe("400 BAD_REQUEST"));
+  ])("a binary message is refused for a NUL in %s", async (_what, call) =>
+    expect(await outcome(call())).toBe("400 BAD_REQUEST"),
+  );
 
-  it("carries JSON values that are JSON, at most as deep as a JSON body", async () => {
+  it("a binary message carries JSON values that are JSON, at most as deep as a JSON body", async () => {
     expect(await sign({ sub: "x", list: [1.5, null, true, { a: "b" }] })).toBe("ok");
     expect(await sign(nested(31))).toBe("ok");
     expect(await sign(nested(32))).toBe("400 BAD_REQUEST");
@@ -96,7 +98,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("a binary 
       expect(await trust(kind), String(kind.case)).toBe("400 BAD_REQUEST");
   });
 
-  it("is refused for an optional id that is empty", async () => {
+  it("a binary message is refused for an optional id that is empty", async () => {
     const refusals = [
       () =>
         client(WebhooksService).createWebhook(
@@ -113,7 +115,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("a binary 
   });
 });
 
-it("an optional id that is empty is wrong in a body of REST too, and absent in its query", async () => {
+it("an empty optional id is invalid in a REST body too and absent in a query", async () => {
   const token = (headers["authorization"] ?? "").slice(7);
   const refused = await app.call("POST", "/api/v2/webhooks", {
     token,

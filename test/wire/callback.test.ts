@@ -20,7 +20,7 @@ const signed = (body: string): Record<string, string> => ({
   ...signDelivery({ id: "msg_1", timestamp: Math.floor(app.clock.now() / 1000), body, secrets: ["whsec_c2VjcmV0"] }),
 });
 
-describe("a publisher's report", () => {
+describe("The report of a publisher", () => {
   it.each<[string, string, () => Record<string, string>, string | Uint8Array]>([
     ["of an unknown install", unknown, () => ({}), '{"status":"active"}'],
     ["of an unknown install, signed", unknown, () => signed('{"status":"active"}'), '{"status":"active"}'],
@@ -35,7 +35,7 @@ describe("a publisher's report", () => {
     ["in a strange coding", unknown, () => ({ "content-encoding": "br" }), "x"],
     ["with half of a signature", unknown, () => ({ "webhook-id": "msg_1", "webhook-timestamp": "1" }), "{}"],
     ["with an empty signature", unknown, () => ({ "service-signature": "" }), "{}"],
-  ])("%s is refused with one and the same 401", async (_what, id, headers, body) => {
+  ])("a report %s is refused with one and the same 401", async (_what, id, headers, body) => {
     const answer = await report(id, headers(), body);
     expect(answer).toMatchObject({
       status: 401,
@@ -43,7 +43,7 @@ describe("a publisher's report", () => {
     });
   });
 
-  it("is refused alike over Connect and gRPC-Web", async () => {
+  it("a report is refused alike over Connect and gRPC-Web", async () => {
     const path = "/atrium.marketplace.v1.PublisherService/ReportProvisioning";
     for (const install_id of ["x", "", unknown]) {
       for (const headers of [{}, signed("{}")]) {

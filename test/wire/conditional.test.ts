@@ -23,39 +23,42 @@ afterAll(() => app.close());
 const read = (path: string, known?: string, method = "GET") =>
   app.call(method, path, { token, headers: known === undefined ? {} : { "if-none-match": known } });
 
-describe("what the client has already is not sent again", () => {
-  it.each(["picture", "organization's key set", "instance's key set"])("the %s", async (what) => {
-    const path =
-      what === "picture"
-        ? `/api/users/${me.user_uuid}/picture`
-        : what.startsWith("org")
-          ? `/api/organizations/${me.org_uuid}/.well-known/jwks.json`
-          : "/.well-known/jwks.json";
-    const first = await read(path);
-    const etag = first.headers.get("etag") ?? "";
-    expect(first.status).toBe(200);
-    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-      for (const method of ["GET", "HEAD"]) {
-        const again = await read(path, known, method);
-        expect(
-          [again.status, again.text, again.headers.get("etag"), again.headers.get("cache-control")],
-          known,
-        ).toEqual([304, "", etag, first.headers.get("cache-control")]);
-        expect(again.headers.get("content-type")).toBeNull();
+describe("Conditional requests", () => {
+  it.each(["picture", "organization's key set", "instance's key set"])(
+    "the %s is returned as 304 while it has not changed",
+    async (what) => {
+      const path =
+        what === "picture"
+          ? `/api/users/${me.user_uuid}/picture`
+          : what.startsWith("org")
+            ? `/api/organizations/${me.org_uuid}/.well-known/jwks.json`
+            : "/.well-known/jwks.json";
+      const first = await read(path);
+      const etag = first.headers.get("etag") ?? "";
+      expect(first.status).toBe(200);
+      for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        for (const method of ["GET", "HEAD"]) {
+          const again = await read(path, known, method);
+          expect(
+            [again.status, again.text, again.headers.get("etag"), again.headers.get("cache-control")],
+            known,
+          ).toEqual([304, "", etag, first.headers.get("cache-control")]);
+          expect(again.headers.get("content-type")).toBeNull();
+        }
       }
-    }
-    for (const known of ['"other"', etag.replaceAll('"', ""), `"${etag.slice(1, -2)}"`, ""])
-      expect((await read(path, known)).status, known).toBe(200);
-  });
+      for (const known of ['"other"', etag.replaceAll('"', ""), `"${etag.slice(1, -2)}"`, ""])
+        expect((await read(path, known)).status, known).toBe(200);
+    },
+  );
 
-  it("is logged as what was answered", async () => {
+  it("the access log has the status of a conditional response", async () => {
     logged.length = 0;
     await read("/.well-known/jwks.json", "*");
     await read("/.well-known/jwks.json");
     expect(logged.filter(({ msg }) => msg === "request").map(({ status }) => status)).toEqual([304, 200]);
   });
 
-  it("is sent again once it has changed", async () => {
+  it("a representation is sent again once it has changed", async () => {
     const path = `/api/organizations/${me.org_uuid}/.well-known/jwks.json`;
     const etag = (await read(path)).headers.get("etag") ?? "";
     expect(
@@ -68,7 +71,7 @@ describe("what the client has already is not sent again", () => {
     expect((await read(path, etag)).status).toBe(200);
   });
 
-  it("is judged after the caller, and only where there is an ETag", async () => {
+  it("a condition is checked after the caller, and only where there is an ETag", async () => {
     expect(
       (await app.call("GET", `/api/users/${me.user_uuid}/picture`, { headers: { "if-none-match": "*" } })).status,
     ).toBe(401);

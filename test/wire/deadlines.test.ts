@@ -17,7 +17,7 @@ afterAll(async () => {
   await app.close();
 });
 
-it("a refusal that comes after its deadline is heard by nobody and ends nothing", async () => {
+it("a refusal after its deadline is discarded and does not end the process", async () => {
   const tries = Array.from({ length: 60 }, (_, at) =>
     app.call("POST", "/atrium.marketplace.v1.PublisherService/ListAdmins", {
       token,
@@ -35,12 +35,12 @@ it.each([
   ["no gzip", "encoding=json&message=%7B%7D&compression=gzip"],
   ["half a gzip stream", `encoding=json&message=H4sIAAAAAAAA&base64=1&compression=gzip`],
   ["no message", "encoding=proto&message=%FF%FF"],
-])("a Connect GET with %s is the caller's fault", async (_what, query) => {
+])("a Connect GET with %s is an error of the caller", async (_what, query) => {
   const answer = await app.call("GET", `/atrium.access.v1.AccessService/GetMe?connect=v1&${query}`, { token });
   expect(answer).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
 });
 
-it("what is away is named without its address", async () => {
+it("an unavailable dependency is named without its address", async () => {
   const { body } = await app.call("GET", "/readyz");
   expect(body).toMatchObject({ status: "ok", database: "ok", temporal: "not reachable" });
 });

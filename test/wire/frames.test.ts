@@ -56,8 +56,9 @@ function grpc(body: Buffer, headers: Record<string, string> = {}): Promise<strin
   });
 }
 
-describe("a gRPC body", () => {
-  it("of one empty message is answered", async () => expect(await grpc(frame(0, 0, Buffer.alloc(0)))).toBe("0"));
+describe("gRPC bodies", () => {
+  it("a gRPC body of one empty message gets a response", async () =>
+    expect(await grpc(frame(0, 0, Buffer.alloc(0)))).toBe("0"));
 
   it.each<[string, Buffer, Record<string, string>, RegExp]>([
     ["that is empty", Buffer.alloc(0), {}, /^(?:3|12)$/u],
@@ -85,13 +86,13 @@ describe("a gRPC body", () => {
       /^HTTP 415$/u,
     ],
     ["without a credential", frame(0, 3, Buffer.from([0xff, 0xff, 0xff])), { authorization: "" }, /^16$/u],
-  ])("%s has a documented status", async (_what, body, headers, status) => {
+  ])("a gRPC body %s has a documented status", async (_what, body, headers, status) => {
     expect(await grpc(body, headers)).toMatch(status);
     expect((await app.call("GET", "/healthz")).status).toBe(200);
   });
 });
 
-describe("bytes that are no HTTP", () => {
+describe("Bytes that are no HTTP", () => {
   const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
@@ -114,7 +115,7 @@ describe("bytes that are no HTTP", () => {
     ["a window of zero", Buffer.concat([preface, settings, Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0])])],
     ["a continuation of nothing", Buffer.concat([preface, settings, Buffer.from([0, 0, 1, 9, 4, 0, 0, 0, 1, 0])])],
     ["a preface that breaks off", preface.subarray(0, 20)],
-  ])("%s end with the connection, and the service lives on", async (_what, bytes) => {
+  ])("%s end their connection, and the service continues", async (_what, bytes) => {
     const { port } = new URL(app.url);
     const socket = connect(Number(port), "127.0.0.1");
     const over = new Promise((resolve) => socket.once("close", resolve));
@@ -127,8 +128,8 @@ describe("bytes that are no HTTP", () => {
   });
 });
 
-describe("1,000 idle connections", () => {
-  it("hold nobody up", async () => {
+describe("Idle connections", () => {
+  it("1,000 idle connections do not delay requests of others", async () => {
     const { port } = new URL(app.url);
     const sockets = Array.from({ length: 1_000 }, () =>
       connect({ port: Number(port), host: "127.0.0.1", localAddress: "127.0.0.2" }).on("error", () => undefined),
@@ -141,7 +142,7 @@ describe("1,000 idle connections", () => {
   });
 });
 
-describe.each(["Connect", "gRPC", "gRPC-Web"])("over %s", (protocol) => {
+describe.each(["Connect", "gRPC", "gRPC-Web"])("Over %s", (protocol) => {
   const client = () => {
     const options = {
       baseUrl: app.url,
@@ -159,7 +160,7 @@ describe.each(["Connect", "gRPC", "gRPC-Web"])("over %s", (protocol) => {
         : createGrpcWebTransport({ ...options, httpVersion: "1.1" });
   };
 
-  it("the caller is described as over REST", async () => {
+  it("the response to the caller has the same fields as over REST", async () => {
     const { body } = await app.call("GET", "/api/auth/me", { token });
     expect(await createClient(AccessService, client()).getMe({})).toMatchObject({
       userUuid: body.user_uuid,

@@ -112,8 +112,8 @@ const cases: [what: string, body: string | Uint8Array, status: number, code: str
 describe.each([
   ["REST", rest],
   ["Connect", connect],
-])("over %s a body of", (protocol, path) => {
-  it.each(cases)("%s is refused and changes nothing", async (_what, body, status, code, field) => {
+])("Over %s", (protocol, path) => {
+  it.each(cases)("a body of %s is refused and changes nothing", async (_what, body, status, code, field) => {
     const before = await state();
     const answer = await app.call("POST", path, { token, body });
     const reason =
@@ -130,8 +130,8 @@ describe.each([
   });
 });
 
-describe("over REST", () => {
-  it("a member nobody knows, 32 levels and an integer in quotes are taken", async () => {
+describe("Over REST", () => {
+  it("an unknown member, 32 levels and an integer in quotes are accepted", async () => {
     const slug = `"slug":"wire-${Date.now()}"`;
     const body = nested(32)
       .replace('"slug":"wire-app"', slug)
@@ -145,19 +145,19 @@ describe("over REST", () => {
     "application/json; charset=utf-16",
     "x",
     "application/xml",
-  ])("a content type of %s is 415", async (type) => {
+  ])("a content type of %s returns 415", async (type) => {
     expect(
       (await app.call("POST", rest, { token, body: whole, headers: { "content-type": type } })).body,
     ).toMatchObject({ status: 415, code: "unsupported_media_type" });
   });
 
-  it.each(["br", "deflate", "zstd", "x", "gzip, gzip"])("a coding of %s is 415", async (coding) => {
+  it.each(["br", "deflate", "zstd", "x", "gzip, gzip"])("a content coding of %s returns 415", async (coding) => {
     expect(
       (await app.call("POST", rest, { token, body: whole, headers: { "content-encoding": coding } })).body,
     ).toMatchObject({ status: 415 });
   });
 
-  it("gzip is read, measured after inflation, and refused when it is broken", async () => {
+  it("gzip is decoded, measured after decoding, and refused when it is broken", async () => {
     const zipped = (text: string, cut = 0): Promise<{ status: number; body: { code: string } }> => {
       const bytes = gzipSync(text);
       return app.call("POST", rest, {
@@ -171,13 +171,13 @@ describe("over REST", () => {
     expect((await zipped(whole, 6)).body).toMatchObject({ status: 400, code: "bad_request" });
   });
 
-  it.each(["x", "-1", "1.5", "12345678901", ""])("a Connect-Timeout-Ms of %j is 400", async (timeout) => {
+  it.each(["x", "-1", "1.5", "12345678901", ""])("a Connect-Timeout-Ms of %j returns 400", async (timeout) => {
     expect(
       (await app.call("GET", "/api/auth/me", { token, headers: { "connect-timeout-ms": timeout } })).body,
     ).toMatchObject({ status: 400, code: "bad_request" });
   });
 
-  it("judges no body before the caller", async () => {
+  it("the caller is checked before the body", async () => {
     expect((await app.call("POST", rest, { body: "{" })).status).toBe(401);
     expect((await app.call("POST", rest, { token: "x", body: "x".repeat(2_000_000) })).status).toBe(401);
     const { body } = await app.call("POST", "/api/organizations", {

@@ -31,8 +31,8 @@ const changeWebhook = (body: unknown): Promise<Answer> =>
 const connect = (method: string, body: object): Promise<Answer> =>
   app.call("POST", `/atrium.${method}`, { token: owner.token, body });
 
-describe("an empty list in a PATCH is a value", () => {
-  it("which an app's modes and plans and a webhook's events may not have", async () => {
+describe("Empty lists in a PATCH", () => {
+  it("an empty list is refused for modes and plans of an app and for events of a webhook", async () => {
     for (const field of ["deployment_modes", "deploymentModes"]) {
       expect(await changeApp({ [field]: [] })).toMatchObject({
         status: 400,
@@ -49,7 +49,7 @@ describe("an empty list in a PATCH is a value", () => {
     });
   });
 
-  it("over Connect's JSON as well", async () => {
+  it("an empty list is refused over the JSON of Connect as well", async () => {
     const violation = (field: string) => ({
       status: 400,
       body: {
@@ -68,7 +68,7 @@ describe("an empty list in a PATCH is a value", () => {
     ).toMatchObject(violation("events"));
   });
 
-  it("and none given, or null, changes nothing", async () => {
+  it("an absent list or null changes nothing", async () => {
     for (const body of [{}, { deployment_modes: null, plans: null }]) {
       expect(await changeApp(body)).toMatchObject({
         status: 200,
@@ -78,7 +78,7 @@ describe("an empty list in a PATCH is a value", () => {
     expect(await changeWebhook({ events: null })).toMatchObject({ status: 200, body: { events: ["user.created"] } });
   });
 
-  it("that binary messages cannot tell from an absent one, which changes nothing", async () => {
+  it("an empty list in a binary message equals an absent one and changes nothing", async () => {
     const body = toBinary(UpdateAppRequestSchema, create(UpdateAppRequestSchema, { appId, deploymentModes: [] }));
     const headers = { "content-type": "application/proto" };
     expect(
@@ -93,7 +93,7 @@ describe("an empty list in a PATCH is a value", () => {
     expect((await changeApp({})).body.deployment_modes).toEqual(["multi_tenant"]);
   });
 
-  it("that empties what may be empty: the mail domains of an organization", async () => {
+  it("an empty list clears the mail domains of an organization", async () => {
     const change = (jit_domains: string[]) =>
       app.call("PATCH", `/api/organizations/${owner.org}`, { token: owner.token, body: { jit_domains } });
     expect(await change(["lists.example"])).toMatchObject({ status: 200, body: { jit_domains: ["lists.example"] } });

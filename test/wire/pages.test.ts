@@ -39,7 +39,7 @@ const spellings = (page: string): string[] => {
 describe.each(["/metrics", "/healthz", "/readyz", "/dev/mailbox", "/dev/mailbox.json", "/magic-link"])(
   "%s in percent form",
   (page) => {
-    it("is the page or none, never something else", async () => {
+    it("a page in percent form is the page or 404", async () => {
       expect(await statusOf(app, page)).toBe(200);
       for (const path of spellings(page)) expect([200, 404], path).toContain(await statusOf(app, path));
       for (const path of [
@@ -56,7 +56,7 @@ describe.each(["/metrics", "/healthz", "/readyz", "/dev/mailbox", "/dev/mailbox.
   },
 );
 
-it("metrics with a port of their own are nowhere else, however they are spelled and asked for", async () => {
+it("metrics with a port of their own are on no other port, under any spelling or protocol", async () => {
   for (const path of ["/metrics", ...spellings("/metrics"), "/metrics?x=1"]) {
     for (const method of ["GET", "HEAD"]) expect(await statusOf(apart, path, method), `${method} ${path}`).toBe(404);
   }

@@ -31,7 +31,7 @@ function send(
   });
 }
 
-describe("a path that no route has", () => {
+describe("Paths without a route", () => {
   it.each([
     "/api",
     "/nope",
@@ -56,7 +56,7 @@ describe("a path that no route has", () => {
     "/.env",
     "/api/auth/me\\",
     "/*",
-  ])("%s is 404 `no such route`, without redirect", async (path) => {
+  ])("%s returns 404 `no such route`, without redirect", async (path) => {
     const { status, body, headers } = await send("GET", path);
     expect([status, headers["location"]]).toEqual([404, undefined]);
     expect(JSON.parse(body)).toMatchObject({ code: "not_found", message: "no such route", status: 404 });
@@ -70,26 +70,26 @@ describe("a path that no route has", () => {
     "/api/installs/a%2Fb",
     "/api/installs/..%2F..%2Fetc",
     "/api/installs/%F0%9F%A6%8A",
-  ])("%s is a malformed id and nothing worse", async (path) => {
+  ])("%s is refused as a malformed id", async (path) => {
     const { status, body } = await send("GET", path);
     expect(status).toBe(400);
     expect((JSON.parse(body) as { code: string }).code).toMatch(/^(?:invalid_uuid|validation_error|bad_request)$/u);
   });
 
-  it("a slash in percent form stays inside its parameter", async () => {
+  it("a percent-encoded slash stays inside its parameter", async () => {
     const { status, body } = await send("GET", "/api/marketplace/a%2Finstall");
     expect([status, (JSON.parse(body) as { code: string }).code]).toEqual([400, "validation_error"]);
   });
 });
 
-describe("a method that a route does not have", () => {
+describe("Methods that a route does not have", () => {
   it.each([
     ["POST", "/api/auth/me", "GET, HEAD"],
     ["DELETE", "/api/auth/login", "POST"],
     ["PROPFIND", "/api/auth/me", "GET, HEAD"],
     ["TRACE", "/api/auth/me", "GET, HEAD"],
     ["PUT", "/api/installs/0b1d2a3e-aaaa-4000-8000-00000000000f", "DELETE, GET, HEAD"],
-  ])("%s %s is 405 with Allow", async (method, path, allow) => {
+  ])("%s %s returns 405 with Allow", async (method, path, allow) => {
     const { status, headers } = await send(method, path);
     expect(status).toBe(405);
     expect(
@@ -101,13 +101,13 @@ describe("a method that a route does not have", () => {
     ).toBe(allow);
   });
 
-  it("HEAD answers as GET does, without the body", async () => {
+  it("HEAD returns the status and headers of GET without the body", async () => {
     const [head, get] = [await send("HEAD", "/api/auth/me"), await send("GET", "/api/auth/me")];
     expect([head.status, head.body]).toEqual([200, ""]);
     expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
   });
 
-  it("OPTIONS without CORS is 204 with Allow", async () => {
+  it("OPTIONS without CORS returns 204 with Allow", async () => {
     expect(await send("OPTIONS", "/api/auth/me")).toMatchObject({
       status: 204,
       headers: { allow: expect.stringContaining("GET") as string },
@@ -115,7 +115,7 @@ describe("a method that a route does not have", () => {
   });
 });
 
-describe("a query", () => {
+describe("Queries", () => {
   it.each([
     ["/api/installs?limit=0"],
     ["/api/installs?limit=201"],
@@ -128,7 +128,7 @@ describe("a query", () => {
     ["/api/marketplace?page=1e9"],
     ["/api/auth/events?limit=501"],
     ["/api/auth/events?user_uuid=x"],
-  ])("%s is a validation_error", async (path) => {
+  ])("the query %s returns a validation_error", async (path) => {
     const { status, body } = await send("GET", path);
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({
@@ -138,7 +138,7 @@ describe("a query", () => {
   });
 
   it.each(["/api/installs?nope=1", "/api/installs?limit=", "/api/installs?status=&offset=", "/api/installs?&&="])(
-    "%s is taken",
+    "the query %s is accepted",
     async (path) => {
       expect((await send("GET", path)).status).toBe(200);
     },
@@ -154,7 +154,7 @@ describe("CORS", () => {
     });
 
   it.each(["/api/auth/me", "/atrium.access.v1.AccessService/GetMe"])(
-    "a preflight for %s from an origin of ours is allowed",
+    "a preflight for %s from a configured origin is allowed",
     async (path) => {
       const { status, headers } = await preflight("https://console.example", path);
       expect(status).toBe(204);
@@ -177,7 +177,7 @@ describe("CORS", () => {
     }
   });
 
-  it("an answer from an origin of ours shows its headers, errors included", async () => {
+  it("a response to a configured origin exposes its headers, errors included", async () => {
     for (const path of ["/api/auth/me", "/api/nope", "/atrium.access.v1.AccessService/GetMe"]) {
       const { headers } = await send("GET", path, { origin: "https://console.example" });
       expect(headers["access-control-allow-origin"], path).toBe("https://console.example");

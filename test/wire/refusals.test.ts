@@ -16,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe("an organization named in a query", () => {
+describe("An organization named in a query", () => {
   const events = (token: string, org: string) => app.call("GET", `/api/auth/events?org_uuid=${org}`, { token });
 
-  it("is a wrong field when it is no UUID, for whoever may ask at all", async () => {
+  it("a query with an org_uuid that is no UUID returns a field error to authorized callers", async () => {
     for (const token of [owner.token, platform]) {
       expect(await events(token, "x")).toMatchObject({
         status: 400,
@@ -34,7 +34,7 @@ describe("an organization named in a query", () => {
     expect([connect.status, connect.body.details[0].debug.reason]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  it("is not there when it is another's or nobody's, and one's own in any case", async () => {
+  it("a query with an unknown or foreign org_uuid returns 404, and one with the own org_uuid succeeds", async () => {
     const other = await founder(app);
     for (const org of [other.org, "0b1d2a3e-aaaa-4000-8000-00000000000f"])
       expect(outcome(await events(owner.token, org))).toBe("404 not_found");
@@ -42,8 +42,8 @@ describe("an organization named in a query", () => {
   });
 });
 
-describe("the permissions of a role", () => {
-  it("are replaced by a list that is there, and never emptied by mistake", async () => {
+describe("The permissions of a role", () => {
+  it("permissions of a role are replaced by a given list and never emptied by mistake", async () => {
     const made = await app.call("POST", "/api/v2/products/p/roles", {
       token: owner.token,
       body: { name: "Auditor", permissions: [{ id: 1 }, { id: 2 }] },

@@ -89,18 +89,18 @@ const forgeries: [string, () => Promise<string> | string][] = [
   ["with 'crit'", () => signed({}, { crit: ["b64"], b64: true })],
 ];
 
-describe("a token", () => {
-  it("names the client it was issued to (RFC 9068), from every door", async () => {
+describe("Tokens", () => {
+  it("a token names the client it was issued to (RFC 9068), whatever issued it", async () => {
     const elevated = await elevate(app, token);
     const { token: founded } = await signUp(app);
     for (const one of [token, elevated, founded]) expect(decodeJwt(one)).toMatchObject({ client_id: "atrium" });
   });
 
-  it("that is ours opens the door", async () => {
+  it("an unchanged token of ours is accepted", async () => {
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
   });
 
-  it.each(forgeries)("%s is 401 on every protocol", async (_what, forge) => {
+  it.each(forgeries)("a token %s returns 401 on every protocol", async (_what, forge) => {
     const forged = await forge();
     const rest = await app.call("GET", "/api/auth/me", { token: forged });
     expect(rest).toMatchObject({ status: 401, body: { code: "unauthorized" } });
@@ -113,19 +113,19 @@ describe("a token", () => {
   });
 
   it.each(["", "Basic eDp5", "Bearer", "Bearer ", "Token x", "Bearer a b", "bearer"])(
-    "in an Authorization of %j is 401",
+    "an Authorization of %j returns 401",
     async (authorization) => {
       expect((await app.call("GET", "/api/auth/me", { headers: { authorization } })).status).toBe(401);
     },
   );
 
-  it("is taken whatever the case of the scheme, and only from the header", async () => {
+  it("the scheme is case-insensitive, and only the header is read", async () => {
     expect((await app.call("GET", "/api/auth/me", { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     expect((await app.call("GET", `/api/auth/me?access_token=${token}`)).status).toBe(401);
     expect((await app.call("GET", "/api/auth/me", { headers: { cookie: `access_token=${token}` } })).status).toBe(401);
   });
 
-  it("of another instance, with another issuer, is 401", async () => {
+  it("a token of another instance, with another issuer, returns 401", async () => {
     const other = await startApp();
     try {
       expect((await app.call("GET", "/api/auth/me", { token: await other.login() })).status).toBe(401);
@@ -134,14 +134,14 @@ describe("a token", () => {
     }
   });
 
-  it("of another kind is no bearer: refresh and mail tokens, dev tokens", async () => {
+  it("a refresh token returns 401 as a bearer token", async () => {
     const { body } = await app.call("POST", "/api/auth/login", {
       body: { email: app.owner.email, password: app.owner.password, org_name: app.owner.org },
     });
     expect((await app.call("GET", "/api/auth/me", { token: body.refresh_token as string })).status).toBe(401);
   });
 
-  it("of one organization finds nothing in another, as if it were not there", async () => {
+  it("a token of one organization gets the same 404 for another organization as for an unknown one", async () => {
     const theirs = await signUp(app);
     const routes = [`/api/organizations/${theirs.orgUuid}`, `/api/auth/events?org_uuid=${theirs.orgUuid}`];
     const mine = await signUp(app);
@@ -157,7 +157,7 @@ describe("a token", () => {
     }
   });
 
-  it("expires to the second, without mercy", async () => {
+  it("a token expires to the second", async () => {
     const short = await app.login();
     app.clock.advance(899_000);
     expect((await app.call("GET", "/api/auth/me", { token: short })).status).toBe(200);

@@ -76,7 +76,7 @@ const wrong = { email: "owner@acme.test", password: "certainly wrong", orgName: 
 const wrongLogin = frame(toBinary(LoginRequestSchema, create(LoginRequestSchema, wrong)));
 const bearer = (): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-describe("a unary gRPC call", () => {
+describe("Unary gRPC calls", () => {
   it.each<[string, string, () => Buffer, () => Record<string, string>, string]>([
     ["that succeeds", me, () => empty, bearer, "0"],
     ["without a credential", me, () => empty, () => ({}), "16"],
@@ -93,25 +93,25 @@ describe("a unary gRPC call", () => {
       "0",
     ],
     ["without a message", me, () => Buffer.alloc(0), bearer, "12"],
-  ])("%s is answered alike whenever its message comes", async (_what, path, body, headers, status) => {
+  ])("%s has the same response whenever its message arrives", async (_what, path, body, headers, status) => {
     const [at, later] = [await call(path, body(), headers(), 0), await call(path, body(), headers(), 60)];
     expect(at.status).toBe(status);
     expect({ ...at, message: undefined }).toEqual({ ...later, message: undefined });
     expect(at.message === undefined).toBe(later.message === undefined);
   });
 
-  it("answers with the message of the contract", async () => {
+  it("a unary gRPC call returns the message of the contract", async () => {
     const { body } = await call(me, empty, bearer(), 0);
     expect(body.readUInt32BE(1)).toBe(body.length - 5);
     expect(fromBinary(GetMeResponseSchema, body.subarray(5)).email).toBe("owner@acme.test");
   });
 
-  it("ends with DEADLINE_EXCEEDED when its time is up", async () => {
+  it("a unary gRPC call ends with DEADLINE_EXCEEDED when its time is up", async () => {
     const { status } = await call(login, wrongLogin, { "grpc-timeout": "1m" }, 0);
     expect(status).toBe("4");
   });
 
-  it("serves a thousand calls at once on one connection", async () => {
+  it("a thousand unary gRPC calls succeed at once on one connection", async () => {
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => call(me, empty, bearer(), 0)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["0"]));
   });

@@ -34,7 +34,7 @@ const keys: [string, Record<string, string>][] = [
 const send = (path: string, body: string | Uint8Array, headers: Record<string, string>) =>
   callRest(app.url, "POST", path, { token: owner.token, body, headers });
 
-describe.each(keys)("a body that cannot be decoded, %s,", (_which, idempotency) => {
+describe.each(keys)("A body that cannot be decoded, %s", (_which, idempotency) => {
   it.each<[string, string | Uint8Array, Record<string, string>, number, string]>([
     ["is 415 for its type", "<x/>", { "content-type": "text/xml" }, 415, "unsupported_media_type"],
     ["is 415 for its coding", "x", { "content-encoding": "br" }, 415, "unsupported_media_type"],
@@ -43,14 +43,14 @@ describe.each(keys)("a body that cannot be decoded, %s,", (_which, idempotency) 
     ["is 400 for broken gzip", gzipSync("{}").subarray(0, 12), { "content-encoding": "gzip" }, 400, "bad_request"],
     ["is 400 for a wrong type of a field", '{"url":1}', {}, 400, "validation_error"],
     ["is 413 when it is too long", new Uint8Array(2 ** 20 + 1), {}, 413, "payload_too_large"],
-  ])("over REST %s", async (_what, body, headers, status, code) => {
+  ])("a body over REST %s", async (_what, body, headers, status, code) => {
     expect(await send(rest, body, { "content-type": "application/json", ...headers, ...idempotency })).toMatchObject({
       status,
       body: { code },
     });
   });
 
-  it("over Connect is the same, in JSON and in binary", async () => {
+  it("a body over Connect is refused as over REST, in JSON and in binary", async () => {
     for (const [type, body] of [
       ["application/json", "{"],
       ["application/json", '{"url":1}'],
@@ -62,7 +62,7 @@ describe.each(keys)("a body that cannot be decoded, %s,", (_which, idempotency) 
     expect((await send(procedure, "x", { "content-type": "text/xml", ...idempotency })).status).toBe(415);
   });
 
-  it("over gRPC-Web is INVALID_ARGUMENT", async () => {
+  it("a body over gRPC-Web is INVALID_ARGUMENT", async () => {
     const body = new Uint8Array([0, 0, 0, 0, 1, 0xff]);
     const answer = await send(procedure, body, { "content-type": "application/grpc-web+proto", ...idempotency });
     expect(`grpc-status: ${answer.headers.get("grpc-status") ?? ""} ${answer.text}`).toMatch(/grpc-status: 3\b/u);
@@ -85,6 +85,6 @@ it("a malformed key is refused before the body, whatever that is", async () => {
   }
 });
 
-it("nothing was made by all that", async () => {
+it("the refused requests created nothing", async () => {
   expect((await app.call("GET", rest, { token: owner.token })).body.data).toHaveLength(1);
 });

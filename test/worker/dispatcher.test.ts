@@ -48,7 +48,7 @@ async function dispatched(outbox: Outbox, handler: TopicHandler, done: () => boo
 
 const coalescingKey = (payload: Record<string, unknown>): string => String(payload["about"]);
 
-it("messages with the same coalescing key are handled once for all that were claimed, within the topic's concurrency", async () => {
+it("messages with the same coalescing key are handled once, within the topic's concurrency", async () => {
   const { outbox, completed } = heldBack(2_500, 50);
   let [handled, running, most] = [0, 0, 0];
   const handle = async (): Promise<void> => {
@@ -84,7 +84,7 @@ it("a failed message releases all messages with its coalescing key", async () =>
   expect(completed).toEqual([]);
 });
 
-it("a topic whose messages all fail pauses between claims and continues at full speed after the first success", async () => {
+it("a topic whose messages all fail pauses between claims and continues at once after the first success", async () => {
   vi.useFakeTimers();
   try {
     const { outbox, completed, failed } = heldBack(10_000, 10_000);

@@ -95,7 +95,7 @@ it("installs, retries and key overlaps continue after Temporal has lost their wo
   expect(offer.server.calls).toHaveLength(2);
 });
 
-it("workflow recovery reads page by page, counts the workflows it started, and retries soon after a failure", async () => {
+it("workflow recovery reads page by page, counts workflows it started, and retries soon after a failure", async () => {
   const ids = Array.from({ length: 1_203 }, (_, i) => String(i).padStart(5, "0"));
   const asked: (string | null)[] = [];
   const seen = new Set<string>();
