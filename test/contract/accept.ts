@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { must, root, run } from "./run.ts";
 
-/** The contract that changes are measured against. */
+/** The contract that changes are compared with. */
 export const baseline = "test/shape/contract.binpb";
 
-/** What in the contract breaks clients of the baseline; empty when nothing does. */
+/** Changes of the contract that break clients of the baseline; empty when there are none. */
 export function breaches(): string {
   const { ok, output } = run("buf", "breaking", "proto", "--against", baseline);
   return ok ? "" : output;

@@ -27,7 +27,7 @@ export function readTree(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")]));
 }
 
-/** Makes `gen/` what the contract says: writes what differs, removes what is left over. */
+/** Updates `gen/` to the contract: writes what differs, removes what is obsolete. */
 async function main(): Promise<void> {
   const gen = join(root, "gen");
   mkdirSync(gen, { recursive: true });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
 
-/** Runs a program of `node_modules/.bin` (or of the path) in the repository; its output and whether it went well. */
+/** Runs a program of `node_modules/.bin` (or of the path) in the repository; returns output and success. */
 export function run(program: string, ...args: string[]): { ok: boolean; output: string } {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: root, env, encoding: "utf8" });

@@ -20,7 +20,7 @@ beforeEach(async () => {
   blocker = new pg.Client({ connectionString: app.databaseUrl });
   await blocker.connect();
   await blocker.query("begin");
-  // Whoever inserts waits.
+  // Inserts wait.
   await blocker.query("lock table mail_tokens, apps in exclusive mode");
 });
 afterEach(() => blocker.end());
@@ -28,7 +28,7 @@ afterEach(() => blocker.end());
 const deadline = "250";
 const procedure = "/atrium.login.v1.LoginService/SendMagicLink";
 
-/** Lets the statements that wait go on, and waits until their transactions are over. */
+/** Releases the statements that wait, and waits until their transactions have ended. */
 async function release(): Promise<void> {
   await blocker.query("rollback");
   const busy = `select 1 from pg_stat_activity where datname = current_database() and usename is not null
@@ -36,13 +36,13 @@ async function release(): Promise<void> {
   await expect.poll(() => runSql(app.databaseUrl, busy)).toEqual([]);
 }
 
-/** Links and mails that were left for an address. */
+/** Number of links and mails stored for an address. */
 async function left(email: string): Promise<number> {
   const rows = await runSql(app.databaseUrl, "select 1 from mail_tokens where email = $1", [email]);
   return rows.length;
 }
 
-/** A unary gRPC call by hand, so that the client's own deadline does not answer in the server's place. */
+/** A unary gRPC call without a client library, whose own deadline would end the call before the server does. */
 function grpc(email: string, timeout: string): Promise<string> {
   const message = toBinary(SendMagicLinkRequestSchema, create(SendMagicLinkRequestSchema, { email }));
   const frame = Buffer.alloc(5 + message.length);

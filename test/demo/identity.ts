@@ -9,7 +9,7 @@ import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { generate } from "otplib";
 
-/** What the tour of identity needs of the story. */
+/** What the tour of identity needs of the main story. */
 export interface IdentityTour {
   baseUrl: string;
   /** The organization and the token of its owner. */
@@ -67,7 +67,7 @@ export async function tourIdentity({
 
   const first = await createClient(LoginService, connect()).login({ email, password: PASSWORD, orgName });
   if (first.mfaRequired !== true) throw new Error("the second factor was not asked for");
-  // A code is taken once: the next step's is within the window of one step.
+  // A code is accepted once: that of the next step is within the window of one step.
   const pair = await createClient(MfaService, connect()).challengeTotp({
     mfaToken: first.mfaToken ?? "",
     code: await generate({ secret, epoch: now + 30 }),

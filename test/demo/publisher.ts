@@ -17,7 +17,7 @@ export interface ProvisionCall {
   };
 }
 
-/** A publisher's answer: status, body (JSON, or a text that is sent as it is), headers. */
+/** A response of a publisher: status, body (JSON, or text sent unchanged), headers. */
 export interface PublisherReply {
   status: number;
   body?: unknown;
@@ -28,18 +28,18 @@ export interface PublisherReply {
 export interface Publisher {
   /** Address for `provision_webhook`. */
   url: string;
-  /** Genuine calls so far, in order. */
+  /** Calls with a valid signature so far, in order. */
   calls: ProvisionCall[];
   /** Calls refused because their signature was wrong. */
   forged: number;
-  /** Told once, after publication: the secret calls are signed with. */
+  /** Sets the secret that calls are signed with, after publication. */
   useSecret(secret: string): void;
-  /** Reports an outcome to a callback address, signed as calls are; rejects when it is not taken. */
+  /** Reports an outcome to a callback address, signed as calls are; rejects when it is refused. */
   report(url: string, outcome: object): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a publisher that checks signatures and answers as it is told, on a free loopback port. */
+/** Starts a publisher that verifies signatures and responds as the test says, on a free loopback port. */
 export async function startPublisher(
   answer: (call: ProvisionCall, nth: number) => PublisherReply | Promise<PublisherReply>,
 ): Promise<Publisher> {

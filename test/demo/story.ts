@@ -17,12 +17,12 @@ export interface StoryOptions {
   baseUrl: string;
   /** Address of the first owner, who is platform admin. */
   ownerEmail: string;
-  /** Says a line to a person. */
+  /** Prints a line. */
   say(line: string): void;
 }
 
 const PASSWORD = "correct horse battery staple";
-/** What the publisher needs to make an install ready. */
+/** What the publisher needs to provision an install. */
 const PREPARATION_MS = 1_200;
 
 function bearer(token: string): Interceptor {
@@ -40,7 +40,7 @@ function connect(baseUrl: string, token?: string): Transport {
   });
 }
 
-/** The token mailed to an address since a moment, out of the development mailbox. */
+/** The token mailed to an address since a time, from the development mailbox. */
 async function mailedToken(baseUrl: string, email: string, since: number): Promise<string> {
   for (let attempt = 0; attempt < 1_200; attempt++) {
     const response = await fetch(`${baseUrl}/dev/mailbox.json`);
@@ -105,7 +105,7 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   say(`   ${email} signs in by password; the token lasts ${signedIn.expiresIn} s`);
 
   const publisher = await startPublisher(({ data }) => {
-    // As a publisher does who needs a while: accepts now, reports later.
+    // Like a publisher that needs time: accepts now, reports later.
     const callback = new URL(new URL(data.callback_url).pathname, baseUrl).href;
     setTimeout(
       () =>
@@ -174,7 +174,7 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   if (after.status !== 401) throw new Error(`a token answered ${after.status} after its logout`);
   say("11. After the logout, the next request is refused: 401");
 
-  // In the publisher's organization, which this run has made: ending all its sessions ends nobody else's.
+  // In the publisher's organization, created by this run: ending all its sessions affects no other run.
   const again = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });
   const me = await createClient(AccessService, connect(baseUrl, again.accessToken)).getMe({});
   await tourIdentity({
@@ -190,7 +190,7 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   });
 }
 
-/** Follows the install's stream until it is active: each record tells what is new in the timeline, as it happens. */
+/** Reads the stream of the install until it is active: each record has the new entries of the timeline. */
 async function watchInstall(
   baseUrl: string,
   token: string,

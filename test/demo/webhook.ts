@@ -11,16 +11,16 @@ import Stripe from "stripe";
 import { WebhooksService } from "../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import type { Delivery } from "../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 
-/** A receiver whose server is broken at first, and the webhook that leads to it. */
+/** A receiver that fails at first, and its webhook. */
 export interface FailingReceiver {
-  /** Tells how the delivery of an event failed, recovered and arrived. */
+  /** Prints how the delivery of an event failed, recovered and arrived. */
   tellRecovery(number: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const PATIENCE_MS = 120_000;
 
-/** Registers a webhook for an event whose receiver answers 500 until it is told to recover. */
+/** Registers a webhook for an event whose receiver returns 500 until it recovers. */
 export async function startFailingReceiver(
   transport: Transport,
   event: string,

@@ -67,7 +67,7 @@ async function kill(program: ProgramRun): Promise<void> {
   await program.exit;
 }
 
-/** The one that serves at present. */
+/** The process that runs now. */
 const present = (): ProgramRun => [...running][0] as ProgramRun;
 const outbox = async (): Promise<number> =>
   Number(
@@ -87,24 +87,20 @@ it("an install committed before the service was killed is provisioned once, afte
   await expect.poll(outbox).toBe(0);
 });
 
-it("a service killed during a provisioning call repeats the call, with the same install_id and the same id", async () => {
-  let answered: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => {
-    answered = resolve;
-  });
+it("a service killed during a provisioning call repeats it with the same install_id and id", async () => {
+  const called = Promise.withResolvers<void>();
+  const killed = Promise.withResolvers<void>();
   const offer = await market.offer(async (_call, nth) => {
-    if (nth > 1) return { status: 200 };
-    answered();
-    return new Promise<{ status: number }>((resolve) => setTimeout(resolve, 2_000, { status: 200 }));
+    called.resolve();
+    if (nth === 1) await killed.promise;
+    return { status: 200 };
   });
   const { body } = await offer.install();
-  await asked;
+  await called.promise;
   await kill(present());
+  killed.resolve();
   await start("all");
-  const until = Date.now() + 120_000;
-  while ((await market.read(body.install_id)).status !== "active" && Date.now() < until)
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  expect((await market.read(body.install_id)).status).toBe("active");
+  await expect.poll(async () => (await market.read(body.install_id)).status).toBe("active");
   expect(offer.server.calls.length).toBeGreaterThan(1);
   expect(new Set(offer.server.calls.map(({ id }) => id)).size).toBe(1);
   expect(new Set(offer.server.calls.map(({ data }) => data.install_id))).toEqual(new Set([body.install_id]));

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same requests. */
+/** Repeatable random numbers: the same seed gives the same requests. */
 export interface Chance {
   /** A number from 0 (inclusive) to 1. */
   next(): number;
@@ -9,7 +9,7 @@ export interface Chance {
   pick<T>(from: readonly T[]): T;
 }
 
-/** Mulberry32: small, quick, good enough to choose test input with. */
+/** Mulberry32: small, fast, and good enough for test input. */
 export function chance(seed: number): Chance {
   let state = seed >>> 0;
   const next = (): number => {
@@ -26,7 +26,7 @@ export function chance(seed: number): Chance {
   };
 }
 
-/** The same chance without accidents: what is rare does not happen, what is usual always does. */
+/** The same source without rare cases: what is rare does not happen, and what is usual always does. */
 export function calm(dice: Chance): Chance {
   return { ...dice, sometimes: (share) => share >= 0.85 || (share > 0.15 && dice.sometimes(share)) };
 }

@@ -74,7 +74,7 @@ const built = new Set(
     .filter(({ built: has }) => has)
     .map(({ rpc }) => rpc),
 );
-/** Doors that hash passwords in a bounded queue, and may say so (decisions 16.5). */
+/** Routes that hash passwords in a bounded queue, and may return 503 (decisions 16.5). */
 const queued = new Set([
   "Login",
   "CreateOrganization",

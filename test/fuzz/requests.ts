@@ -5,7 +5,7 @@ import type { Chance } from "./chance.ts";
 import { body, plain } from "./values.ts";
 import type { Known } from "./values.ts";
 
-/** One request to be sent as it is. */
+/** One request, sent unchanged. */
 export interface FuzzRequest {
   rpc: DescMethod;
   protocol: "rest" | "connect";
@@ -17,7 +17,7 @@ export interface FuzzRequest {
 
 const routes = bindings();
 
-/** What would end the caller's own power in the middle of the run; sent without a credential only. */
+/** Requests that would end the caller's own permissions during the run; sent without a credential only. */
 const suicidal =
   /^(?:Logout|DeleteOrganization|RevokeAll|RevokeOrganization|RevokeOwn|RemoveUser|UpdateUser|ChangePassword|Seal)/u;
 
@@ -159,7 +159,7 @@ function connect(chance: Chance, known: Known, tokens: readonly string[]): FuzzR
   };
 }
 
-/** A request over REST or Connect to any rpc of the contract; every third is in good order. */
+/** A request over REST or Connect to any rpc of the contract; every third is valid. */
 export function fuzzRequest(dice: Chance, known: Known, tokens: readonly string[]): FuzzRequest {
   const chance = dice.sometimes(0.33) ? calm(dice) : dice;
   return chance.sometimes(0.65) ? rest(chance, known, tokens) : connect(chance, known, tokens);

@@ -3,14 +3,14 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { Format, rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Chance } from "./chance.ts";
 
-/** Ids and names that exist in the service under test, so that some requests get far. */
+/** Ids and names that exist in the service under test, so that some requests reach the domain code. */
 export interface Known {
   ids: readonly string[];
   emails: readonly string[];
   words: readonly string[];
 }
 
-/** JSON as text, so that what no object can say (members twice, numbers beyond every range) can be sent too. */
+/** JSON as text, so that duplicate members and numbers out of every range can be sent too. */
 type Json = string;
 
 const quote = (text: string): Json => JSON.stringify(text);
@@ -90,7 +90,7 @@ const hostileJson: readonly Json[] = [
   `[${"0,".repeat(5_000)}0]`,
 ];
 
-/** A text field's value: mostly one that keeps the rules. */
+/** The value of a text field: mostly a valid one. */
 function text(chance: Chance, field: DescField, known: Known): string {
   const rule = getOption(field, rules);
   if (chance.sometimes(0.15)) return chance.pick(hostileTexts);
@@ -153,7 +153,7 @@ function value(chance: Chance, field: DescField, known: Known, depth: number): J
   return `[${Array.from({ length: chance.below(4) }, () => single(chance, field, known, depth)).join(",")}]`;
 }
 
-/** A message as JSON: most fields, some missing, some wrong, some twice, some nobody knows. */
+/** A message as JSON: most fields, some missing, some invalid, some duplicate, some unknown. */
 export function message(chance: Chance, desc: DescMessage, known: Known, depth = 0): Json {
   if (depth > 4) return "{}";
   const members = desc.fields
@@ -169,7 +169,7 @@ export function message(chance: Chance, desc: DescMessage, known: Known, depth =
   return `{${members.join(",")}}`;
 }
 
-/** A whole body: a message, or something that is none at all. */
+/** A whole body: a message, or something else. */
 export function body(chance: Chance, desc: DescMessage, known: Known): Json {
   const whole = message(chance, desc, known);
   if (chance.sometimes(0.9)) return whole;
@@ -186,7 +186,7 @@ export function body(chance: Chance, desc: DescMessage, known: Known): Json {
   ]);
 }
 
-/** A value for a place in a path or a query. */
+/** A value for a path parameter or a query. */
 export function plain(chance: Chance, field: DescField | undefined, known: Known): string {
   if (chance.sometimes(0.15) || field === undefined) return chance.pick(hostileTexts).slice(0, 400);
   if (field.scalar === ScalarType.STRING) return text(chance, field, known).slice(0, 400);

@@ -15,7 +15,7 @@ import { complaints, listenToStatements } from "./statements.ts";
  * Rows made of each table: `ATRIUM_TEST_ROWS=1000000`, as `npm run faults -- --only plans` sets it, makes all of them.
  */
 const made = Number(process.env["ATRIUM_TEST_ROWS"] ?? FEW_ROWS);
-/** Building them takes minutes where there are many. */
+/** Building many rows takes minutes. */
 const SEEDING_MS = made > FEW_ROWS ? 900_000 : undefined;
 
 const statements = listenToStatements();
@@ -68,7 +68,7 @@ const given: Readonly<Record<string, string>> = {
   page: "400",
 };
 
-/** Queries of a list: none, each filter with each of its values, all filters at once, a page far behind. */
+/** Queries of a list: none, each filter with each of its values, all filters at once, a late page. */
 function queriesOf({ rpc, path }: Binding): string[] {
   const filters = rpc.input.fields
     .filter(({ name }) => !path.includes(`{${name}`) && !["limit", "offset"].includes(name))
@@ -110,7 +110,7 @@ it(
           if (status >= 500 && status !== 501) wrong.set(`${path} is answered ${status}`, "");
           if (status === 200) read.add(binding.rpc.name);
           for (const one of statements.take()) {
-            // What every request asks is explained once.
+            // Statements of every request are explained once.
             const values = one.values.map((value) => (value instanceof Date ? "at" : value));
             const known = `${one.text} ${JSON.stringify(values)}`;
             if (explained.has(known)) continue;

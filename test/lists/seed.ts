@@ -1,13 +1,13 @@
 import pg from "pg";
 
-/** Rows that the planner is told of, and of which all are there when `ATRIUM_TEST_ROWS` says so. */
+/** Rows of each table in the planner's statistics; all of them exist when `ATRIUM_TEST_ROWS` says so. */
 export const ROWS = 1_000_000;
 /**
  * Rows that are made of each table otherwise: the plans are the same, and the suite has not the minutes for all of
  * them.
  */
 export const FEW_ROWS = 20_000;
-/** Rows made by one statement. */
+/** Rows inserted by one statement. */
 const BATCH = 100_000;
 
 /** What differs from row to row, as SQL over the row `t` that is copied and its number `n`. */
@@ -16,7 +16,7 @@ type Differences = Readonly<Record<string, string>>;
 const uuid = "gen_random_uuid()";
 const ago = "now() - n * interval '1 second'";
 const email = "'seeded' || n || '@people.test'";
-/** Nine of ten rows are the large organization's, the others of as many organizations. */
+/** Nine of ten rows belong to the large organization, each other one to another organization. */
 const mostly = (column: string): string => `case when n % 10 = 0 then gen_random_uuid() else t.${column} end`;
 /**
  * One row of twenty is the organization's: lists of what an organization has few of, or that are over by themselves.
@@ -155,7 +155,7 @@ const tables: Readonly<Record<string, { like: string; differ: Differences }>> = 
   },
 };
 
-/** Tables that were seeded. */
+/** Seeded tables. */
 export const seeded: readonly string[] = Object.keys(tables);
 
 /** SQL with the ids of the large organization in place of their names; an id that is missing is nobody's. */
@@ -166,7 +166,7 @@ function named(sql: string, ids: Readonly<Record<string, string>>): string {
   );
 }
 
-/** Indexes of a table that guard nothing: they are built when its rows are there, which takes a tenth of the time. */
+/** Indexes of a table without a constraint: they are built after its rows, in a tenth of the time. */
 async function withoutIndexes(client: pg.Client, table: string, fill: () => Promise<void>): Promise<void> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
@@ -186,7 +186,7 @@ export async function seed(databaseUrl: string, ids: Readonly<Record<string, str
   const client = new pg.Client(databaseUrl);
   await client.connect();
   try {
-    // Neither foreign keys nor triggers: who is referred to does not matter here.
+    // Without foreign keys and triggers: the rows referred to do not matter here.
     await client.query("set session_replication_role = replica");
     await client.query("set synchronous_commit = off");
     await client.query("set maintenance_work_mem = '512MB'");

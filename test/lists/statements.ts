@@ -6,7 +6,7 @@ export interface Sent {
   values: readonly unknown[];
 }
 
-/** Listens to every connection that is opened from now on; `take` answers what was sent since the last time. */
+/** Records statements of connections opened from now on; `take` returns those since the last call. */
 export function listenToStatements(): { take(): Sent[] } {
   let sent: Sent[] = [];
   const { query } = pg.Client.prototype;
@@ -37,7 +37,7 @@ interface Node {
   Plans?: Node[];
 }
 
-/** What of a plan grows with the tables: scans of a whole table, and sorts and hashes of most of one. */
+/** Parts of a plan that grow with the tables: scans of a whole table, and sorts and hashes of most of one. */
 function growing(node: Node, tables: ReadonlySet<string>, most: number): string[] {
   const { Plans: below = [], "Node Type": type, "Relation Name": relation = "" } = node;
   const found = below.flatMap((one) => growing(one, tables, most));

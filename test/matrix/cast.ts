@@ -5,16 +5,16 @@ import type { Bearer } from "./rules.ts";
 import { apiKey, done, orglessToken, platformAdmin, publishApp, signIn } from "./world.ts";
 import type { Ids } from "./world.ts";
 
-/** Somebody with a bearer, and the bearer. */
+/** A caller and the bearer token they use. */
 export interface Role extends Bearer {
   token: string | undefined;
 }
 
-/** Everybody who tries the routes of organization A. */
+/** All callers that request the routes of organization A. */
 export interface Cast {
-  /** Ids of A that are real. */
+  /** Ids of objects of A that exist. */
   here: Ids;
-  /** Bearers that are none: ended, forged, of another kind. */
+  /** Invalid bearer tokens: ended, forged, of another kind. */
   nobodies: Record<string, Role>;
   people: Record<string, Role>;
   keys: Record<string, Role>;
@@ -35,7 +35,7 @@ const base: Bearer = {
 const ruler: Bearer = { ...base, admin: true, owner: true, appAdmin: true, vault: true };
 const DAY = 86_400_000;
 
-/** Makes the cast. Moves the clock first, so that there is something expired. */
+/** Creates the callers. Advances the clock first, so that expired tokens exist. */
 export async function createCast(app: TestApp): Promise<Cast> {
   const first = await founder(app);
   const early = {
@@ -158,7 +158,7 @@ async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
   return key;
 }
 
-/** Bearers that were good once, each ended in another way; and a signature that is no bearer. */
+/** Bearer tokens that were valid, each ended in another way; and a signature that is no bearer token. */
 async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, string>> {
   const admin = `/api/admin/organizations/${a.org}`;
   const call = async (method: string, path: string, token: string, body?: unknown) =>

@@ -71,7 +71,7 @@ async function binary(
   }
 }
 
-/** The ids of a route in a message: organization and app are real, the rest belongs to nothing. */
+/** The ids of a route in a message: organization and app exist, the other ids do not. */
 function messageOf({ route, binding }: Guarded, org = cast.here["org_uuid"]): Record<string, unknown> {
   const value = (name: string): string =>
     (name === "org_uuid" ? org : name === "app_id" ? cast.here["app_id"] : undefined) ??
@@ -102,7 +102,7 @@ const named = (one: Guarded): string => `${one.route.method} ${one.route.path}`;
 const operations = guarded.filter((one) => PROTECTED.includes(named(one)));
 
 describe("Over gRPC and gRPC-Web", () => {
-  // A sample: one route of every kind of guard, whatever else joins the table.
+  // A sample: one route of every kind of guard.
   const sample = [
     ...new Map(
       guarded.map((one) => [
@@ -179,7 +179,7 @@ describe("Protected operations", () => {
   );
 });
 
-/** A session with an elevated token, as a client holds it and as the model sees it. */
+/** A session with an elevated token, as a client and as the model know it. */
 interface Held {
   who: Somebody;
   sid: string;

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Reading first, deleting last, so that there is something to do something with. */
+/** Reads first and deletions last, so that the objects exist. */
 const order = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 it("every built route that accepts keys succeeds with a key that has every scope", async () => {

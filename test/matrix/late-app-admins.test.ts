@@ -29,7 +29,7 @@ interface Shop {
   appId: string;
   owner: Somebody;
   admin: Somebody;
-  /** Another member, to be made administrator. */
+  /** Another member, who is made an administrator. */
   other: string;
   install: string;
   webhook: string;
@@ -46,7 +46,7 @@ async function shop(): Promise<Shop> {
       body: { user_uuid: admin.userUuid },
     }),
   );
-  // So that what is undone is as it was.
+  // The undone state equals the state before.
   await runSql(
     app.databaseUrl,
     `update app_admins set grant_id = app_id, granted_by = user_uuid, created_at = '2020-01-01'
@@ -68,7 +68,7 @@ async function shop(): Promise<Shop> {
 interface Request {
   path: string;
   body?: unknown;
-  /** Brings what the request changes into the state it changes. */
+  /** Puts the object into the state that the request changes. */
   before?: string;
 }
 
@@ -77,7 +77,7 @@ const hooks = "/api/v2/webhooks";
 const status = (install: string, is: string): string =>
   `update installs set status = '${is}' where install_id = '${install}'`;
 
-/** Everything an administrator of an app may write, in an order in which all can succeed. */
+/** Every write an administrator of an app may do, in an order in which all can succeed. */
 const writes: Readonly<Record<string, (on: Shop) => Request>> = {
   "PATCH /api/marketplace/apps/{app_id}": (on) => ({ path: of(on), body: { description: some() } }),
   "POST /api/marketplace/apps/{app_id}/webhook/rotate": (on) => ({ path: `${of(on)}/webhook/rotate` }),
@@ -112,7 +112,7 @@ const writes: Readonly<Record<string, (on: Shop) => Request>> = {
   }),
   "DELETE /api/v2/webhooks/{webhook_id}": (on) => ({ path: `${hooks}/${on.webhook}` }),
   "POST /api/marketplace/apps/{app_id}/archive": (on) => ({ path: `${of(on)}/archive` }),
-  // Voids the token it is sent with.
+  // Invalidates the token it is sent with.
   "POST /api/marketplace/apps/{app_id}/signing-key/rotate": (on) => ({ path: `${of(on)}/signing-key/rotate` }),
 };
 
@@ -154,7 +154,6 @@ it("an owner can suspend and test an app with a token from before the rotation o
 
 it.each(Object.keys(ends))(
   "a writing route of app administrators returns 401 and commits nothing when %s during the request",
-  { timeout: 300_000 },
   async (what) => {
     const { sql, undo } = ends[what] as { sql: readonly string[]; undo: string };
     const on = await shop();

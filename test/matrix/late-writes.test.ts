@@ -23,7 +23,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** An organization with one of everything and an owner who has every power. */
+/** An organization with one object of each kind and an owner who has every permission. */
 async function stage(): Promise<Stage> {
   const shop = await publishApp(app, (await signIn(app, await founder(app))).token, (await platformAdmin(app)).token);
   const side = await populate(app, shop.slug);
@@ -40,7 +40,7 @@ async function stage(): Promise<Stage> {
   return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, device };
 }
 
-/** What ends or lessens a caller, and what undoes it, so that the same caller can write again. */
+/** Statements that end or reduce a caller's permissions, and that restore them for the next write. */
 interface End {
   by: "person" | "key";
   sql: readonly string[];
@@ -116,7 +116,6 @@ it("every writing route is raced against the end of its caller", () => {
 describe("Writes of a caller that ends", () => {
   it.each(Object.keys(ends))(
     "a writing route returns 401 and commits nothing when %s during the request",
-    { timeout: 300_000 },
     async (what) => {
       const end = ends[what] as End;
       const on = await stage();
@@ -135,7 +134,7 @@ describe("Writes of a caller that ends", () => {
         const write: Write = (await writes[name]?.(on)) ?? {};
         const token = end.by === "key" ? on.key.key : on.actor.token;
         const send = () => {
-          // With a key, which is honoured where something is made, the transaction ends later and elsewhere.
+          // With an Idempotency-Key, accepted where something is created, the transaction ends later and elsewhere.
           const headers = { "idempotency-key": randomUUID(), ...write.headers };
           return app.call(binding.method, pathOf(binding, on, write), {
             token,

@@ -15,31 +15,31 @@ import { kindOf, fill } from "./paths.ts";
 import { apiKey, done, publishApp } from "./world.ts";
 import type { Ids, Side } from "./world.ts";
 
-/** An organization with one of everything, and who writes in it. */
+/** An organization with one object of each kind, and the person who writes in it. */
 export interface Stage {
   app: TestApp;
   side: Side;
-  /** Has every power: owner, elevated, platform admin, operator. */
+  /** Has every permission: owner, elevated, platform admin, operator. */
   actor: Somebody;
   sid: string;
   key: { id: string; key: string };
   device: string;
 }
 
-/** A write that is to succeed, unless its caller ends meanwhile. */
+/** A write that succeeds unless its caller loses their permission meanwhile. */
 export interface Write {
   ids?: Ids;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** Answers what only reads, though by POST. */
+/** Rpcs that only read, although by POST. */
 export const reads: ReadonlySet<string> = new Set([
   "POST /api/entitlements/check",
   "POST /api/entitlements/check-batch",
 ]);
 
-/** Routes that end what other routes need, in the order they are to come: after all the others. */
+/** Routes that end what other routes need, in their order, after all others. */
 const last = [
   "POST /api/v1/me/mfa/recovery-codes/regenerate",
   "DELETE /api/v1/me/mfa/factors/{id}",
@@ -59,7 +59,7 @@ const order = (name: string): number =>
     ? last.indexOf(name) + 10
     : ["POST", "PUT", "PATCH", "DELETE"].findIndex((verb) => name.startsWith(verb));
 
-/** Every built route by which somebody who is signed in writes, in an order in which all can succeed. */
+/** Every built route by which an authenticated caller writes, in an order in which all can succeed. */
 export function writingRoutes(): { name: string; binding: Binding }[] {
   const built = new Set(
     rpcStates()
@@ -79,7 +79,7 @@ export function writingRoutes(): { name: string; binding: Binding }[] {
     .sort((one, other) => order(one.name) - order(other.name));
 }
 
-/** The path of a write with its ids, those of the side where it gives none. */
+/** The path of a write with its ids, by default those of the organization. */
 export const pathOf = ({ path }: Binding, stage: Stage, { ids = {} }: Write): string =>
   fill(path, (name) =>
     name === "productId" ? "p1" : (ids[kindOf(path, name)] ?? stage.side.ids[kindOf(path, name)] ?? ""),
@@ -87,7 +87,7 @@ export const pathOf = ({ path }: Binding, stage: Stage, { ids = {} }: Write): st
 
 const some = (): string => randomBytes(5).toString("hex");
 
-/** Makes what the writer needs, as the organization's first owner. */
+/** Creates what the writer needs, as the first owner of the organization. */
 async function call(
   stage: Stage,
   method: string,
@@ -147,7 +147,7 @@ async function session(stage: Stage): Promise<Write> {
   return { ids: { session_id: row?.["uuid"] ?? "", device_uuid: stage.device } };
 }
 
-/** What each route needs to succeed: bodies, and objects that are there for it alone. */
+/** What each route needs to succeed: bodies, and objects used by it alone. */
 export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | Write>> = {
   "POST /api/auth/logout": () => ({}),
   "POST /api/organizations": () => ({ body: { name: `Further ${some()}` } }),

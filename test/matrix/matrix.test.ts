@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The parameters of a route: the organization and the app are real, the rest belongs to nothing. */
+/** The parameters of a route: the organization and the app exist, the other ids do not. */
 function parameters({ route, binding }: Guarded): (parameter: string) => string {
   return (parameter) =>
     parameter === "org_uuid" || parameter === "app_id"
@@ -29,7 +29,7 @@ function parameters({ route, binding }: Guarded): (parameter: string) => string 
       : nothingFor(binding.rpc, route.path, parameter);
 }
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** The difference between the response and the expectation; undefined when there is none. */
 function complaint(expected: string, seen: Seen): string | undefined {
   const { status, challenge, fault } = seen;
   const is = told(seen);
@@ -46,7 +46,7 @@ function complaint(expected: string, seen: Seen): string | undefined {
   return right ? undefined : `${is} with WWW-Authenticate ${challenge}`;
 }
 
-/** Routes that a passing call would do harm with: it would end the session that the rest needs, or organization A. */
+/** Routes whose success would end the session that the other requests need, or organization A. */
 const harmful = new Set([
   "POST /api/auth/logout",
   "DELETE /api/organizations/{org_uuid}",
@@ -55,7 +55,7 @@ const harmful = new Set([
 ]);
 const keyOf = ({ route }: Guarded): string => `${route.method} ${route.path}`;
 
-/** Who tries every route over both protocols. */
+/** Callers that request every route over both protocols. */
 const everywhere = new Set([
   "no token",
   "garbage",
@@ -68,7 +68,7 @@ const everywhere = new Set([
   "key to read users",
 ]);
 
-/** What a role is owed on each route; of what platform admins change of an organization, the tests of tenants tell. */
+/** The expected outcome of a role on each route; tenants.test.ts covers what platform admins change. */
 const cases = (role: Role): { guarded: Guarded; expected: string }[] =>
   routes
     .map((guarded) => ({ guarded, expected: owed(guarded, role) }))
@@ -98,7 +98,7 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
         syntaxOf(rpc, name) === "number" ? Number(value(name)) : value(name),
       ]),
     );
-    // Whose organization or app it is, only a message that can be read tells.
+    // Only a decodable message names its organization or app.
     const told = expected.startsWith("404") || (guarded.words.has("app-admin") && !role.appAdmin);
     const messages = expected.startsWith("401")
       ? [BROKEN]
@@ -189,8 +189,8 @@ describe.each([
   });
 
   it("keys are allowed what their scopes permit", async () => {
-    // Keys count under their maker, who may ask the audit log sixty times a minute; over Connect each asks twice.
-    // Nobody after these needs a token that lasts longer.
+    // Keys count for the person who made them, with sixty audit queries a minute; over Connect each sends two.
+    // No later test needs a token that is valid longer.
     const nextMinute = (): void => (protocol === "Connect" ? app.clock.advance(61_000) : undefined);
     expect(await tellAll(cast.keys, send, nextMinute)).toEqual({});
   });

@@ -4,10 +4,10 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Format, rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Ids } from "./world.ts";
 
-/** A UUID that belongs to nothing. */
+/** A UUID of no object. */
 export const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
 
-/** Ids like the real ones that belong to nothing. */
+/** Well-formed ids of no object. */
 export const unknownIds: Ids = {
   ...Object.fromEntries(
     [
@@ -38,7 +38,7 @@ export const unknownIds: Ids = {
 export const parametersOf = (path: string): string[] =>
   [...path.matchAll(/\{([^}=]+)/gu)].map(([, name]) => name as string);
 
-/** What an id in a path is of: its own name says so, but for these. */
+/** Kinds of ids in paths whose name does not say their kind. */
 export function kindOf(path: string, parameter: string): string {
   if (parameter === "key_id") return path.includes("/signing-keys/") ? "signing_key" : "api_key";
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
@@ -58,7 +58,7 @@ export function syntaxOf(rpc: DescMethod, parameter: string): "uuid" | "number" 
   return getOption(field, rules).format === Format.UUID ? "uuid" : "text";
 }
 
-/** A well-formed value for a parameter that belongs to nothing. */
+/** A well-formed value of no object for a parameter. */
 export function nothingFor(rpc: DescMethod, path: string, parameter: string): string {
   const known = unknownIds[kindOf(path, parameter)];
   if (known !== undefined) return known;

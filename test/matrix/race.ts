@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** Tables that say nothing of what was written for somebody. */
+/** Tables whose rows do not depend on whether a write was committed. */
 const beside = [
   "idempotency_records",
   "liveness_changes",
@@ -13,7 +13,7 @@ const beside = [
   "audit_counts",
 ];
 
-/** The rows of every table as one text, but for when something was last used. */
+/** The rows of every table as one text, without times of last use. */
 async function contents(watch: pg.Client): Promise<string> {
   const { rows: tables } = await watch.query<{ name: string }>(
     "select tablename as name from pg_tables where schemaname = 'public' and tablename <> all($1::text[])",
@@ -35,15 +35,15 @@ async function blocked(watch: pg.Client): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** What ends or lessens a caller, and what undoes it, so that the same caller can write again. */
+/** Statements that end or reduce a caller's permissions, and that restore them for the next write. */
 export interface Ending {
   end(client: pg.Client): Promise<void>;
   undo(): Promise<void>;
 }
 
 /**
- * Sends a write while its caller's end waits to be committed, commits that, and answers what is wrong with the outcome;
- * undefined when nothing is.
+ * Sends a write while the end of its caller is uncommitted, commits that, and returns what is wrong with the outcome;
+ * undefined when nothing is wrong.
  */
 export async function raced(
   databaseUrl: string,

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A caller of a read: fresh, since the budget of audit queries is always on and tokens end. */
+/** A new caller for a read, since the rate limit of audit queries is always on and tokens expire. */
 async function bearerFor({ rpc, auth }: Binding): Promise<string | undefined> {
   if (auth === "public") return undefined;
   if (getOption(rpc, access).rate === RateClass.AUDIT) app.clock.advance(61_000);
@@ -47,7 +47,7 @@ const idsOf = ({ rpc, path }: Binding): Record<string, unknown> =>
 const call = (method: string, path: string, token: string | undefined): Promise<Answer> =>
   callRest(app.url, method, path, { token });
 
-/** Fields that a read takes from its query. */
+/** Fields that a read accepts in its query. */
 function queryFields({ rpc, path }: Binding): DescField[] {
   const inPath = new Set(parametersOf(path));
   return rpc.input.fields.filter(
@@ -55,7 +55,7 @@ function queryFields({ rpc, path }: Binding): DescField[] {
   );
 }
 
-/** Something for a field, right or not: what is there twice is refused whatever it is. */
+/** Any value for a field: a duplicate is refused whatever its value. */
 const anything = (field: DescField): string =>
   field.fieldKind === "scalar" && field.scalar !== ScalarType.STRING ? "1" : "x";
 

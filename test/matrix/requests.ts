@@ -5,16 +5,16 @@ import type { Binding } from "../shape/contract-routes.ts";
 import { fill, kindOf, parametersOf, unknownIds } from "./paths.ts";
 import type { Ids } from "./world.ts";
 
-/** A request with ids in it, of whoever is given. */
+/** A request with ids of a given organization. */
 export interface Addressed {
   binding: Binding;
-  /** What it names, kinds of ids as {@link Ids} has them. */
+  /** Kinds of ids that it names, as in {@link Ids}. */
   kinds: readonly string[];
   path(ids: Ids): string;
   body(ids: Ids): unknown;
 }
 
-/** Ids in queries: the field, the route, by the kind they are of. */
+/** Ids in queries: field and route by kind of id. */
 const queries: Readonly<Record<string, readonly string[]>> = {
   "GET /api/auth/events": ["org_uuid", "user_uuid"],
   "GET /api/admin/organizations/{org_uuid}/auth-events": ["user_uuid"],
@@ -22,7 +22,7 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   "GET /api/organizations/{org_uuid}/session-inventory": ["user_uuid", "device_uuid"],
 };
 
-/** Bodies good enough to get as far as the object; ids in them count as the request's. */
+/** Bodies valid enough to reach the object; ids in them count as ids of the request. */
 const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids) => unknown }>> = {
   "POST /api/entitlements/check": { kinds: ["org_uuid"], of: (ids) => ({ feature: "sso", org_uuid: ids["org_uuid"] }) },
   "POST /api/entitlements/check-batch": {
@@ -73,10 +73,10 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
   "PATCH /api/v2/webhooks/{webhook_id}": { of: () => ({ status: "disabled" }) },
 };
 
-/** Parameters that name nothing anybody has of their own. */
+/** Parameters that name no object of an organization. */
 const shared = new Set(["productId", "provider", "token"]);
 
-/** Every built route that names something by id, public and signed ones apart. */
+/** Every built route that names an object by id, except public and signed ones. */
 export function addressed(): { requests: Addressed[]; unknown: string[] } {
   const built = new Set(
     rpcStates()
@@ -114,7 +114,7 @@ export function addressed(): { requests: Addressed[]; unknown: string[] } {
   return { requests, unknown };
 }
 
-/** Every way to name something foreign: the kinds that are, not empty. */
+/** Every non-empty choice of kinds that are foreign. */
 export function foreignSets(kinds: readonly string[]): string[][] {
   return Array.from({ length: 2 ** kinds.length - 1 }, (_, at) => kinds.filter((_kind, bit) => ((at + 1) >> bit) & 1));
 }

@@ -2,7 +2,7 @@ import { bindings, routeTable } from "../shape/contract-routes.ts";
 import type { Binding, Route } from "../shape/contract-routes.ts";
 
 /**
- * Who may call what, told once more and apart from the server: from the route table and the prose of decisions 1.7,
+ * Who may call what, stated independently of the server: from the route table and the text of decisions 1.7,
  * 2.5, 3.1 and 9.1, and not from the options of the contract.
  */
 export interface Guarded {
@@ -11,11 +11,11 @@ export interface Guarded {
   binding: Binding;
   /** Words of the table: `admin`, `elevated`, … */
   words: ReadonlySet<string>;
-  /** What an API key must have been given; undefined: nothing. */
+  /** Scope that an API key must have; undefined when none is required. */
   scope: string | undefined;
-  /** Keys are refused whatever they hold. */
+  /** Keys are refused whatever their scopes. */
   personOnly: boolean;
-  /** A token without organization will do. */
+  /** A token without an organization is sufficient. */
   orgless: boolean;
   /** The path names an organization. */
   tenant: boolean;
@@ -23,19 +23,19 @@ export interface Guarded {
   tenantCode: string;
 }
 
-/** A person for whom keys are no substitute (decisions 2.5), and two the text has no need to name. */
+/** Routes for persons only, not keys (decisions 2.5), and two that the text does not name. */
 const persons = [
   "/api/v1/me/",
   "/api/auth/step-up/",
   "/api/profile",
   "/api/devices/",
   "/api/auth/logout",
-  // The same operation as `/api/v1/me/mfa/status`; and an identity of a key there is none.
+  // The same operation as `/api/v1/me/mfa/status`; and a key has no identity.
   "/api/auth/mfa/status",
   "/api/auth/oidc/link",
 ];
 
-/** What a token without organization opens (decisions 3.1). */
+/** What a token without an organization may call (decisions 3.1). */
 const withoutOrganization = [
   "/api/auth/me",
   "/api/v1/me/",
@@ -45,7 +45,7 @@ const withoutOrganization = [
   "/api/auth/mfa/status",
 ];
 
-/** Resources of scopes by path, the first that fits (decisions 2.5). */
+/** Resources of scopes by path, the first match (decisions 2.5). */
 const resources: readonly (readonly [RegExp, string | undefined])[] = [
   [/^\/api\/auth\/(?:me|superuser)$|^\/api\/entitlements\/|^\/api\/operator\//u, undefined],
   [/^\/api\/auth\/spiffe\/trust-bundle$/u, undefined],
@@ -66,7 +66,7 @@ const resources: readonly (readonly [RegExp, string | undefined])[] = [
   [/^\/api\/ops\//u, "gateway"],
 ];
 
-/** Every route that wants a bearer of any kind, SCIM tokens included. */
+/** Every route that requires a bearer token of any kind, SCIM tokens included. */
 export function guardedRoutes(): Guarded[] {
   const known = new Map(bindings().map((binding) => [`${binding.method} ${binding.path}`, binding]));
   return routeTable().flatMap((route) => {
@@ -95,34 +95,34 @@ function scopeOf({ method, path }: Route): string | undefined {
   return found[1] === undefined ? undefined : `${method === "GET" ? "read" : "write"}:${found[1]}`;
 }
 
-/** Somebody with a bearer, as far as a gate can tell. */
+/** A caller as the gate sees them. */
 export interface Bearer {
-  /** What they are: nobody at all, a person, a key, a SCIM token. */
+  /** Kind of caller: none, a person, a key, a SCIM token. */
   kind: "none" | "person" | "key" | "scim";
   /** Has a role below employee, which may not publish (decisions 9.1). */
   lowly?: true;
   /** Belongs to the organization whose ids the path has. */
   here: boolean;
-  /** Names an organization at all. */
+  /** Names any organization. */
   organization: boolean;
   admin: boolean;
   owner: boolean;
   /** Administers the app whose id the path has. */
   appAdmin: boolean;
   elevated: boolean;
-  /** Platform admin, operator and superuser at once, as who was there first. */
+  /** Platform admin, operator and superuser at once, as the first owner is. */
   platform: boolean;
-  /** May write secrets: their role, for a key its scope as well. */
+  /** May write secrets: by their role, and for a key also by its scope. */
   vault: boolean;
-  /** What a key was given. */
+  /** Scopes of a key. */
   scopes: readonly string[];
 }
 
-/** What the gate owes a caller, `passes` when it owes no refusal: decisions 1.7, in its order. */
+/** The refusal a caller gets from the gate, or `passes`: decisions 1.7, in its order. */
 export function owed(guarded: Guarded, bearer: Bearer): string {
   const { words, scope } = guarded;
   if (bearer.kind === "none" || (bearer.kind === "scim") !== words.has("scim")) return "401 unauthorized";
-  // The plan of any organization is theirs to set; what else they send is refused once it is read.
+  // They may set the plan of any organization; other fields are refused once the body is read.
   if (bearer.platform && `${guarded.route.method} ${guarded.route.path}` === "PATCH /api/organizations/{org_uuid}")
     return "passes";
   if (guarded.tenant && !bearer.here) return `404 ${guarded.tenantCode}`;
@@ -143,7 +143,7 @@ export function owed(guarded: Guarded, bearer: Bearer): string {
   return "passes";
 }
 
-/** `admin` is all of the scopes but `vault:write`; that one is what a write of the vault asks for besides. */
+/** `admin` includes all scopes but `vault:write`, which a write to the vault requires in addition. */
 function opens(held: readonly string[], scope: string, vault: boolean): boolean {
   return held.includes(scope) || held.includes("admin") || (vault && held.includes("vault:write"));
 }

@@ -3,15 +3,15 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { callRest } from "../support/app.ts";
 
-/** How a call ended, told alike for every protocol. */
+/** The outcome of a call, in the same form for every protocol. */
 export interface Seen {
-  /** Status the contract gives the answer; over Connect what ErrorInfo says. */
+  /** Status of the contract; over Connect that of ErrorInfo. */
   status: number;
   /** Code of the contract; empty on success. */
   code: string;
   /** `WWW-Authenticate`. */
   challenge: string | null;
-  /** What is wrong with the form of the answer; empty when nothing is. */
+  /** What is wrong with the form of the response; empty when nothing is. */
   fault: string;
   text: string;
 }
@@ -49,7 +49,7 @@ export async function sendRest(
   return { status, code, challenge: headers.get("www-authenticate"), fault: faults.join(", "), text };
 }
 
-/** Codes of Connect for the statuses a gate answers (decisions 15.3). */
+/** Codes of Connect for the statuses a gate returns (decisions 15.3). */
 const connectCodes: Readonly<Record<number, string>> = {
   400: "invalid_argument",
   401: "unauthenticated",
@@ -136,7 +136,7 @@ function lastFrame(bytes: Buffer): string {
   return text;
 }
 
-/** Runs `work` for all items, a few at a time; answers in their order. */
+/** Runs `work` for all items, a few at a time; resolves to the results in their order. */
 export async function forAll<T, R>(items: readonly T[], work: (item: T) => Promise<R>, atOnce = 12): Promise<R[]> {
   const answers: R[] = [];
   let next = 0;

@@ -29,7 +29,7 @@ afterAll(() => app.close());
 
 const { requests, unknown } = addressed();
 
-/** An answer with everything that two of them may differ in taken out: request ids, and the ids that were asked for. */
+/** A response without what may differ between two of them: request ids, and the requested ids. */
 async function answer({ binding, path, body }: Addressed, ids: Ids, token: string): Promise<string> {
   const sent = body(ids);
   const { status, text, headers } = await callRest(app.url, binding.method, path(ids), {
@@ -43,7 +43,7 @@ async function answer({ binding, path, body }: Addressed, ids: Ids, token: strin
   return `${status} ${headers.get("content-type")} ${headers.get("www-authenticate")} ${asked}`;
 }
 
-/** Every answer in which somebody can tell B's ids from ids of nothing; `GET /x {what is foreign}` by what was seen. */
+/** Every response that distinguishes ids of B from unknown ids: `GET /x {foreign kinds}` to what was seen. */
 async function differences(token: string, own: Ids): Promise<{ told: string[]; odd: string[] }> {
   const told: string[] = [];
   const odd: string[] = [];
@@ -66,7 +66,7 @@ async function differences(token: string, own: Ids): Promise<{ told: string[]; o
 }
 
 /**
- * Where an unknown id is not answered 404: a list that is empty, a check that is denied; and what only platform admins
+ * Where an unknown id does not return 404: an empty list, a denied check; and what only platform admins
  * may do at all.
  */
 const elsewhere = new Set([
@@ -79,7 +79,7 @@ const elsewhere = new Set([
 ]);
 
 /**
- * Everything in the database that names anything of B's, but for when it was last seen and the bookkeeping of the
+ * Every row of the database that names an object of B, without times of last use and the bookkeeping of the
  * chain.
  */
 async function rowsOfB(): Promise<string[]> {
@@ -101,7 +101,7 @@ async function rowsOfB(): Promise<string[]> {
       `select to_jsonb(t) as row from ${name} t where t::text ~ $1`,
       [names.join("|")],
     );
-    // That A's log says which id A tried is as it should be; nothing of it is B's.
+    // The log of A may contain the id that A requested; nothing else of it belongs to B.
     rows.push(
       ...found
         .filter(({ row }) => name !== "audit_events" || row["org_uuid"] !== a.ids["org_uuid"])
@@ -112,7 +112,7 @@ async function rowsOfB(): Promise<string[]> {
 }
 
 it("the test can create every kind of id that a built route accepts", () => {
-  // A route that is new here: say in world.ts how to make one, and in paths.ts what an unknown one looks like.
+  // For a new kind of id, create one in world.ts and add an unknown one to paths.ts.
   expect(unknown).toEqual([]);
   expect(requests.length).toBeGreaterThan(50);
 });
@@ -169,7 +169,7 @@ describe("A platform admin, elevated", () => {
     const { told } = await differences(platform.elevated, own());
     const listed = [
       "GET /api/auth/events",
-      // An app that is not published is shown to platform admins, who administer all of them.
+      // Platform admins administer every app and can read an unpublished one.
       "GET /api/marketplace/{slug}",
       "GET /api/marketplace/apps/{app_id}/access",
       "POST /api/v2/webhooks",

@@ -7,29 +7,29 @@ import { elevated, founder, invite, member, password, tokenTo } from "../support
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** An organization with one of everything that has an id. */
+/** An organization with one object of each kind that has an id. */
 export interface Side {
   owner: Somebody;
-  /** Owner's token of a login on `ids.device_uuid`, 15 minutes; and the elevated one of its session. */
+  /** The owner's token of a login on `ids.device_uuid`, valid for 15 minutes, and the elevated one of its session. */
   token: string;
   elevated: string;
-  /** Ids by what they are of. */
+  /** Ids by kind of object. */
   ids: Ids;
 }
 
-/** Ids of a side, by the name of the path parameter or, where that is not enough, a name of our own. */
+/** Ids of an organization, by the name of the path parameter or, where that is ambiguous, by a name of our own. */
 export type Ids = Readonly<Record<string, string>>;
 
-/** The body of an answer that has to be a success. */
+/** The body of a response that must be a success. */
 export function done(answer: Answer): Record<string, string> {
   if (answer.status >= 300) throw new Error(`answered ${answer.status}: ${answer.text}`);
   return (answer.body ?? {}) as Record<string, string>;
 }
 
-/** An app whose sign-up is open. */
+/** A service with open sign-up. */
 export const startMatrixApp = (): Promise<TestApp> => startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
 
-/** A login by password; the token lasts 15 minutes. */
+/** A login by password; the token is valid for 15 minutes. */
 export async function signIn(
   app: TestApp,
   who: Pick<Somebody, "email" | "orgName">,
@@ -61,7 +61,7 @@ export async function apiKey(
   return { id: body["key_id"] ?? "", key: body["api_key"] ?? "" };
 }
 
-/** A token of somebody without any organization, by magic link. */
+/** A token of a person without an organization, by magic link. */
 export async function orglessToken(app: TestApp): Promise<string> {
   const email = `stray${randomBytes(4).toString("hex")}@people.test`;
   done(await app.call("POST", "/api/auth/magic-link/send", { body: { email } }));
@@ -102,7 +102,7 @@ export async function publishApp(
   return { appId, slug };
 }
 
-/** An organization with one of everything. `shop` is a published app of somebody else, for it to install. */
+/** An organization with one object of each kind; it installs `shop`, a published app of another organization. */
 export async function populate(app: TestApp, shop: string): Promise<Side> {
   const device = randomUUID();
   const first = await founder(app);
@@ -160,7 +160,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       account: account["id"] ?? "",
       challenge_id: challenge["challenge_id"] ?? "",
       target_id: target,
-      // No id, but something to prove an account with.
+      // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },
   };

@@ -36,7 +36,7 @@ afterAll(async () => {
   await home.close();
 });
 
-/** The line of the refused request, after a login that fails. */
+/** The log line of the refused request, after a login that fails. */
 async function lineOf(status: number): Promise<Line | undefined> {
   lines.length = 0;
   const body = { email: app.owner.email, password: app.owner.password, org_name: app.owner.org };

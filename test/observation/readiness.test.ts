@@ -26,7 +26,7 @@ afterAll(async () => {
   await home.close();
 });
 
-/** The report after the one that is kept for a second has aged. */
+/** The report after the one cached for a second has expired. */
 const readyz = (method = "GET") => {
   app.clock.advance(2_000);
   return app.call(method, "/readyz");

@@ -18,7 +18,7 @@ let temporal: { address: string; namespace: string };
 const AGO_MS = 20 * 60_000;
 beforeAll(async () => {
   temporal = await temporalServer();
-  // Everything happens 20 minutes ago, as an operator's clock sees it.
+  // By the operator's clock, everything happens 20 minutes ago.
   app = await startApp({
     role: "all",
     temporal,

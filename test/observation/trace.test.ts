@@ -67,7 +67,7 @@ test("an install is one trace: request, statements, message, workflow, activity,
       name.startsWith("SQL ") && byId.get(parentSpanId)?.name === "activity attemptInstallStep",
   );
   expect(inActivity).not.toEqual([]);
-  // What a nudge sets off serves everybody and belongs to no request.
+  // Work caused by a nudge serves all requests and belongs to none.
   expect(receiver.spans.map(({ name }) => name)).not.toContain("SQL outbox-claim");
   const values = JSON.stringify(receiver.spans.flatMap((span) => [span.name, span.attributes]));
   for (const secret of [app.owner.password, market.buyer, offer.secret]) expect(values).not.toContain(secret);

@@ -31,7 +31,7 @@ test("delivery attempts, also those of a workflow, belong to the trace of the re
     headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
   });
   await hook.waitFor(2);
-  // Whoever owns the URL learns nothing of our requests.
+  // The owner of the URL must not learn anything about our requests.
   expect(hook.got.map(({ headers }) => headers["traceparent"])).toEqual([undefined, undefined]);
   const deliveries = () => app.call("GET", `/api/v2/webhooks/${body.webhook_id}/deliveries`, { token });
   for (

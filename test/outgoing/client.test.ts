@@ -146,7 +146,7 @@ describe("Host names", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("production refuses a name that resolves to loopback, and an exception allows it on its port alone", async () => {
+  test("production refuses a name that resolves to loopback, except on the port of an exception", async () => {
     const server = await peer(ok("in"));
     const resolve = async (): Promise<string[]> => ["127.0.0.1"];
     const to = `http://internal.example:${server.port}/`;

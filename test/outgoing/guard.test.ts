@@ -31,7 +31,7 @@ const refusedAtOnce = [
   "http://@example.com/",
   "http://:@example.com/",
   "http://example.com%40@127.0.0.1/",
-  // things a parser would drop or turn
+  // characters that a parser would drop or rewrite
   "http://exa\nmple.com/",
   "http://example.com/\r\nX: y",
   " http://example.com/",

@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What a small SMTP server was told. */
+/** What a small SMTP server received. */
 interface Transcript {
   from: string[];
   to: string[];

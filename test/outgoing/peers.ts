@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
-/** A peer that answers each connection as it likes. */
+/** A peer whose behaviour on a connection the test determines. */
 export interface Peer {
   port: number;
   /** Connections so far. */
@@ -12,12 +12,12 @@ export interface Peer {
 
 type Behaviour = (socket: Socket) => void;
 
-/** Listens on 127.0.0.1 and hands over raw sockets. */
+/** Listens on 127.0.0.1 and calls the test with raw sockets. */
 export function rawPeer(behaviour: Behaviour): Promise<Peer> {
   return listening(createServer(), "connection", behaviour);
 }
 
-/** The same behind TLS. */
+/** The same over TLS. */
 export function tlsPeer(identity: { key: string; cert: string }, behaviour: Behaviour): Promise<Peer> {
   return listening(createTlsServer(identity), "secureConnection", behaviour);
 }
@@ -47,7 +47,7 @@ async function listening(server: Server, event: string, behaviour: Behaviour): P
   };
 }
 
-/** Answers every request on a connection with `head` (status line and headers, no final empty line) and `body`. */
+/** Responds to every request on a connection with `head` (status line and headers, no final empty line) and `body`. */
 export function answering(head: string, body: Buffer | string = ""): Behaviour {
   return (socket) => {
     socket.on("data", (chunk: Buffer) => {

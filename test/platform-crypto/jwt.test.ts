@@ -27,7 +27,7 @@ const check = (token: string, over: Partial<typeof expected> = {}) =>
 const part = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** A token with any header and body, truly signed by the Ed25519 key. */
+/** A token with any header and body and a valid signature of the Ed25519 key. */
 function forge(header: unknown, body: unknown = claims): string {
   const input = `${part(header)}.${part(body)}`;
   return `${input}.${sign(null, Buffer.from(input), ed.privateKey).toString("base64url")}`;
@@ -177,7 +177,7 @@ describe("Refused tokens", () => {
     ).toBeUndefined();
   });
 
-  test("a signature of another key under our kid, a public key as HMAC secret and a changed body are refused", async () => {
+  test("another key under our kid, a public key as HMAC secret and a changed body are refused", async () => {
     expect(await check(await signJwt({ ...other, kid: ed.kid }, "at+jwt", claims))).toBeUndefined();
     const input = `${part({ alg: "HS256", typ: "at+jwt", kid: rsa.kid })}.${part(claims)}`;
     for (const secret of [rsa.publicPem, rsa.publicPem.trim()]) {
@@ -196,7 +196,7 @@ describe("Refused tokens", () => {
     expect(await check(await signJwt(ed, "at+jwt", { ...claims, pad: "x".repeat(8_000) }))).toBeUndefined();
   });
 
-  test("the resolver receives the unverified claims, may be asynchronous, and its own failure is passed on", async () => {
+  test("the resolver receives the unverified claims, may be asynchronous, and may fail", async () => {
     const token = await signJwt(ed, "at+jwt", claims);
     const byOrg = await verifyJwt(
       token,

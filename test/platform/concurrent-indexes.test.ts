@@ -44,7 +44,7 @@ it("writes continue while an index is built, and an index left invalid is built 
      and datname = current_database()`;
   await expect.poll(() => runSql(database.url, waits)).toHaveLength(1);
   await runSql(database.url, "insert into grows values (0, 'c')");
-  // Awaited from before it happens: a rejection that nobody awaits yet fails the run.
+  // Awaited before it happens: an unhandled rejection fails the run.
   const failed = expect(migrating).rejects.toThrow(/terminat/u);
   await runSql(
     database.url,

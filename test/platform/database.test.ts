@@ -119,7 +119,7 @@ describe("Transactions", () => {
         await tx.query("update notes set version = version + 1 where id = $1", [second]);
       });
     await Promise.all([both(21, 22), both(22, 21)]);
-    // The victim runs again; on a busy machine both may be victims of one deadlock or of two.
+    // The victim runs again; on a busy machine both may be victims, of one deadlock or of two.
     expect(runs).toBeGreaterThanOrEqual(3);
 
     let tries = 0;
@@ -131,7 +131,7 @@ describe("Transactions", () => {
     expect(tries).toBe(2);
   });
 
-  test("a transaction with a failed statement does not count as committed, even when its work ignores the error", async () => {
+  test("a transaction with a failed statement is not committed, even when its work ignores the error", async () => {
     const committed: string[] = [];
     const hushed = database.transaction(async (tx) => {
       tx.afterCommit(() => committed.push("hushed"));
@@ -190,16 +190,18 @@ describe("Transactions", () => {
 
   test("a branch that outlives the failure of another executes no further statement", async () => {
     let branch: Promise<unknown> = Promise.resolve();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const broken = database.transaction(async (tx) => {
       const { em } = tx;
       branch = (async () => {
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        await ended;
         em.create(Note, { id: 61, text: "half-done", writtenAt: new Date(clock.now()) });
         await em.flush();
       })().catch((error: unknown) => error);
       await Promise.all([branch, tx.query("select 1 / 0")]);
     });
     expect(((await broken.catch((error: unknown) => error)) as { code?: string }).code).toBe("22012");
+    end();
     expect(String(await branch)).toContain("over");
     expect(await database.read((em) => em.count(Note, { id: 61 }))).toBe(0);
   });

@@ -168,12 +168,11 @@ test("a key is released, and a response stored, although the database is away wh
     retryDelaysMs: [10, 10],
   });
   const settled = async (): Promise<number> => {
-    for (let i = 0; i < 100; i++) {
+    for (;;) {
       const found = await status(store.begin(scope, print));
       if (found !== 409) return found;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    return 409;
   };
   const refused = await claim();
   away = 2;

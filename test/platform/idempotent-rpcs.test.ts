@@ -52,7 +52,7 @@ const bodies: Readonly<Record<string, () => object | undefined>> = {
   Redeliver: () => undefined,
   TestWebhook: () => undefined,
 };
-/** Makes another request of each of them. */
+/** Changes each of these bodies into another request. */
 const different = {
   name: "another",
   url: "https://x.test/",
@@ -64,7 +64,7 @@ const different = {
   access_token: "x",
   marketplace: "x",
 };
-/** Wants a second factor, which nobody has here. */
+/** Requires a second factor, which no person of this test has. */
 const elsewhere: ReadonlySet<string> = new Set(["RegenerateRecoveryCodes"]);
 
 const routes = bindings().filter(({ method, rpc }) => method === "POST" && getOption(rpc, access).idempotent);

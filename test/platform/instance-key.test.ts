@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => home.close());
 
-/** Starts a service with a key; answers the status of its owner's login, or the error that the start ended with. */
+/** Starts a service with a key; resolves to the status of its owner's login, or to the error of the start. */
 async function startWith(
   key: Buffer,
   { url = home.url, previous }: { url?: string; previous?: Buffer } = {},

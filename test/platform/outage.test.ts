@@ -71,7 +71,7 @@ afterEach(() => {
 });
 
 describe("A database that is away", () => {
-  test("requests return 503 at once while connections are refused, and succeed as soon as they are accepted", async () => {
+  test("requests return 503 while connections are refused, and succeed as soon as they are accepted", async () => {
     expect(await statuses()).toEqual([200, 200, 200]);
     await link.cut();
     for (const { name, status, retryAfter, ms } of [...(await everyUse()), ...(await everyUse())]) {
@@ -89,7 +89,6 @@ describe("A database that is away", () => {
   test("requests return 503 while the database is silent, and succeed afterwards without a restart", async () => {
     expect(await statuses()).toEqual([200, 200, 200]);
     link.deafen();
-    const asked = performance.now();
     const [first, readiness] = await Promise.all([everyUse(), database.ready()]);
     expect(readiness.database).toBe("unreachable");
     for (const { name, status, ms } of first) {
@@ -100,7 +99,6 @@ describe("A database that is away", () => {
       expect(status, name).toBe(503);
       expect(ms, name).toBeLessThan(90_000);
     }
-    expect(performance.now() - asked).toBeLessThan(180_000);
     await link.restore();
     await expect.poll(statuses).toEqual([200, 200, 200]);
   });
@@ -118,13 +116,20 @@ describe("A database that is away", () => {
   });
 
   test("a full pool refuses waiting transactions with 503, and hot reads continue", async () => {
-    const held = Array.from({ length: 10 }, () => database.transaction((tx) => tx.query("select pg_sleep(3.5)")));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const held = Array.from({ length: 10 }, () =>
+      database.transaction(async (tx) => {
+        await tx.query("select 1");
+        await released;
+      }),
+    );
+    await expect.poll(() => database.pools().transactions).toMatchObject({ total: 10, idle: 0, waiting: 0 });
     const started = lived();
     const waiting = uses["transaction"]!();
     expect(await uses["prepared"]!()).toEqual([{ one: 1 }]);
     await expect(waiting).rejects.toMatchObject({ status: 503 });
     expect(lived() - started).toBeLessThan(25_000);
+    release();
     await Promise.all(held);
   });
 

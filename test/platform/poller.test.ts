@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 const declaration = { name: "test", intervalMs: 1_000, backOff: { firstMs: 100, maxMs: 1_000 } };
 
-/** A poller that logs into `lines` and whose jitter takes `jitter` of what it may. */
+/** A poller that logs into `lines` and whose jitter is the share `jitter` of the maximum. */
 function start(options: Partial<PollerOptions> & Pick<PollerOptions, "run">, jitter = 0) {
   const lines: string[] = [];
   const line =
@@ -26,7 +26,7 @@ function start(options: Partial<PollerOptions> & Pick<PollerOptions, "run">, jit
   return { poller, lines, clock };
 }
 
-/** A run whose end the test decides. */
+/** A run that the test ends. */
 function heldRun() {
   const ends: (() => void)[] = [];
   const run = (): Promise<void> => new Promise((resolve) => void ends.push(resolve));

@@ -43,7 +43,7 @@ describe("Statements of transactions", () => {
     expect(await thing()).toEqual({ id: 1, name: "one", size: 7 });
   });
 
-  it("prepared statements continue after a value that could not be sent, which closes the prepared statement", async () => {
+  it("prepared statements continue after a value that could not be sent", async () => {
     const said = (value: unknown) =>
       database.transaction(
         async (tx) => (await tx.query<{ said: string }>("select $1::text as said", [value]))[0]?.said,

@@ -28,7 +28,7 @@ afterAll(async () => {
 const open = (): Promise<OpenDatabase> =>
   openDatabase({ url: through, entities: [], migrations, clock: testClock(), log: silentLog });
 
-it("a service whose connections do not get the restricted role does not start and logs the reason at once", async () => {
+it("a service whose connections do not get the restricted role does not start and logs the reason", async () => {
   link.dropping = true;
   const started = startApp({ databaseUrl: through });
   await expect(started).rejects.toThrow(DatabaseStartError);
@@ -51,7 +51,7 @@ it("no connection works with another role, in either pool", async () => {
     expect((refusal as PromiseRejectedResult).reason).toBeInstanceOf(ServiceError);
   }
   expect(await database.ready()).toMatchObject({ database: "not in the restricted role" });
-  // Once the pooler passes the option, the same service works.
+  // Once the pooler passes the option on, the same service works.
   link.dropping = false;
   expect(await database.transaction((tx) => tx.query("select current_user as role"))).toEqual([{ role: "atrium_app" }]);
   expect(await database.prepared("role", "select current_user as role", [])).toEqual([{ role: "atrium_app" }]);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it("requests of one organization that wait for a lock hold half of the connections, and other requests continue", async () => {
+it("requests of one organization that wait for a lock hold at most half of the connections", async () => {
   const [slow, quick] = [await founder(app), await founder(app)];
   const change = ({ org, token }: typeof slow, domain: string) =>
     app.call("PATCH", `/api/organizations/${org}`, { token, body: { jit_domains: [domain] } });
@@ -36,7 +36,7 @@ const requests: { table: string; held: number; path: (org: string) => string; me
 ];
 
 it.each(requests)(
-  "requests of one organization that wait for $table hold half of the connections, and other requests continue",
+  "requests of one organization that wait for $table hold at most half of the connections",
   async ({ table, held: most, path, method = "GET" }) => {
     const [slow, quick] = [await founder(app), await founder(app)];
     const held = await holding(app.databaseUrl);
@@ -56,7 +56,7 @@ it.each(requests)(
     expect(others.filter(({ status }) => status !== 200)).toEqual([]);
     await held.commit();
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-    // Without a factor there are no codes to make again.
+    // Without a factor there are no codes to regenerate.
     const answered = method === "GET" ? 200 : 409;
     expect(statuses.filter((status) => status !== answered && status !== 503)).toEqual([]);
     expect(statuses).toContain(answered);

@@ -39,7 +39,7 @@ async function statusFrom(localAddress: string, to = server): Promise<unknown> {
   return status;
 }
 
-/** Sends so much of a request with a body over HTTP/1.1, and waits for the first line of an answer or the end. */
+/** Sends `sent` bytes of a body over HTTP/1.1; `answer` resolves to the head of the response, or to `closed`. */
 function half(
   localAddress: string,
   head: string,
@@ -90,7 +90,7 @@ describe("Bytes buffered for one address", () => {
     const floods: Socket[] = [];
     let closed = 0;
     for (let nth = 0; nth < 8; nth++) floods.push(flood().on("close", () => closed++));
-    // A paused socket learns of its end by writing.
+    // A paused socket notices its end only by writing.
     await expect
       .poll(
         () => {

@@ -10,7 +10,7 @@ import { start } from "./support.ts";
 import type { Running } from "./support.ts";
 
 /**
- * Connects from an address of the loopback network: the socket and whether it is answered, or undefined when it was
+ * Connects from an address of the loopback network; resolves to the socket and its response, or to undefined when
  * refused.
  */
 async function asked({ port }: Running, localAddress: string): Promise<Socket | undefined> {

@@ -9,7 +9,7 @@ import { as, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
 /**
- * A call that is under way because its body is not all there yet; `finish` sends it and resolves to what the server
+ * A call in flight whose body is incomplete; `finish` sends the rest and resolves to what the server
  * said.
  */
 async function underWay(url: string, path: string, body: string): Promise<{ finish: () => Promise<string> }> {
@@ -134,7 +134,7 @@ test("a server without calls in flight closes at once, whatever connections and 
   await server.fetch("/api/hello");
   const watch = server.client("grpc", Health)["watch"]!({ service: "" })[Symbol.asyncIterator]();
   await watch.next();
-  // The grace is longer than the test may take.
+  // The grace period is longer than the test may take.
   await server.close(600_000);
 });
 

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const pages = ["/magic-link", "/confirm-email", "/disown-email", "/reset-password", "/step-up", "/invite"];
 
-/** One element of a page, as far as its script touches it. */
+/** One element of a page, with the members that its script uses. */
 class Element {
   textContent = "";
   className = "";

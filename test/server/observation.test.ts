@@ -30,7 +30,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Somebody else's server, which keeps the headers it was sent. */
+/** A server that stores the headers it receives. */
 async function foreignServer() {
   const seen: { headers: object } = { headers: {} };
   const foreign = createServer((request, response) => {

@@ -16,14 +16,14 @@ let server: Running;
 beforeAll(async () => void (server = await start()));
 afterAll(() => server.close());
 
-/** A file and what it imports, imports first, as reflection has them. */
+/** A file and its imports, imports first, as reflection returns them. */
 async function filesOf(service: typeof ServerReflection, symbol: string): Promise<FileDescriptorProto[]> {
   const [file] = await answers(service, { case: "fileContainingSymbol", value: symbol });
   const imports = file?.dependency.map((name) => answers(service, { case: "fileByFilename", value: name })) ?? [];
   return [...(await Promise.all(imports)).flat(), ...(file === undefined ? [] : [file])];
 }
 
-/** Names of the files that reflection answers a question with. */
+/** Names of the files that reflection returns. */
 async function filesFor(service: Reflection, question: Question): Promise<string[]> {
   return (await answers(service, question)).map(({ name }) => name);
 }

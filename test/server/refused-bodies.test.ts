@@ -94,7 +94,7 @@ const kinds: Record<string, (wire: Wire) => { rpc: string; body: Buffer; headers
   limited: () => ({ rpc: "Audit", body: some, headers: { authorization: "Bearer admin" } }),
 };
 
-/** What a client does once it has its answer. */
+/** What a client does after its response. */
 const manners: Record<string, (stream: ReturnType<ClientHttp2Session["request"]>) => void> = {
   "sends the rest": (stream) => void stream.end(),
   "resets its stream": (stream) => stream.close(8),
@@ -131,7 +131,7 @@ function refused(session: ClientHttp2Session, wire: Wire, kind: string, manner: 
   });
 }
 
-/** Opens as many streams at once as the connection may have, and counts those that say something. */
+/** Opens as many streams at once as the connection may have, and counts those that get a response. */
 async function watchers(session: ClientHttp2Session): Promise<number> {
   const tokens = Array.from({ length: STREAMS }, (_, at) => (at % 2 === 0 ? "admin" : "reader"));
   const streams = tokens.map((token) => session.request({ ":path": "/api/watch", authorization: `Bearer ${token}` }));
@@ -169,7 +169,7 @@ describe("Refusals while a body is being sent", () => {
   test.each(rows)(
     "an HTTP/2 connection stays usable after refusals: $protocol, $kind, and the client $manner",
     async ({ protocol, kind, manner, says }) => {
-      // Node's client counts what it had still to send when it reset a stream for ever.
+      // Node's client never subtracts what it had still to send when it reset a stream.
       const session = connect(server.url, { maxSessionMemory: 10_000 });
       let lost = "";
       session.on("error", (error) => (lost = error.message)).on("goaway", (code) => (lost = `GOAWAY ${code}`));

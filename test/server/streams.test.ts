@@ -9,7 +9,7 @@ let server: Running;
 beforeAll(async () => void (server = await start()));
 afterAll(() => server.close());
 
-/** A stream that is open, or the code it was refused with and its `Retry-After`. */
+/** An open stream, or the code it was refused with and its `Retry-After`. */
 interface Opened {
   refused: string | undefined;
   close: () => void;
@@ -94,7 +94,7 @@ test("streams of health and reflection count for their address", async () => {
   }
   const ask = () => first((signal) => reflection["serverReflectionInfo"]!(questions(), { signal }));
   expect((await ask()).refused).toBe("ResourceExhausted 5");
-  // Calls that are no streams, and streams of somebody with a name, are others.
+  // Unary calls and streams of authenticated callers count separately.
   expect(await health["check"]!({ service: "" })).toMatchObject({ status: Status.SERVING });
   const mine = await over("grpc")("admin");
   expect(mine.refused).toBeUndefined();

@@ -42,7 +42,7 @@ const base: Caller = {
   judge: () => Promise.resolve(),
 };
 
-/** Callers by their token. */
+/** Callers by token. */
 export const callers: Record<string, Partial<Caller>> = {
   admin: {},
   plain: { isAdmin: false },
@@ -82,9 +82,18 @@ const failures: Record<string, () => Error> = {
   limited: () => errors.rateLimited({ retryAfter: 2.1 }),
 };
 
+const waiting: (() => void)[] = [];
+
+/** Calls of `fail` with `how: "held"`, which end when a test releases them, whatever their signal says. */
+export const heldCalls = {
+  wait: () => new Promise<void>((resolve) => void waiting.push(resolve)),
+  count: () => waiting.length,
+  release: () => waiting.splice(0).forEach((end) => end()),
+};
+
 const implementation = {
   hello: (request: Names) => ({ greetingText: `hello ${request.name}` }),
-  /** An answer of so many bytes. */
+  /** Returns a response of `to` bytes. */
   large: (request: Names) => ({ greetingText: "x".repeat(request.to) }),
   me,
   create: (request: Names) => ({ number: ++created, name: request.name }),
@@ -94,7 +103,7 @@ const implementation = {
   audit: me,
   scimUser: me,
   async fail(request: Names) {
-    if (request.how === "slow") await new Promise((resolve) => setTimeout(resolve, 1_500));
+    if (request.how === "held") await heldCalls.wait();
     const failure = failures[request.how]?.();
     if (failure !== undefined) throw failure;
     return {};
@@ -105,14 +114,14 @@ const implementation = {
     if (failure !== undefined) throw failure;
     await Promise.resolve();
   },
-  /** Has one thing to say and then waits for its client to go. */
+  /** Sends one message and waits until the client disconnects. */
   async *watch(_request: Names, context: HandlerContext) {
     yield { number: 1 };
     await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
   },
 };
 
-/** Keeps answers in memory, as the real store does in the database. */
+/** Stores responses in memory, as the real store does in the database. */
 export function memoryStore(): Pick<IdempotencyStore, "begin"> {
   const kept = new Map<string, { print: string; answer: Buffer | undefined }>();
   return {
@@ -141,7 +150,7 @@ export function memoryStore(): Pick<IdempotencyStore, "begin"> {
   };
 }
 
-/** Counts without end of the window. */
+/** Counts without ever ending a window. */
 export function countingLimiter(): RateLimiter {
   const taken = new Map<string, number>();
   return {
@@ -163,7 +172,7 @@ export interface Running {
   client: (protocol: "connect" | "connect-json" | "grpc" | "grpc-web", service?: DescService) => AnyClient;
 }
 
-/** A client whose messages are not typed, since the contract is built at run time. */
+/** A client with untyped messages, since the contract is built at run time. */
 export type AnyClient = Record<
   string,
   (request: object, options?: object) => Promise<Record<string, unknown>> & AsyncIterable<Record<string, unknown>>

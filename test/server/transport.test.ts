@@ -8,12 +8,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { get as getTls } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { start } from "./support.ts";
+import { heldCalls, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
 let server: Running;
-beforeAll(async () => void (server = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } })));
-afterAll(() => server.close());
+/** A server with short time limits, for requests that have to exceed them. */
+let strict: Running;
+beforeAll(async () => {
+  server = await start();
+  strict = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } });
+});
+afterAll(() => Promise.all([server.close(), strict.close()]));
 
 function open(port = server.port, localAddress = "127.0.0.1"): Socket {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
@@ -30,8 +35,8 @@ function untilClosed(socket: Socket): Promise<string> {
   });
 }
 
-async function raw(text: string): Promise<string> {
-  const socket = open();
+async function raw(text: string, port = server.port): Promise<string> {
+  const socket = open(port);
   socket.write(text);
   return untilClosed(socket);
 }
@@ -68,7 +73,7 @@ describe("HTTP/1.1", () => {
       408,
     ],
   ])("a malformed or slow request gets its status: %s", async (_name, text, status) => {
-    const answer = await raw(text);
+    const answer = await raw(text, status === 408 ? strict.port : server.port);
     expect(answer.split("\r\n")[0]).toContain(`HTTP/1.1 ${status} `);
     expect(answer.toLowerCase()).toContain("connection: close");
     await alive();
@@ -91,19 +96,17 @@ describe("HTTP/1.1", () => {
   });
 
   test("a body has its own time limit, whatever was left of that for the headers", async () => {
-    const other = await start({ limits: { headersMs: 600_000, bodyMs: 200 } });
+    const other = await start({ limits: { headersMs: 3_600_000, bodyMs: 200 } });
     const socket = open(other.port);
-    const began = Date.now();
     socket.write(
       'POST /api/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"em',
     );
     expect(await untilClosed(socket)).toContain("HTTP/1.1 408 ");
-    expect(Date.now() - began).toBeLessThan(60_000);
     await other.close();
   });
 
   test("half a preface ends with the time limit of headers", async () => {
-    expect(await raw("PR")).toBe("");
+    expect(await raw("PR", strict.port)).toBe("");
   });
 
   test("a request that starts with P and is no preface is served over HTTP/1.1", async () => {
@@ -121,11 +124,11 @@ describe("HTTP/1.1", () => {
   });
 
   test("idle connections are closed after the idle limit", async () => {
-    const socket = open();
+    const socket = open(strict.port);
+    const began = performance.now();
     socket.write("GET /api/hello HTTP/1.1\r\nHost: a\r\n\r\n");
-    const began = Date.now();
     expect(await untilClosed(socket)).toContain("200 OK");
-    expect(Date.now() - began).toBeGreaterThan(1_000);
+    expect(performance.now() - began).toBeGreaterThan(1_000);
   });
 
   test("HEAD is possible for a procedure that GET may call", async () => {
@@ -144,7 +147,7 @@ describe("HTTP/1.1", () => {
     expect(await raw("GET http://a/api/hello?name=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toContain(
       '"hello x"',
     );
-    // Slashes of a query are no path: what a proxy in front takes for the root must not be another route here.
+    // Slashes of a query are not part of the path: what a proxy takes for the root must not be another route here.
     for (const target of ["http://a?name=/api/hello", "http://a", "http://a?/api/hello?name=x"]) {
       expect(await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`), target).toContain(
         "no such route",
@@ -156,12 +159,13 @@ describe("HTTP/1.1", () => {
     for (let at = 0; at < 20; at++) {
       const socket = open();
       socket.write(
-        "GET /api/fail/slow HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /api/fail/held HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n",
       );
       setTimeout(() => socket.resetAndDestroy(), 10 + at);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
     await alive();
+    heldCalls.release();
   });
 
   test("1,000 idle connections, the maximum of one address, are accepted", async () => {
@@ -173,8 +177,8 @@ describe("HTTP/1.1", () => {
 });
 
 describe("HTTP/2", () => {
-  async function session(use: (session: ClientHttp2Session) => Promise<void>): Promise<void> {
-    const made = connectH2(server.url);
+  async function session(use: (session: ClientHttp2Session) => Promise<void>, url = server.url): Promise<void> {
+    const made = connectH2(url);
     made.on("error", () => undefined);
     await use(made);
     made.destroy();
@@ -195,7 +199,7 @@ describe("HTTP/2", () => {
     ["gRPC-Web", "/atrium.echo.v1.EchoService/Login", "application/grpc-web+proto", "\0\0"],
     ["a stream of Connect", "/atrium.echo.v1.EchoService/Count", "application/connect+proto", "\0\0"],
   ])("a late body of %s ends its stream, trickling or not, and no other", async (_name, path, type, begun) => {
-    // Patient with idle connections, so that only the limit of bodies can end the streams.
+    // The idle limit is long, so that only the limit of bodies can end the streams.
     const patient = await start({ limits: { bodyMs: 400, idleMs: 600_000 } });
     const h2 = connectH2(patient.url).on("error", () => undefined);
     const watch = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).on("error", () => undefined);
@@ -264,7 +268,7 @@ describe("HTTP/2", () => {
     await session(async (h2) => {
       expect(await h2Status(h2, {})).toBe(200);
       await new Promise((resolve) => h2.once("close", resolve));
-    });
+    }, strict.url);
   });
 });
 
@@ -273,28 +277,31 @@ describe("Shutdown", () => {
     const other = await start();
     const h2 = connectH2(other.url);
     h2.on("error", () => undefined);
-    const slow = [
-      other.fetch("/api/fail/slow").then((answer) => answer.status),
-      h2Status(h2, { ":path": "/api/fail/slow" }),
+    const inFlight = [
+      other.fetch("/api/fail/held").then((answer) => answer.status),
+      h2Status(h2, { ":path": "/api/fail/held" }),
     ];
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect.poll(heldCalls.count).toBe(2);
     const idle = open(other.port);
-    const began = Date.now();
-    const closed = other.close();
+    const closed = other.close(600_000);
     expect((await fetch(`${other.url}/api/hello`)).status).toBe(503);
+    heldCalls.release();
     await closed;
     await expect(fetch(`${other.url}/api/hello`)).rejects.toThrow();
-    expect(Date.now() - began).toBeLessThan(30_000);
-    expect(await Promise.allSettled(slow)).toHaveLength(2);
+    expect(await Promise.all(inFlight)).toEqual([200, 200]);
     idle.destroy();
   });
 
   test("calls that end within the grace period get their response", async () => {
     const other = await start();
-    const call = other.fetch("/api/fail/slow", { headers: { "connect-timeout-ms": "500" } });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await other.close();
-    expect((await call).status).toBe(504);
+    let status = 0;
+    const call = other
+      .fetch("/api/fail/held", { headers: { "connect-timeout-ms": "500" } })
+      .then((answer) => (status = answer.status));
+    await expect.poll(() => heldCalls.count() + status).toBeGreaterThan(0);
+    await other.close(600_000);
+    expect(await call).toBe(504);
+    heldCalls.release();
   });
 
   test("a port in use fails the start with EADDRINUSE", async () => {

@@ -10,7 +10,7 @@ let server: Running;
 beforeAll(async () => void (server = await start()));
 afterAll(() => server.close());
 
-/** Paths of procedures there are not: a method, a service of a known package, a package. */
+/** Paths of unknown procedures: a method, a service of a known package, a package. */
 const unknown = [
   "/atrium.echo.v1.EchoService/Nope",
   "/atrium.echo.v1.NoService/Hello",

@@ -9,17 +9,17 @@ import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
 import { testDatabase } from "./database.ts";
 
-/** An answer over REST, its body parsed when it is JSON. */
+/** A response over REST, its body parsed when it is JSON. */
 export interface Answer {
   status: number;
   headers: Headers;
-  // A test looks into answers of every shape.
+  // Tests read responses of every shape.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
   text: string;
 }
 
-/** What {@link startApp} can be told. */
+/** Options of {@link startApp}. */
 export interface AppOptions {
   /** Further settings, as environment variables. */
   env?: Record<string, string>;
@@ -27,21 +27,21 @@ export interface AppOptions {
   role?: Role;
   /** Database of another app, to run a second instance on it. */
   databaseUrl?: string;
-  /** Where workflows run; needed for the roles that work. */
+  /** Where workflows run; required for roles with a worker. */
   temporal?: { address: string; namespace: string };
-  /** Default: a clock that stands still until the test moves it. */
+  /** Default: a clock that the test advances. */
   clock?: Clock;
   log?: Log;
   /** Starts without a master key. */
   sealedVault?: boolean;
 }
 
-/** The whole program in this process, on a port and a database of its own. */
+/** The whole program in this process, on its own port and database. */
 export interface TestApp {
   /** `http://127.0.0.1:port`. */
   url: string;
   databaseUrl: string;
-  /** Moves only where no clock was given. */
+  /** Has an effect only when no clock was given. */
   clock: TestClock;
   owner: { email: string; password: string; org: string };
   /** One call over REST. */
@@ -52,7 +52,7 @@ export interface TestApp {
   ): Promise<Answer>;
   /** Access token of a password login. */
   login(email?: string, password?: string, orgName?: string): Promise<string>;
-  /** Newest mail to an address; waits for the dispatcher. Needs a role that works. */
+  /** Newest mail to an address; waits for the dispatcher. Requires a role with a worker. */
   mailTo(email: string): Promise<{ subject: string; text: string; html: string }>;
   close(): Promise<void>;
 }

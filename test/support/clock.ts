@@ -1,14 +1,14 @@
 import type { Clock } from "../../src/platform/clock.ts";
 
-/** A clock that a test moves. */
+/** A clock that a test advances. */
 export interface TestClock extends Clock {
-  /** Moves on by milliseconds. */
+  /** Advances by milliseconds. */
   advance(ms: number): void;
-  /** Sets the present, milliseconds since the epoch. */
+  /** Sets the time, milliseconds since the epoch. */
   set(ms: number): void;
 }
 
-/** Stands still until it is moved; starts at the machine's time, or at `start`. */
+/** A clock that does not advance by itself; starts at the machine's time, or at `start`. */
 export function testClock(start: number = Date.now()): TestClock {
   let present = start;
   return {

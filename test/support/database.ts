@@ -7,9 +7,9 @@ import { silentLog } from "../../src/platform/log.ts";
 import { testClock } from "./clock.ts";
 import { databaseUrl, runSql } from "./postgres.ts";
 
-/** A database of a test file's own. */
+/** A database of one test file. */
 export interface TestDatabase {
-  /** Its address as the owner; a service on it drops to the restricted role by itself. */
+  /** Its address as the owner; a service switches to the restricted role by itself. */
   url: string;
   /** Removes it, connections or not. */
   close(): Promise<void>;
@@ -33,7 +33,7 @@ export async function testDatabase(options: { empty?: boolean } = {}): Promise<T
   };
 }
 
-/** A fresh database, opened as the service opens it; close the result, and the database is gone too. */
+/** A new database, opened as the service opens it; closing the result drops the database. */
 export async function openTestDatabase(
   options: Partial<DatabaseOptions> = {},
 ): Promise<OpenDatabase & { url: string }> {

@@ -1,19 +1,19 @@
 import { createServer, connect } from "node:net";
 import type { Server, Socket } from "node:net";
 
-/** A TCP link to a server that a test can cut or make deaf. */
+/** A TCP proxy to a server that a test can cut or silence. */
 export interface FlakyLink {
   port: number;
   /** Connections are closed and new ones refused. */
   cut(): Promise<void>;
-  /** Connections stay, new ones are taken, and nothing passes. */
+  /** Connections stay open, new ones are accepted, and no bytes are forwarded. */
   deafen(): void;
-  /** Everything passes again; what was held back is delivered. */
+  /** Forwards again; bytes held back are delivered. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a link on a free port of 127.0.0.1 to `target`. */
+/** Opens a proxy on a free port of 127.0.0.1 to `target`. */
 export async function flakyLink(target: { host: string; port: number }): Promise<FlakyLink> {
   const sockets = new Set<Socket>();
   let deaf = false;

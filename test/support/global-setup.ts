@@ -11,7 +11,7 @@ declare module "vitest" {
     postgresUrl: string;
     /** Name of the migrated database that test databases are copied from. */
     templateDatabase: string;
-    /** Temporal server of the run; `temporalServer()` waits until it answers. */
+    /** Temporal server of the run; `temporalServer()` waits until it is ready. */
     temporalAddress: string;
   }
 }

@@ -1,17 +1,17 @@
 import pg from "pg";
 
-/** A transaction of a test's own that stands open. */
+/** An open transaction of a test. */
 export interface Held {
   run(sql: string, params?: unknown[]): Promise<void>;
   commit(): Promise<void>;
-  /** Resolves when this many others wait for a lock. */
+  /** Resolves when this many transactions wait for a lock. */
   waitedFor(count?: number): Promise<void>;
 }
 
-/** Begins a transaction beside the service's own, so that a test decides what comes between two of its steps. */
+/** Begins a transaction beside those of the service, so that a test controls what happens between two steps. */
 export async function holding(databaseUrl: string): Promise<Held> {
   const [mine, watch] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
-  // A test that fails leaves them open until its database is dropped.
+  // A failed test leaves them open until its database is dropped.
   for (const client of [mine, watch]) client.on("error", () => undefined);
   await Promise.all([mine.connect(), watch.connect()]);
   await mine.query("begin");

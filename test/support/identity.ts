@@ -28,10 +28,10 @@ import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
 import { openTestDatabase } from "./database.ts";
 
-/** The identity domains over a database of their own, without a server. */
+/** The identity domains on their own database, without a server. */
 export type Identity = Awaited<ReturnType<typeof openIdentity>>;
 
-/** Where requests of these tests come from. */
+/** Client address of requests of these tests. */
 export const info: RequestInfo = {
   requestId: "test",
   address: "192.0.2.1",
@@ -68,9 +68,9 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
       for (const row of rows) await open(row.payload);
       return mails;
     },
-    /** Publishes apps of the first organization, a minute ago; its owner has grants. Returns their ids. */
+    /** Publishes apps of the first organization, dated a minute ago, with grants for its owner. Returns their ids. */
     publishApps: (count: number): Promise<string[]> => publishApps(database, clock.now() - 60_000, count),
-    /** Gives or takes the ownership of the first organization from its owner, who stays administrator. */
+    /** Adds or removes the ownership of the first organization; its owner stays administrator. */
     setOwnership: async (isOwner: boolean): Promise<void> => {
       const sql = `update memberships set is_owner = $1, version = version + 1
         where user_uuid = (select uuid from people where email = $2)`;
@@ -194,12 +194,12 @@ function build(
     events,
     /** A request without a caller. */
     anonymous,
-    /** A request of a caller, or of nobody. */
+    /** A request of a caller, or without one. */
     context: <C extends Caller | undefined>(caller: C, from: RequestInfo = info) =>
       createRequestContext(database, caller, from),
     /** The caller behind a token. */
     me: (token: string): Promise<Caller> => sessions.authenticate(token, info),
-    /** The bootstrapped owner signs in, who has no second factor. */
+    /** Signs in the bootstrapped owner, who has no second factor. */
     loginOwner: async () =>
       opened(
         await login.password.login(anonymous(), {
@@ -211,7 +211,7 @@ function build(
   };
 }
 
-/** The result of a sign-in that asks for no second factor. */
+/** The result of a sign-in without a second factor. */
 export function opened<T extends object>(answer: T): Exclude<T, SecondFactorNeeded> {
   if ("mfaRequired" in answer) throw new Error("the second factor is asked for");
   return answer as Exclude<T, SecondFactorNeeded>;

@@ -1,7 +1,7 @@
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-/** Files and folders whose tests take long, mostly waiting for processes; the longest first. */
+/** Files and folders with long tests, mostly waiting for processes; the longest first. */
 const long = [
   "test/life/program",
   "test/faults/",
@@ -15,7 +15,7 @@ const long = [
   "test/marketplace/permissions",
 ];
 
-/** Starts the long test files first, so that none of them is left running alone at the end. */
+/** Starts the long test files first, so that none of them runs alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {

@@ -5,7 +5,7 @@ import type { ProvisionCall, Publisher, PublisherReply } from "../demo/publisher
 import { callRest } from "./app.ts";
 import type { Answer, TestApp } from "./app.ts";
 
-/** A status an install ends in, or passes. */
+/** A status of an install. */
 export type InstallStatus = "provisioning" | "active" | "suspended" | "deprovisioning" | "deprovisioned";
 
 /** An install as the single read shows it. */
@@ -17,16 +17,16 @@ export interface InstallBody {
   timeline: { at: string; event: string; detail: string | null }[];
 }
 
-/** A publisher's organization and a buyer's, with what tests do to them. */
+/** An organization of a publisher and one of a buyer, with the operations that tests need. */
 export interface Market {
   /** Owner of Acme, who is platform admin too. */
   buyer: string;
   /** Owner of the organization that publishes. */
   publisher: string;
-  /** A published and approved app whose publisher answers as told. */
+  /** A published and approved app whose publisher responds as the test says. */
   offer(answer: (call: ProvisionCall, nth: number) => PublisherReply | Promise<PublisherReply>): Promise<Offer>;
   read(installId: string): Promise<InstallBody>;
-  /** Waits until the install is in this state and returns it; throws after 15 s. */
+  /** Waits until the install is in this state and returns it. */
   until(installId: string, status: InstallStatus): Promise<InstallBody>;
   close(): Promise<void>;
 }
@@ -42,16 +42,16 @@ export interface Offer {
   report(installId: string, body: unknown, options?: ReportOptions): Promise<Answer>;
 }
 
-/** How a report is signed; by default rightly, now, with both schemes. */
+/** How a report is signed; by default correctly, now, with both schemes. */
 export interface ReportOptions {
   secret?: string;
-  /** Seconds added to the present. */
+  /** Seconds added to the current time. */
   skew?: number;
   /** Changes the headers before they are sent. */
   headers?: (signed: Record<string, string>) => Record<string, string>;
 }
 
-/** Someone new with an organization of their own; the access token lasts 420 s. */
+/** A new person with an organization of their own; the access token is valid for 420 s. */
 export async function signUp(
   app: Pick<TestApp, "call">,
   name = `Org ${randomBytes(4).toString("hex")}`,
@@ -64,7 +64,7 @@ export async function signUp(
   return { token: body.access_token as string, orgUuid: body.org_uuid as string, userUuid: body.user_uuid as string };
 }
 
-/** What an app says of itself at least. */
+/** The required fields of an app. */
 export function draftOf(slug: string, webhook: string): Record<string, unknown> {
   return {
     name: "Orbit",
@@ -78,7 +78,7 @@ export function draftOf(slug: string, webhook: string): Record<string, unknown> 
   };
 }
 
-/** Opens a market on an app that serves. */
+/** Opens a market on a running service. */
 export async function openMarket(app: TestApp): Promise<Market> {
   const buyer = await app.login();
   const { token: publisher } = await signUp(app);

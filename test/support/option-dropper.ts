@@ -6,9 +6,9 @@ import type { AddressInfo, Socket } from "node:net";
  */
 export interface OptionDropper {
   port: number;
-  /** Whether it drops them from connections made from now on; true at first. */
+  /** Whether it drops options of new connections; true at first. */
   dropping: boolean;
-  /** Closes a connection that sends this text, as a server that goes away does. */
+  /** Closes a connection that sends this text, as a server does that goes away. */
   breakAt: string | undefined;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ function without(packet: Buffer, name: string): Buffer {
   return Buffer.concat([head, rest]);
 }
 
-/** Opens such a link on a free port of 127.0.0.1. */
+/** Opens such a proxy on a free port of 127.0.0.1. */
 export async function optionDropper(target: { host: string; port: number }): Promise<OptionDropper> {
   const sockets = new Set<Socket>();
   const link: OptionDropper = { port: 0, dropping: true, breakAt: undefined, close };

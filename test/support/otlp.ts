@@ -16,12 +16,12 @@ export interface SentSpan {
 export interface TraceReceiver {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   url: string;
-  /** Every span that has come in. */
+  /** Every span received. */
   spans: SentSpan[];
   close(): Promise<void>;
 }
 
-/** Starts a receiver; spans come in batches, the last when the sender ends. */
+/** Starts a receiver; spans arrive in batches, the last when the sender ends. */
 export async function traceReceiver(): Promise<TraceReceiver> {
   const spans: SentSpan[] = [];
   const server = createServer((request, response) => {

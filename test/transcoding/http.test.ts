@@ -12,7 +12,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-/** Sends bytes as they are and gives back everything until the connection closes. */
+/** Sends bytes unchanged and resolves to everything received until the connection closes. */
 function raw(text: string | Buffer, more?: (write: (text: string | Buffer) => void) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(app.port, "127.0.0.1");

@@ -100,7 +100,7 @@ describe("The parser", () => {
   });
 });
 
-/** Documents that protobuf-es reads to the same message and prints back. */
+/** Documents that protobuf-es parses to the same message and prints equally. */
 const same: string[] = [
   "{}",
   '{"name":"x","flag":true,"small":-5,"natural":4294967295,"big":"-9223372036854775808","huge":"18446744073709551615"}',

@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createContextKey, createContextValues } from "@connectrpc/connect";
 import type { HandlerContext, Interceptor } from "@connectrpc/connect";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Outcome, RefusalKind } from "../../src/transcoding/index.ts";
 import { start } from "./library.ts";
 
@@ -44,9 +44,7 @@ describe("Streams", () => {
       request.on("error", () => undefined);
       request.end();
     });
-    await vi.waitFor(() => {
-      expect(app.seen.signals[0]?.aborted).toBe(true);
-    });
+    await expect.poll(() => app.seen.signals[0]?.aborted).toBe(true);
     expect(process.memoryUsage().external).toBeLessThan(500_000_000);
   });
 });
@@ -54,18 +52,17 @@ describe("Streams", () => {
 describe("Ends of a call", () => {
   test.each(["wait", "hang"])("a deadline ends a handler that does %s", async (how) => {
     await using app = await start();
-    const before = performance.now();
     const reply = await app.call("POST", `/v1/act/${how}`, { headers: { "connect-timeout-ms": "50" } });
     expect([reply.status, (reply.json() as { code: string }).code]).toEqual([504, "deadline_exceeded"]);
-    expect(performance.now() - before).toBeLessThan(15_000);
     expect(app.seen.signals[0]?.aborted).toBe(true);
   });
 
   test("a handler can read the time left, and a deadline ends a stream with its last line", async () => {
     await using app = await start();
-    await app.call("POST", "/v1/act/go", { headers: { "connect-timeout-ms": "5000" } });
-    expect(app.seen.context?.timeoutMs()).toBeGreaterThan(3000);
-    const stream = await app.call("GET", "/v1/count?to=4000000000", { headers: { "connect-timeout-ms": "100" } });
+    await app.call("POST", "/v1/act/go", { headers: { "connect-timeout-ms": "600000" } });
+    expect(app.seen.context?.timeoutMs()).toBeGreaterThan(0);
+    expect(app.seen.context?.timeoutMs()).toBeLessThanOrEqual(600_000);
+    const stream = await app.call("GET", "/v1/count?to=4000000000", { headers: { "connect-timeout-ms": "500" } });
     expect(stream.text.trimEnd().split("\n").at(-1)).toContain('{"error":{"code":"deadline_exceeded"');
   });
 
@@ -81,27 +78,22 @@ describe("Ends of a call", () => {
     const request = httpRequest({ port: app.port, path: "/v1/act/wait", agent: false });
     request.on("error", () => undefined);
     request.end();
-    await vi.waitFor(() => {
-      expect(app.seen.signals.length).toBe(1);
-    });
+    await expect.poll(() => app.seen.signals.length).toBe(1);
     request.destroy();
-    await vi.waitFor(() => {
-      expect(app.seen.signals[0]?.aborted).toBe(true);
-    });
+    await expect.poll(() => app.seen.signals[0]?.aborted).toBe(true);
     expect(outcomes.map((o) => [o.route?.method.name, (o.error as { kind?: RefusalKind }).kind])).toEqual([
       ["Act", "canceled"],
     ]);
     const pending = app.call("GET", "/v1/act/wait");
-    await vi.waitFor(() => {
-      expect(app.seen.signals.length).toBe(2);
-    });
+    await expect.poll(() => app.seen.signals.length).toBe(2);
     stop.abort(new Error("stopping"));
     expect((await pending).status).toBe(500);
   });
 
   test("a client that disconnects in the middle of its body is not an error of the program", async () => {
     const outcomes: Outcome[] = [];
-    await using app = await start({ finished: (outcome) => outcomes.push(outcome) });
+    let begun = 0;
+    await using app = await start({ gate: () => void begun++, finished: (outcome) => outcomes.push(outcome) });
     const request = httpRequest({
       port: app.port,
       method: "POST",
@@ -111,10 +103,9 @@ describe("Ends of a call", () => {
     });
     request.on("error", () => undefined);
     request.write('{"name":');
-    setTimeout(() => request.destroy(), 50);
-    await vi.waitFor(() => {
-      expect(outcomes.length).toBe(1);
-    });
+    await expect.poll(() => begun).toBe(1);
+    request.destroy();
+    await expect.poll(() => outcomes.length).toBe(1);
     expect(outcomes[0]?.error).toMatchObject({ kind: "canceled" });
   });
 });

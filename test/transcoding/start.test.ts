@@ -11,7 +11,7 @@ import { library } from "./library.ts";
 
 type Pattern = HttpRule["pattern"];
 
-/** A service with one rpc for each pattern, made while the test runs. */
+/** A service with one rpc for each pattern, built at run time. */
 function service(patterns: Pattern[], streaming = false): DescService {
   const file = create(FileDescriptorProtoSchema, {
     name: "made.proto",

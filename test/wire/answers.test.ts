@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Everything the server sends to these bytes within its life, or until `enough` of it has come. */
+/** Everything the server sends in response to these bytes until it closes, or until `enough` returns true. */
 function raw(text: string, enough: (answer: string) => boolean = () => false): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");

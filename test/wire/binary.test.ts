@@ -48,7 +48,7 @@ async function outcome(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** An object with another in it, and so on: so many levels. */
+/** An object nested to this many levels. */
 const nested = (levels: number): JsonObject => (levels === 1 ? { end: 1 } : { a: nested(levels - 1) });
 const listOf = (kind: Value["kind"]) => create(ListValueSchema, { values: [create(ValueSchema, { kind })] });
 

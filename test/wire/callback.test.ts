@@ -15,7 +15,7 @@ const report = (
   body: string | Uint8Array = '{"status":"active"}',
 ): Promise<Answer> => callRest(app.url, "POST", `/api/marketplace/installs/${id}/provisioning`, { body, headers });
 
-/** Signed rightly, with a secret that is no app's. */
+/** Correctly signed, with a secret of no app. */
 const signed = (body: string): Record<string, string> => ({
   ...signDelivery({ id: "msg_1", timestamp: Math.floor(app.clock.now() / 1000), body, secrets: ["whsec_c2VjcmV0"] }),
 });

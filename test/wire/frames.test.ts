@@ -25,7 +25,7 @@ const frame = (flags: number, length: number, content: Buffer): Buffer =>
     content,
   ]);
 
-/** gRPC status of a body sent as it is; `closed` when the stream was reset. */
+/** gRPC status of a body sent unchanged; `closed` when the stream was reset. */
 function grpc(body: Buffer, headers: Record<string, string> = {}): Promise<string> {
   return new Promise((resolve) => {
     const session = connectH2(app.url);

@@ -26,7 +26,7 @@ const without = (name: string): string =>
 const changed = (member: string, value: string): string =>
   `{${member}:${value},${without(JSON.parse(member) as string).slice(1)}`;
 
-/** Everything that could have changed. */
+/** Counts of everything that the requests could have changed. */
 const state = () =>
   runSql(
     app.databaseUrl,

@@ -14,7 +14,7 @@ afterAll(async () => {
   await apart.close();
 });
 
-/** The status of a path, sent as it is written. */
+/** The status of a path, sent without normalization. */
 function statusOf(of: TestApp, path: string, method = "GET"): Promise<number> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(of.url);

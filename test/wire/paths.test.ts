@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Sends the path as it is written. */
+/** Sends the path without normalization. */
 function send(
   method: string,
   path: string,

@@ -35,7 +35,7 @@ const signed = (
 ): Promise<string> =>
   new SignJWT({ ...claims, ...changes }).setProtectedHeader({ alg, typ: "at+jwt", kid, ...head }).sign(key);
 
-/** HS256 with what an attacker has: the public key, in every form a careless library may take. */
+/** HS256 with the public key as the secret, in every form that a careless library may accept. */
 async function confused(secret: Buffer): Promise<string> {
   const head = encode({ alg: "HS256", typ: "at+jwt", kid });
   const body = `${head}.${encode(claims)}`;

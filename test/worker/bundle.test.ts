@@ -17,7 +17,7 @@ it("a stored bundle is used unchanged, and replaces bundles of other sources", a
   const [name = ""] = readdirSync(folder);
   expect(kept).toEqual({ codePath: join(folder, name) });
   expect(readFileSync(join(folder, name), "utf8")).toContain("driveInstall");
-  // Made again it would be whole.
+  // A bundle made again would be complete.
   writeFileSync(join(folder, name), "kept");
   expect(await workflowBundle(folder)).toEqual(kept);
   expect(readFileSync(join(folder, name), "utf8")).toBe("kept");

@@ -82,7 +82,7 @@ it("installs, retries and key overlaps continue after Temporal has lost their wo
     )?.status.name;
   await expect.poll(state).toBe("RUNNING");
 
-  // A running workflow is left alone.
+  // A running workflow is not started again.
   const temporal = createTemporalClient(elsewhere);
   running.push(temporal);
   const again = {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { History } from "@temporalio/common/lib/proto-utils.js";
 
-/** A kept workflow: its id and the history of each of its runs, oldest first, as JSON. */
+/** A recorded workflow: its id and the history of each of its runs, oldest first, as JSON. */
 export interface KeptWorkflow {
   workflowId: string;
   runs: unknown[];
@@ -38,7 +38,7 @@ export function printHistory(history: History): string {
   return `{"events":[\n${lines.join(",\n")}\n]}`;
 }
 
-/** A history out of its JSON. */
+/** Parses a history from JSON. */
 export function readHistory(plain: unknown): History {
   return messages.fromObject(plain);
 }

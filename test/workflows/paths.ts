@@ -5,21 +5,21 @@ import type { Market } from "../support/market.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
 import type { Received } from "../webhooks/receiver.ts";
 
-/** What a path of a workflow is walked on. */
+/** What a path of a workflow runs on. */
 export interface Ground {
   app: TestApp;
   market: Market;
-  /** Sends a workflow a signal of its kind, as when something it waits for has changed. */
+  /** Sends a workflow its kind of signal, as when something it waits for has changed. */
   signal(workflowId: string, name: string): Promise<void>;
 }
 
-/** One way a workflow can go. */
+/** One path of a workflow. */
 export interface WorkflowPath {
   /**
    * Settings that differ: deadlines and overlaps short enough to wait for; a Temporal that finds histories long soon.
    */
   setting: "patient" | "hasty" | "soon-long";
-  /** Walks it to its end and answers the id of the workflow that went it. */
+  /** Runs it to its end and resolves to the id of the workflow. */
   walk(ground: Ground): Promise<string>;
 }
 
@@ -28,7 +28,7 @@ const provisioned =
   (then: number): Answering =>
   ({ type }) => ({ status: type === "install.provisioning" ? 200 : then });
 
-/** Installs an app of a publisher who answers like this, goes on with `more`, and waits for the state it ends in. */
+/** Installs an app of a publisher who responds like this, continues with `more`, and waits for the final state. */
 async function installed(
   { market }: Ground,
   answer: Answering,
@@ -63,7 +63,7 @@ async function delivered({ app, market }: Ground, webhookId: string): Promise<vo
   throw new Error("deliveries stay pending");
 }
 
-/** A webhook whose receiver answers like this gets `events` test events. */
+/** Sends `events` test events to a webhook whose receiver responds like this. */
 async function notified(
   ground: Ground,
   answer: (post: Received, nth: number) => number,
@@ -91,7 +91,7 @@ async function notified(
   return `webhook-retries/${webhookId}`;
 }
 
-/** Signals a workflow, once it is there, more often than a short history bears. */
+/** Signals a workflow, once it exists, more often than a short history allows. */
 async function signalled({ signal }: Ground, workflowId: string, name: string): Promise<void> {
   for (let sent = 0, end = Date.now() + 120_000; sent < 10; await sleep(100)) {
     sent += await signal(workflowId, name).then(
@@ -312,7 +312,7 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
     async walk(ground) {
       const { org, kid } = await rotated(ground);
       const token = await ground.app.login();
-      // The workflow must have begun to wait, so that the deletion reaches it by a signal.
+      // The workflow must have begun to wait, so that the deletion arrives as a signal.
       await sleep(1_000);
       const { status, text } = await ground.app.call("DELETE", `/api/admin/organizations/${org}/signing-keys/${kid}`, {
         token: await elevate(ground.app, token),

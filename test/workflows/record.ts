@@ -16,7 +16,7 @@ import { paths } from "./paths.ts";
 import type { WorkflowPath } from "./paths.ts";
 
 /**
- * Walks every path of every workflow on the whole program and keeps the histories for the replay test:
+ * Runs every path of every workflow on the whole program and stores the histories for the replay test:
  * `node test/workflows/record.ts [--as <suffix>] [path …]`. Keep the old files of a path when its code changes and
  * record the new history under a name of its own, `<path>.<suffix>.json`: a deployment meets both.
  */

@@ -18,7 +18,7 @@ const names = readdirSync(folder).map((file) => file.replace(/\.json$/u, ""));
 const read = (name: string): KeptWorkflow =>
   JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")) as KeptWorkflow;
 
-/** Replays every run of a kept workflow on the code of today; rejects when it would do something else than it did. */
+/** Replays every run of a recorded workflow on the current code; rejects when the commands differ. */
 async function replay({ workflowId, runs }: KeptWorkflow): Promise<void> {
   for (const run of runs)
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, readHistory(run), workflowId);
