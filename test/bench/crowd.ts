@@ -2,7 +2,7 @@ import type { SeededSession } from "./fresh-tokens.ts";
 import type { Service } from "./service.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** Person whose organization gets a crowd: an owner, but no platform admin. */
+/** Person whose organization gets many members: an owner, but no platform admin. */
 export const host = 1;
 
 /** Somebody of a crowd. */

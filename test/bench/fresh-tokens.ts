@@ -5,18 +5,18 @@ import { signJwt } from "../../src/platform/crypto/jwt.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** What the making of tokens needs. */
+/** Inputs for signing tokens. */
 export interface FreshTokens {
   databaseUrl: string;
   instanceKey: Buffer;
   /** Tokens whose sessions get more of them. */
   tokens: readonly string[];
   count: number;
-  /** Whose tokens these are to be; without it those of `tokens`. */
+  /** Sessions of the tokens; by default those of `tokens`. */
   sessions?: readonly SeededSession[];
 }
 
-/** A session that is in the database already. */
+/** A session of the database. */
 export interface SeededSession {
   sid: string;
   sub: string;

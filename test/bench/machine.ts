@@ -2,7 +2,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os"
 import { canPin, loadCore, serverCore } from "./processes.ts";
 import { tools } from "./load/tools.ts";
 
-/** What the figures depend on. */
+/** What the results depend on. */
 export function machine() {
   return {
     cpu: cpus()[0]?.model ?? "unknown",

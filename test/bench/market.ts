@@ -67,7 +67,7 @@ async function openMarket(stage: Stage, database: string): Promise<Market> {
   };
 }
 
-/** Asks again and again until the answer is true. */
+/** Repeats the check until it resolves to true. */
 export async function until(
   ask: () => Promise<boolean>,
   everyMs: number,

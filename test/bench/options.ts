@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What was asked for on the command line. */
+/** Options of the command line. */
 export interface Options {
   rows: string[] | undefined;
   rounds: number;
@@ -10,7 +10,7 @@ export interface Options {
   help: boolean;
 }
 
-/** Reads the command line. Throws with a sentence for a person. */
+/** Reads the command line. @throws Error with a sentence for a person. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

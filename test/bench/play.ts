@@ -16,7 +16,7 @@ export interface Measure {
 /** Below this share of its core a server was not what limited a row. */
 const saturated = 0.9;
 
-/** What a row reached. */
+/** The result of a row. */
 export interface Outcome {
   name: string;
   title: string;

@@ -33,9 +33,9 @@ export function pinned(cores: Cores, command: string, args: readonly string[]): 
 /** A script of the bench in a process of its own. */
 export interface Helper<Ready> {
   pid: number;
-  /** What it said when it was ready. */
+  /** What it sent when it was ready. */
   ready: Ready;
-  /** Sends a message and gives the answer's `result`. One at a time. */
+  /** Sends a message and resolves to the `result` of the response. One at a time. */
   ask<T>(message: object): Promise<T>;
   stop(): Promise<void>;
 }

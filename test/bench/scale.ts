@@ -6,7 +6,7 @@ import type { Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** Two sizes of the same thing, each a service on a database of its own. */
+/** Two sizes of the same data, each with its own service and database. */
 export interface Sizes<T> {
   small: Service & T;
   large: Service & T;
@@ -15,7 +15,7 @@ export interface Sizes<T> {
 /** Readers of the log: more than the 60 queries a minute of each of them ever limit. */
 const readers = 1_000;
 
-/** Who reads a log, and what is in it. */
+/** Readers and content of a log. */
 export interface ReadLog {
   /** Tokens of admins of the organization. */
   readers: readonly string[];
@@ -23,7 +23,7 @@ export interface ReadLog {
   log: Log;
 }
 
-/** Who asks in a large organization. */
+/** Members of a large organization who send requests. */
 export interface Crowded {
   /** Tokens of some of its members, all admins. */
   readers: readonly string[];

@@ -12,7 +12,7 @@ import type { Cores } from "./processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Somebody who can sign in. */
+/** A person who can sign in. */
 export interface Person {
   email: string;
   password: string;
@@ -24,17 +24,17 @@ export interface Service {
   pid: number;
   port: number;
   people: readonly Person[];
-  /** Access tokens of as many sessions, spread over the people. */
+  /** Access tokens of this many sessions, spread over the people. */
   tokens: readonly string[];
-  /** The answer of `GET /api/auth/me` to the first token. */
+  /** The response of `GET /api/auth/me` to the first token. */
   me: string;
-  /** Where it keeps its data. */
+  /** Its data folder. */
   databaseUrl: string;
-  /** What it seals secrets with. */
+  /** Its master key. */
   instanceKey: Buffer;
-  /** Tokens that were never seen before, of the sessions of `tokens`; signed with the service's own keys. */
+  /** New tokens of the sessions of `tokens`, signed with the service's own keys. */
   fresh(count: number): Promise<string[]>;
-  /** A token of each of these sessions, otherwise as the token of this number says. */
+  /** A token of each of these sessions, otherwise equal to the token of this number. */
   tokensOf(model: number, sessions: readonly SeededSession[]): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ function personOf(i: number): Person {
   return { email: `owner${i}@bench.test`, password: `a long password of number ${i}`, org_name: `Bench ${i}` };
 }
 
-/** What a service is started with. */
+/** Options of a service. */
 export interface ServiceSettings {
   databaseUrl: string;
   folder: string;

@@ -13,15 +13,15 @@ import { startService } from "./service.ts";
 import type { Service, ServiceSettings } from "./service.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
 
-/** What rows are played on: the service, its database, helpers, load. */
+/** The environment of rows: the service, its database, helpers, load. */
 export interface Stage {
   /** The service under test with people signed in; started when it is first asked for. */
   service(): Promise<Service>;
   /** Another service with a database of its own under this name; it ends with the row. */
   serviceOn(database: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service>;
-  /** The same for several rows: whoever names it again gets it again. It ends with the bench. */
+  /** The same for several rows: one service per name, until the end of the bench. */
   keptService(database: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service>;
-  /** A line about what goes on before measuring. */
+  /** Prints a line about the preparation. */
   log(line: string): void;
   /** Address of an embedded Temporal server on the load's core, kept to the end. */
   temporal(): Promise<{ address: string; namespace: string }>;
@@ -29,7 +29,7 @@ export interface Stage {
   baselineDatabase(): Promise<string>;
   /** Starts a server of this folder on the server's core; it ends with the row. */
   server<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
-  /** The same on the load's core: somebody the service talks to. */
+  /** The same on the load's core: a peer of the service. */
   peer<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
   /** A service and a database of its own that compete with their load for the same two cores; they end with the row. */
   serviceAmongLoad(): Promise<Service>;
@@ -39,7 +39,7 @@ export interface Stage {
   requests(specs: readonly RequestSpec[]): string;
   /** A free folder for a row. */
   folder(name: string): string;
-  /** Makes load and tells what the server with this process id reached under it. */
+  /** Makes load and resolves to what the server with this process id reached. */
   load(job: LoadJob, serverPid: number): Promise<Sample>;
   /** Ends what the row started. */
   endRow(): Promise<void>;
@@ -51,7 +51,7 @@ interface Postgres {
   baselineUrl: string;
 }
 
-/** Sets the stage; `tools` allows wrk and h2load. */
+/** Creates the environment; `tools` allows wrk and h2load. */
 export async function setStage(options: { tools: boolean; log: (line: string) => void }): Promise<Stage> {
   const root = mkdtempSync(join(tmpdir(), "atrium-bench-"));
   chmodSync(root, 0o755); // PostgreSQL may run as another user

@@ -7,19 +7,19 @@ import { owner } from "./servers.ts";
 import type { Servers } from "./servers.ts";
 import { must, tradeOver } from "./trade.ts";
 
-/** How a publisher ends what it is asked for. */
+/** How a publisher completes an install. */
 export const outcomes = ["done", "accepted", "refused", "given back"] as const;
 /** One of {@link outcomes}. */
 export type Outcome = (typeof outcomes)[number];
 
-/** What was acknowledged. */
+/** Acknowledged installs and events. */
 export interface Acknowledged {
   installs: { installId: string; outcome: Outcome }[];
   /** Ids of deliveries of test events. */
   deliveries: string[];
 }
 
-/** Everything a campaign has set up. */
+/** What a campaign has set up. */
 export interface Campaign {
   client: StubbornClient;
   publisher: Peer;
@@ -96,10 +96,10 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
       await client.call("POST", `/api/marketplace/${slug}/install`, token, {}),
     ) as { install_id: string };
     if (outcome === "given back") {
-      // Half of them while they are still being provisioned.
+      // Half of them during provisioning.
       await sleep(Math.random() < 0.5 ? 0 : 1_000);
       const { status, text } = await client.call("DELETE", `/api/installs/${installId}`, token);
-      // 409: it was over when the answer of an earlier attempt had been lost.
+      // 409: an earlier attempt succeeded and its response was lost.
       if (status !== 202 && status !== 409) throw new Error(`giving back answered ${status}: ${text}`);
     }
     return { installId, outcome };

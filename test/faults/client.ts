@@ -4,20 +4,20 @@ import { signDelivery } from "../../src/platform/outgoing/signature.ts";
 import { callRest } from "../support/app.ts";
 import type { Answer } from "../support/app.ts";
 
-/** What a stubborn client met. */
+/** Failures that a retrying client met. */
 export interface Trouble {
-  /** Answers of 503, and how many of them had no `Retry-After`. */
+  /** Responses of 503, and how many of them had no `Retry-After`. */
   unavailable: number;
   withoutRetryAfter: number;
   /** Connections refused or lost. */
   lost: number;
-  /** Other answers of 500 and above, as texts. */
+  /** Other responses of 500 and above, as texts. */
   faults: string[];
-  /** Longest wait for any answer, milliseconds. */
+  /** Longest wait for any response, milliseconds. */
   longestMs: number;
 }
 
-/** A client that repeats what was not answered until it is; what creates something, under one Idempotency-Key. */
+/** A client that repeats requests until they have a response; creating ones under one Idempotency-Key. */
 export function stubbornClient(urls: readonly string[]) {
   let turn = 0;
   /** Every attempt goes to the next instance. */

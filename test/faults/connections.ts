@@ -9,19 +9,19 @@ import { owner, startServers } from "./servers.ts";
 import { must, tradeOver } from "./trade.ts";
 import { callRest } from "../support/app.ts";
 
-/** Address of the one that floods. */
+/** Address of the flooding client. */
 const BAD = "127.0.0.2";
-/** Connections that the bad one opens; 1,000 are taken. */
+/** Connections that the flooding client opens; 1,000 are accepted. */
 const CONNECTIONS = 1_100;
-/** Bytes of answers that it asks for and never reads. */
+/** Bytes of responses that it requests and never reads. */
 const UNREAD_BYTES = 100 * 1024 * 1024;
 const STREAMS = 100;
 /** Items of the list that these answers are. */
 const KEYS = 100;
-/** How long the good one asks beside it. */
+/** How long the other client sends requests meanwhile. */
 const MEASURED_MS = 5_000;
 
-/** A flood of connections and of unread answers from one address: another one's requests are all answered. */
+/** A flood of connections and unread responses from one address: all requests of another address succeed. */
 export const connections: Scenario = async (say) => {
   const servers = await startServers(["serve"]);
   const sockets: Socket[] = [];
@@ -43,7 +43,7 @@ export const connections: Scenario = async (say) => {
     const size = (await callRest(url, "GET", `${path}?limit=${KEYS}`, { token })).text.length;
     let [reset, unread] = [0, 0];
     const list = { ":path": `${path}?limit=${KEYS}`, authorization: `Bearer ${token}` };
-    /** Asks on one connection, each time that it has an answer's head. */
+    /** Sends requests on one connection, one after each response head. */
     const leaveUnread = async (): Promise<void> => {
       const settings = { initialWindowSize: 0 };
       const session = connectH2(url, { settings, createConnection: open }).on("error", () => undefined);

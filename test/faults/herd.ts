@@ -2,7 +2,7 @@ import { connect } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
-/** What the thread of the watchers is told. */
+/** Options of the thread of the watchers. */
 export interface HerdOptions {
   url: string;
   path: string;
@@ -17,7 +17,7 @@ export interface HerdCount {
   ended: number;
 }
 
-/** Opens every stream and tells the count whenever it has changed. */
+/** Opens every stream and reports the count whenever it has changed. */
 function watch({ url, path, tokens, each }: HerdOptions): void {
   const count: HerdCount = { records: 0, ended: 0 };
   setInterval(() => parentPort?.postMessage(count), 20);

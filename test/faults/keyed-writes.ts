@@ -4,23 +4,23 @@ import { callRest } from "../support/app.ts";
 import type { Answer } from "../support/app.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** One write under an Idempotency-Key, sent until it was answered. */
+/** One write under an Idempotency-Key, sent until it has a response. */
 interface Write {
-  /** A name the write gives to what it makes, unlike any other. */
+  /** A unique name that the write gives to what it creates. */
   name: string;
   kind: "listing" | "role";
-  /** The id of what was made, as answered. */
+  /** The id of what was created, from the response. */
   id: string;
   /** Times it was sent. */
   sent: number;
 }
 
-/** What became of the writes. */
+/** Outcome of the writes. */
 export interface KeyedWrites {
   writes: number;
-  /** Sent more than once, since an answer was lost. */
+  /** Sent more than once, since a response was lost. */
   repeated: number;
-  /** Answered from what was stored. */
+  /** Responses that were stored ones. */
   replayed: number;
   /** What is not as it has to be. */
   wrong: string[];
@@ -69,7 +69,7 @@ export function startKeyedWrites(
         wrong.push(`a ${kind} sent ${sent} times was answered ${answer.status}: ${answer.text.slice(0, 200)}`);
         return;
       }
-      // An instance that is not there refuses at once; the next one is asked.
+      // An instance that is down refuses at once; the next one is tried.
       if (answer !== undefined) await sleep(50);
     }
   }
@@ -81,7 +81,7 @@ export function startKeyedWrites(
   );
 
   return {
-    /** Lets every write come to its answer and compares what was answered with what is there. */
+    /** Waits for every response and compares the responses with the database. */
     async verdict(): Promise<KeyedWrites> {
       on = false;
       await running;

@@ -5,12 +5,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verifyDelivery } from "../../src/platform/outgoing/signature.ts";
 
-/** How a peer misbehaves when it is asked for the first time about something. */
+/** How a peer misbehaves at the first post of an id. */
 export const manners = ["good", "error", "reset", "hang", "garbage"] as const;
 /** One of {@link manners}. */
 export type Manner = (typeof manners)[number];
 
-/** A message as a peer got it. */
+/** A message as a peer received it. */
 export interface Message {
   type: string;
   id: string;
@@ -21,7 +21,7 @@ export interface Message {
 export interface Peer {
   /** Address of the endpoint of this name. */
   url(endpoint: string): string;
-  /** Told after registration: what the endpoint's posts are signed with. */
+  /** Sets the secret of the endpoint's posts, after registration. */
   useSecret(endpoint: string, secret: string): void;
   /** Posts with a wrong signature, or whose `webhook-id` is not the body's. */
   forged: number;
@@ -31,8 +31,8 @@ export interface Peer {
 }
 
 /**
- * Starts a peer on a free loopback port. `manner` says how an endpoint takes the first post of an id; `answer`, what it
- * says when it behaves.
+ * Starts a peer on a free loopback port. `manner` is how an endpoint handles the first post of an id; `answer`, what it
+ * returns otherwise.
  */
 export async function startPeer(
   manner: (endpoint: string) => Manner,

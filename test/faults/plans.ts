@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const vitest = fileURLToPath(new URL("../../node_modules/vitest/vitest.mjs", import.meta.url));
 
-/** The suite's check of the plans of every list, over this many rows of every table that a list reads. */
+/** The check of test/lists of every plan, over this many rows of every table that a list reads. */
 export function plansOfLists(rows: number): Scenario {
   return async (say) => {
     const args = [vitest, "run", "--config", "test/vitest.config.ts", "test/lists/plans.test.ts"];

@@ -6,7 +6,7 @@ import { startServers } from "./servers.ts";
 import { drained, judge } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** How much of it, and how hard. */
+/** Options of a run. */
 export interface PlayOptions {
   /** Instances of the service, by what they do. */
   roles: readonly Role[];
@@ -15,12 +15,12 @@ export interface PlayOptions {
   buyers: number;
   /** How long the load lasts at least. */
   spreadMs: number;
-  /** Requests at once. */
+  /** Concurrent requests. */
   lanes: number;
   /** How long PostgreSQL and Temporal stay away. */
   postgresAwayMs: number;
   temporalAwayMs: number;
-  /** Pause between two faults; they go round while the load lasts, each at least once. */
+  /** Pause between two faults; they repeat while the load lasts, each at least once. */
   pauseMs: number;
   /** Most times each fault happens; unlimited when absent. */
   rounds?: number;
@@ -31,20 +31,20 @@ export interface PlayOptions {
   say(line: string): void;
 }
 
-/** What a run showed. */
+/** The outcome of a run. */
 export interface Played extends Verdict {
   faults: string[];
   trouble: Trouble;
-  /** Milliseconds the load took, and then what was left. */
+  /** Duration of the load and then of the remaining work, milliseconds. */
   loadMs: number;
   drainMs: number;
-  /** What was still under way when patience was over; empty is right. */
+  /** Work unfinished at the time limit; empty is right. */
   left: string;
   /** Longest time until ready after the database was back. */
   readyMs: number;
 }
 
-/** Load on real processes that are killed and stopped meanwhile; then the verdict. */
+/** Puts load on real processes that are killed and stopped meanwhile, then checks the outcome. */
 export async function play(options: PlayOptions): Promise<Played> {
   const { say } = options;
   const servers = await startServers(options.roles);

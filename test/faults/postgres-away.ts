@@ -12,7 +12,7 @@ const REFUSED_MS = 10_000;
 const READY_MS = 5_000;
 
 interface Met {
-  /** When it was asked and answered, milliseconds since the epoch. */
+  /** Times of request and response, milliseconds since the epoch. */
   from: number;
   to: number;
   what: string;
@@ -20,7 +20,7 @@ interface Met {
   retryAfter: boolean;
 }
 
-/** PostgreSQL is stopped, then held still, for 10 s each, while requests go on. */
+/** PostgreSQL is stopped, then suspended, for 10 s each, while requests continue. */
 export const postgresAway: Scenario = async (say) => {
   const wrong: string[] = [];
   const servers = await startServers();
@@ -66,7 +66,7 @@ export const postgresAway: Scenario = async (say) => {
       await Promise.all(lanes);
 
       const refused = met.filter(({ status }) => status === 503);
-      // What was asked and answered while it was certainly away; a stop takes a moment.
+      // Requests that began and ended while it was certainly away; a stop takes some time.
       const meanwhile = met.filter(({ from, to }) => from > gone + 1_000 && to < gone + AWAY_MS);
       const longest = Math.max(...met.map(({ from, to }) => to - from));
       const p99 = percentile(

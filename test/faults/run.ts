@@ -59,7 +59,7 @@ const { values } = parseArgs({
   },
 });
 
-/** The whole run ends here, whatever hangs. */
+/** Time limit of the whole run. */
 const LIMIT_MS = 900_000;
 
 const campaign: Scenario = async (say) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A part of the fault runs: tells its figures and answers what is not as it has to be; empty is right. */
+/** A part of the fault runs: prints its figures and resolves to the violations; empty is right. */
 export type Scenario = (say: (line: string) => void) => Promise<string[]>;
 
 /** Milliseconds below which this share of the times lies. */
@@ -15,7 +15,7 @@ export function spreadOf(times: readonly number[]): string {
   return `p50 ${p50} ms, p99 ${p99} ms of ${times.length}`;
 }
 
-/** Does all jobs, at most `lanes` at a time, one every `betweenMs` at the soonest. */
+/** Runs all jobs, at most `lanes` at a time, one every `betweenMs` at the earliest. */
 export async function inLanes(jobs: readonly (() => Promise<unknown>)[], lanes: number, betweenMs = 0): Promise<void> {
   const since = Date.now();
   let next = 0;
@@ -28,7 +28,7 @@ export async function inLanes(jobs: readonly (() => Promise<unknown>)[], lanes: 
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** Waits until `look` answers true; false when that took longer than `withinMs`. */
+/** Waits until `look` resolves to true; resolves to false after `withinMs`. */
 export async function within(withinMs: number, look: () => Promise<boolean>): Promise<boolean> {
   for (const end = Date.now() + withinMs; Date.now() < end; await sleep(200)) if (await look()) return true;
   return false;

@@ -158,7 +158,7 @@ export async function startServers(
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It is gone already.
+        // It has ended already.
       }
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -168,7 +168,7 @@ export async function startServers(
   startTemporal();
   await postgres.initialise();
   await postgres.start();
-  // The first one makes the tables.
+  // The first one migrates the database.
   for (const instance of instances) await start(instance);
   return {
     urls,

@@ -7,14 +7,14 @@ import type { Scenario } from "./scenario.ts";
 import { startServers } from "./servers.ts";
 import { must, tradeOver } from "./trade.ts";
 
-/** As many as an organization may have. */
+/** The maximum of an organization. */
 const SLOW = 1_000;
 const ANSWER_MS = 14_000;
 /** Events for each of the slow ones, and for the good one while these are waited for. */
 const BACKLOG = 3;
 const EVENTS = 500;
 const BETWEEN_MS = 40;
-/** What the slow ones may add to the good one's p99. */
+/** What the slow endpoints may add to the p99 of the fast one. */
 const SLACK_MS = 500;
 
 /** The good one tells how old its events are; the slow ones answer 204 after 14 s, on a port of their own. */

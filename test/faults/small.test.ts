@@ -4,7 +4,7 @@ import { temporalAway } from "./temporal-away.ts";
 
 it("no acknowledged work is lost or doubled while service, Temporal and PostgreSQL go down", async () => {
   const lines: string[] = [];
-  // So many requests and so many faults, however long they take.
+  // A fixed number of requests and faults, however long they take.
   const played = await play({
     roles: ["all"],
     installs: 30,

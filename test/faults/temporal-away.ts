@@ -8,13 +8,13 @@ import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
 import { must, tradeOver } from "./trade.ts";
 
-/** How much there is of it. */
+/** Amount of work. */
 export interface AwayOptions {
   installs: number;
   /** Events whose first attempt fails, over `endpoints`. */
   events: number;
   endpoints: number;
-  /** Longest time from the return until all of it has come to its end, milliseconds. */
+  /** Longest time from the return until all of it has ended, milliseconds. */
   drainedMs: number;
 }
 

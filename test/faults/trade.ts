@@ -3,20 +3,20 @@ import type { Answer } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
 import type { StubbornClient } from "./client.ts";
 
-/** The body of an answer that has to be a good one. */
+/** The body of a response that must be a success. */
 export function must({ status, text, body }: Answer): Answer["body"] {
   if (status >= 300) throw new Error(`answered ${status}: ${text}`);
   return body;
 }
 
-/** What people of a market do first; all of it insists until it is answered. */
+/** Setup of a market; every request is repeated until it has a response. */
 export function tradeOver(client: StubbornClient) {
   const login = async (email: string, password: string, org: string): Promise<string> =>
     must(await client.call("POST", "/api/auth/login", undefined, { email, password, org_name: org }))
       .access_token as string;
   return {
     login,
-    /** Somebody with an organization of their own, signed in. */
+    /** A person with an organization of their own, signed in. */
     async newcomer(): Promise<string> {
       const [name, email, password] = [
         `Org ${randomBytes(5).toString("hex")}`,
@@ -33,7 +33,7 @@ export function tradeOver(client: StubbornClient) {
       must(await client.call("POST", `/api/admin/marketplace/apps/${made.app_id}/approve`, platform, {}));
       return { slug, secret: made.webhook_secret as string };
     },
-    /** A webhook that hears these events. */
+    /** A webhook for these events. */
     async listen(
       token: string,
       url: string,

@@ -3,7 +3,7 @@ import { runSql } from "../support/postgres.ts";
 import type { Acknowledged, Campaign, Outcome } from "./campaign.ts";
 import type { Servers } from "./servers.ts";
 
-/** What became of everything that was acknowledged. */
+/** Outcome of everything that was acknowledged. */
 export interface Verdict {
   installs: number;
   /** Acknowledged installs by their state. */
@@ -12,7 +12,7 @@ export interface Verdict {
   delivered: number;
   /** Posts that brought an event once more. */
   repeated: number;
-  /** What is not as it has to be; empty is right. */
+  /** Violations; empty is right. */
   wrong: string[];
 }
 
@@ -24,7 +24,7 @@ const announced: Readonly<Record<Outcome, readonly string[]>> = {
   "given back": ["install.provisioning", "install.deprovisioning", "install.deprovisioned"],
 };
 
-/** Waits until nothing is under way any more; answers how long that took, or what is left after `patienceMs`. */
+/** Waits until no work is left; resolves to the duration, or to what is left after `patienceMs`. */
 export async function drained(
   { databaseUrl }: Servers,
   patienceMs: number,

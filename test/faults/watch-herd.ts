@@ -11,12 +11,12 @@ import { must, tradeOver } from "./trade.ts";
 
 /** Streams a principal may have open. */
 const EACH = 100;
-/** The bystander's p99 while a change is told to all (decisions: 100 ms). */
+/** The p99 of other requests while a change is sent to all watchers (decisions: 100 ms). */
 const P99_MS = 100;
-/** How long the bystander is measured before, and from the change on. */
+/** How long other requests are measured before, and from the change on. */
 const MEASURED_MS = 3_000;
 
-/** So many watch one install that changes; somebody else asks who they are all the while. */
+/** Many streams watch one install that changes, while another person sends `GET /api/auth/me`. */
 export function watchHerd(watchers: number): Scenario {
   return async (say) => {
     const servers = await startServers(["serve"]);
@@ -63,7 +63,7 @@ export function watchHerd(watchers: number): Scenario {
       };
       const before = await bystander(MEASURED_MS);
       const during = bystander(MEASURED_MS);
-      // What a publisher's answer would be, for want of a worker.
+      // Sets the state that a publisher's response would, since no worker runs.
       must(await callRest(url, "DELETE", `/api/installs/${installId}`, { token }));
       const times = await during;
       const heard = await within(30_000, () => Promise.resolve(count.records >= 2 * all));

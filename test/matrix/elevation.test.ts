@@ -10,22 +10,22 @@ import type { TestApp } from "../support/app.ts";
 import { elevated, founder, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { chance } from "../fuzz/chance.ts";
-import { createCast } from "./cast.ts";
-import type { Cast } from "./cast.ts";
+import { createCallers } from "./callers.ts";
+import type { Callers } from "./callers.ts";
 import { nothingFor, parametersOf, syntaxOf } from "./paths.ts";
-import { guardedRoutes, owed } from "./rules.ts";
+import { guardedRoutes, expectedOutcome } from "./rules.ts";
 import type { Guarded } from "./rules.ts";
-import { forAll, sendRest, told } from "./send.ts";
+import { forAll, sendRest, outcomeOf } from "./send.ts";
 import { apiKey, done, signIn, startMatrixApp } from "./world.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
-let cast: Cast;
+let callers: Callers;
 let transports: Record<string, Transport>;
 beforeAll(async () => {
   app = await startMatrixApp();
-  cast = await createCast(app);
+  callers = await createCallers(app);
   transports = {
     Connect: createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" }),
     gRPC: createGrpcTransport({ baseUrl: app.url }),
@@ -72,9 +72,9 @@ async function binary(
 }
 
 /** The ids of a route in a message: organization and app exist, the other ids do not. */
-function messageOf({ route, binding }: Guarded, org = cast.here["org_uuid"]): Record<string, unknown> {
+function messageOf({ route, binding }: Guarded, org = callers.here["org_uuid"]): Record<string, unknown> {
   const value = (name: string): string =>
-    (name === "org_uuid" ? org : name === "app_id" ? cast.here["app_id"] : undefined) ??
+    (name === "org_uuid" ? org : name === "app_id" ? callers.here["app_id"] : undefined) ??
     nothingFor(binding.rpc, route.path, name);
   return Object.fromEntries(
     parametersOf(route.path).map((name) => {
@@ -113,9 +113,9 @@ describe("Over gRPC and gRPC-Web", () => {
   ];
 
   it.each(["gRPC", "gRPC-Web"])("every caller gets the documented status over %s", async (protocol) => {
-    const roles = { ...cast.nobodies, ...cast.people, ...cast.keys };
+    const roles = { ...callers.unauthenticated, ...callers.people, ...callers.keys };
     const tries = Object.entries(roles)
-      .flatMap(([name, role]) => sample.map((one) => ({ name, role, one, expected: owed(one, role) })))
+      .flatMap(([name, role]) => sample.map((one) => ({ name, role, one, expected: expectedOutcome(one, role) })))
       .filter(({ expected }) => expected !== "passes");
     expect(tries.length).toBeGreaterThan(200);
     const wrong = await forAll(tries, async ({ name, role, one, expected }) => {
@@ -140,13 +140,13 @@ describe("Protected operations", () => {
   it.each(operations.map((one) => [named(one), one] as const))(
     "%s requires an elevated token over every protocol",
     async (_name, one) => {
-      const owner = cast.people["owner"]?.token;
+      const owner = callers.people["owner"]?.token;
       const path = one.route.path.replaceAll(
         /\{(\w+)\}/gu,
-        (_, name: string) => cast.here[name] ?? nothingFor(one.binding.rpc, one.route.path, name),
+        (_, name: string) => callers.here[name] ?? nothingFor(one.binding.rpc, one.route.path, name),
       );
       const rest = await sendRest(app.url, one.route.method, path, owner);
-      expect([told(rest), rest.challenge]).toEqual([
+      expect([outcomeOf(rest), rest.challenge]).toEqual([
         "403 step_up_required",
         expect.stringMatching(/^Bearer .*error="insufficient_user_authentication".*max_age=900/u),
       ]);
@@ -158,7 +158,7 @@ describe("Protected operations", () => {
           "elevated token of a deleted organization",
         ]) {
           expect(
-            await binary(transport, one.binding.rpc, cast.nobodies[nobody]?.token, messageOf(one)),
+            await binary(transport, one.binding.rpc, callers.unauthenticated[nobody]?.token, messageOf(one)),
             `${nobody} over ${protocol}`,
           ).toBe("401 unauthorized");
         }
@@ -286,11 +286,11 @@ describe("Elevated tokens", () => {
     const high = await elevated(app, token);
     const { key } = await apiKey(app, { ...who, token: high }, ["admin", "vault:write"]);
     const rotate = `/api/admin/organizations/${who.org}/signing-keys/rotate`;
-    expect(told(await sendRest(app.url, "POST", rotate, key))).toBe("403 step_up_required");
+    expect(outcomeOf(await sendRest(app.url, "POST", rotate, key))).toBe("403 step_up_required");
     app.clock.advance(901_000);
-    expect(told(await sendRest(app.url, "POST", rotate, high))).toBe("401 unauthorized");
+    expect(outcomeOf(await sendRest(app.url, "POST", rotate, high))).toBe("401 unauthorized");
     const again = await signIn(app, who);
-    expect(told(await sendRest(app.url, "POST", rotate, again.token))).toBe("403 step_up_required");
+    expect(outcomeOf(await sendRest(app.url, "POST", rotate, again.token))).toBe("403 step_up_required");
   });
 
   it("neither a refresh nor a switch to an account proven with an elevated token passes the elevation on", async () => {

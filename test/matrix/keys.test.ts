@@ -4,7 +4,7 @@ import { draftOf } from "../support/market.ts";
 import { founder, member } from "../support/people.ts";
 import { rpcStates } from "../shape/built.ts";
 import { addressed } from "./requests.ts";
-import { guardedRoutes, owed } from "./rules.ts";
+import { guardedRoutes, expectedOutcome } from "./rules.ts";
 import { apiKey, done, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import type { Side } from "./world.ts";
 
@@ -43,7 +43,8 @@ it("every built route that accepts keys succeeds with a key that has every scope
     scopes: ["admin", "vault:write"],
   } as const;
   const open = guardedRoutes().filter(
-    (one) => built.has(one.binding.rpc) && owed(one, bearer) === "passes" && one.binding.rpc.methodKind === "unary",
+    (one) =>
+      built.has(one.binding.rpc) && expectedOutcome(one, bearer) === "passes" && one.binding.rpc.methodKind === "unary",
   );
   const refused: string[] = [];
   for (const { route } of open.toSorted(

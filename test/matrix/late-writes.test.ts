@@ -99,7 +99,7 @@ async function run(sql: readonly string[], on: Stage, client: pg.Client = watch)
   for (const text of sql) {
     const used = [...new Set([...text.matchAll(/\$(\d)/gu)].map(([, n]) => Number(n)))].sort();
     await client.query(
-      used.reduce((told, n, at) => told.replaceAll(`$${n}`, `$${at + 1}`), text),
+      used.reduce((numbered, n, at) => numbered.replaceAll(`$${n}`, `$${at + 1}`), text),
       used.map((n) => params[n - 1]),
     );
   }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TestApp } from "../support/app.ts";
-import { createCast } from "./cast.ts";
-import type { Cast, Role } from "./cast.ts";
+import { createCallers } from "./callers.ts";
+import type { Callers, Role } from "./callers.ts";
 import { fill, kindOf, nothingFor, parametersOf, syntaxOf } from "./paths.ts";
-import { guardedRoutes, owed } from "./rules.ts";
+import { guardedRoutes, expectedOutcome } from "./rules.ts";
 import type { Guarded } from "./rules.ts";
-import { BROKEN, forAll, sendConnect, sendRest, told } from "./send.ts";
+import { BROKEN, forAll, sendConnect, sendRest, outcomeOf } from "./send.ts";
 import type { Seen } from "./send.ts";
 import { startMatrixApp } from "./world.ts";
 
@@ -14,10 +14,10 @@ const routes = guardedRoutes();
 const CHALLENGE = /^Bearer .*error="insufficient_user_authentication".*max_age=900/u;
 
 let app: TestApp;
-let cast: Cast;
+let callers: Callers;
 beforeAll(async () => {
   app = await startMatrixApp();
-  cast = await createCast(app);
+  callers = await createCallers(app);
 });
 afterAll(() => app.close());
 
@@ -25,14 +25,14 @@ afterAll(() => app.close());
 function parameters({ route, binding }: Guarded): (parameter: string) => string {
   return (parameter) =>
     parameter === "org_uuid" || parameter === "app_id"
-      ? (cast.here[kindOf(route.path, parameter)] ?? "")
+      ? (callers.here[kindOf(route.path, parameter)] ?? "")
       : nothingFor(binding.rpc, route.path, parameter);
 }
 
 /** The difference between the response and the expectation; undefined when there is none. */
-function complaint(expected: string, seen: Seen): string | undefined {
+function faultOf(expected: string, seen: Seen): string | undefined {
   const { status, challenge, fault } = seen;
-  const is = told(seen);
+  const is = outcomeOf(seen);
   if (fault !== "") return `${is}: ${fault}`;
   if (expected !== "passes" && is !== expected) return `${is} instead of ${expected}`;
   if (expected === "passes" && (status === 401 || status === 403 || status >= 500) && status !== 501)
@@ -71,7 +71,7 @@ const everywhere = new Set([
 /** The expected outcome of a role on each route; tenants.test.ts covers what platform admins change. */
 const cases = (role: Role): { guarded: Guarded; expected: string }[] =>
   routes
-    .map((guarded) => ({ guarded, expected: owed(guarded, role) }))
+    .map((guarded) => ({ guarded, expected: expectedOutcome(guarded, role) }))
     .filter(({ guarded, expected }) => expected !== "passes" || !harmful.has(keyOf(guarded)))
     .filter(({ guarded }) => !role.platform || role.here || keyOf(guarded) !== "PATCH /api/organizations/{org_uuid}");
 
@@ -79,10 +79,7 @@ async function overRest(role: Role, tried: ReturnType<typeof cases>): Promise<st
   const seen = await forAll(tried, async ({ guarded, expected }) => {
     const { method, path } = guarded.route;
     const body = method === "GET" || method === "DELETE" ? undefined : BROKEN;
-    const wrong = complaint(
-      expected,
-      await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body),
-    );
+    const wrong = faultOf(expected, await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body));
     return wrong === undefined ? [] : [`${method} ${path}: ${wrong}`];
   });
   return seen.flat();
@@ -99,15 +96,15 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
       ]),
     );
     // Only a decodable message names its organization or app.
-    const told = expected.startsWith("404") || (guarded.words.has("app-admin") && !role.appAdmin);
+    const needsMessage = expected.startsWith("404") || (guarded.words.has("app-admin") && !role.appAdmin);
     const messages = expected.startsWith("401")
       ? [BROKEN]
-      : expected === "passes" || told
+      : expected === "passes" || needsMessage
         ? [message]
         : [message, BROKEN];
     const wrong: string[] = [];
     for (const one of messages) {
-      const what = complaint(expected, await sendConnect(app.url, rpc, role.token, one));
+      const what = faultOf(expected, await sendConnect(app.url, rpc, role.token, one));
       if (what !== undefined) wrong.push(`${rpc.name} with ${JSON.stringify(one)}: ${what}`);
     }
     return wrong;
@@ -115,10 +112,8 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
   return seen.flat();
 }
 
-/**
- * What is wrong, by whom it happened to. Whoever is not everywhere tries a third of the routes, others other thirds.
- */
-async function tellAll(
+/** Faults by role. Roles outside `everywhere` request a third of the routes each, in turn. */
+async function faultsOfRoles(
   roles: Record<string, Role>,
   send: typeof overRest,
   beforeEach = (): void => undefined,
@@ -137,7 +132,9 @@ async function tellAll(
 
 it("the matrix knows every route that requires a bearer token, and every caller", () => {
   expect(
-    [...everywhere].filter((name) => !(name in cast.nobodies || name in cast.people || name in cast.keys)),
+    [...everywhere].filter(
+      (name) => !(name in callers.unauthenticated || name in callers.people || name in callers.keys),
+    ),
   ).toEqual([]);
   expect(routes.length).toBeGreaterThan(150);
   expect(new Set(routes.map(({ binding }) => binding.rpc)).size).toBeGreaterThan(150);
@@ -161,12 +158,12 @@ describe("Over REST", () => {
   };
 
   it("a malformed id is refused before tenant, permissions and body, but never before the credential", async () => {
-    const { limited } = cast.people;
+    const { limited } = callers.people;
     const wrong = await forAll(tried, async (guarded) => {
       const scim = guarded.words.has("scim");
       const [anonymous, known] = [
-        told(await send(guarded, undefined)),
-        told(await send(guarded, scim ? cast.people["scim token"]?.token : limited?.token)),
+        outcomeOf(await send(guarded, undefined)),
+        outcomeOf(await send(guarded, scim ? callers.people["scim token"]?.token : limited?.token)),
       ];
       return anonymous === "401 unauthorized" && known === "400 invalid_uuid"
         ? []
@@ -181,17 +178,17 @@ describe.each([
   ["Connect", overConnect],
 ] as const)("Over %s", (protocol, send) => {
   it("every invalid bearer token is refused alike", async () => {
-    expect(await tellAll(cast.nobodies, send)).toEqual({});
+    expect(await faultsOfRoles(callers.unauthenticated, send)).toEqual({});
   });
 
   it("every other caller gets the documented status", async () => {
-    expect(await tellAll(cast.people, send)).toEqual({});
+    expect(await faultsOfRoles(callers.people, send)).toEqual({});
   });
 
   it("keys are allowed what their scopes permit", async () => {
     // Keys count for the person who made them, with sixty audit queries a minute; over Connect each sends two.
     // No later test needs a token that is valid longer.
     const nextMinute = (): void => (protocol === "Connect" ? app.clock.advance(61_000) : undefined);
-    expect(await tellAll(cast.keys, send, nextMinute)).toEqual({});
+    expect(await faultsOfRoles(callers.keys, send, nextMinute)).toEqual({});
   });
 });

@@ -8,7 +8,7 @@ import { rpcStates } from "../shape/built.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
 import { fill, kindOf, nothingFor, parametersOf } from "./paths.ts";
-import { sendConnect, told } from "./send.ts";
+import { sendConnect, outcomeOf } from "./send.ts";
 import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import type { Side } from "./world.ts";
 
@@ -139,7 +139,7 @@ describe.each(paged.map((read) => [name(read), read] as const))("The window of %
       const message = (value: unknown) => ({ ...idsOf(read), [field.name]: value });
       for (const value of [most + 1, -1, 1.5]) {
         expect(
-          told(await sendConnect(app.url, read.rpc, token, message(value))),
+          outcomeOf(await sendConnect(app.url, read.rpc, token, message(value))),
           `${field.name} ${value} over Connect`,
         ).toBe("400 validation_error");
       }

@@ -91,7 +91,7 @@ export function guardedRoutes(): Guarded[] {
 
 function scopeOf({ method, path }: Route): string | undefined {
   const found = resources.find(([pattern]) => pattern.test(path));
-  if (found === undefined) throw new Error(`no resource of scopes is told for ${path}`);
+  if (found === undefined) throw new Error(`no scope resource is declared for ${path}`);
   return found[1] === undefined ? undefined : `${method === "GET" ? "read" : "write"}:${found[1]}`;
 }
 
@@ -119,7 +119,7 @@ export interface Bearer {
 }
 
 /** The refusal a caller gets from the gate, or `passes`: decisions 1.7, in its order. */
-export function owed(guarded: Guarded, bearer: Bearer): string {
+export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
   const { words, scope } = guarded;
   if (bearer.kind === "none" || (bearer.kind === "scim") !== words.has("scim")) return "401 unauthorized";
   // They may set the plan of any organization; other fields are refused once the body is read.

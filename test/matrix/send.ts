@@ -17,7 +17,7 @@ export interface Seen {
 }
 
 /** `200`, or `403 forbidden`. */
-export const told = ({ status, code }: Seen): string => (code === "" ? String(status) : `${status} ${code}`);
+export const outcomeOf = ({ status, code }: Seen): string => (code === "" ? String(status) : `${status} ${code}`);
 
 /** A body that is no JSON. */
 export const BROKEN = "{broken";

@@ -44,8 +44,8 @@ async function answer({ binding, path, body }: Addressed, ids: Ids, token: strin
 }
 
 /** Every response that distinguishes ids of B from unknown ids: `GET /x {foreign kinds}` to what was seen. */
-async function differences(token: string, own: Ids): Promise<{ told: string[]; odd: string[] }> {
-  const told: string[] = [];
+async function differences(token: string, own: Ids): Promise<{ disclosed: string[]; odd: string[] }> {
+  const disclosed: string[] = [];
   const odd: string[] = [];
   const tries = requests.flatMap((request) => foreignSets(request.kinds).map((kinds) => ({ request, kinds })));
   await forAll(
@@ -56,13 +56,13 @@ async function differences(token: string, own: Ids): Promise<{ told: string[]; o
       const baseline = await answer(request, nothing, token);
       const seen = await answer(request, foreign, token);
       const name = `${request.binding.method} ${request.binding.path} {${kinds.join(", ")}}`;
-      if (baseline !== seen) told.push(`${name}: ${seen} — nothing: ${baseline}`);
+      if (baseline !== seen) disclosed.push(`${name}: ${seen} — nothing: ${baseline}`);
       if (!/^404 /u.test(baseline) && !elsewhere.has(`${request.binding.method} ${request.binding.path}`))
         odd.push(`${name}: ${baseline}`);
     },
     6,
   );
-  return { told: told.sort(), odd: odd.sort() };
+  return { disclosed: disclosed.sort(), odd: odd.sort() };
 }
 
 /**
@@ -136,8 +136,8 @@ describe("The owner of organization A, elevated", () => {
   it("an owner cannot distinguish ids of another organization from unknown ones, and changes none", async () => {
     const before = await rowsOfB();
     expect(before.length).toBeGreaterThan(25);
-    const { told, odd } = await differences(a.elevated, a.ids);
-    expect(told).toEqual([]);
+    const { disclosed, odd } = await differences(a.elevated, a.ids);
+    expect(disclosed).toEqual([]);
     expect(odd).toEqual([]);
     expect(await rowsOfB()).toEqual(before);
   });
@@ -166,7 +166,7 @@ describe("A platform admin, elevated", () => {
   });
 
   it("a platform admin reaches of another organization what decisions 2.5 and 9.1 list, and nothing else", async () => {
-    const { told } = await differences(platform.elevated, own());
+    const { disclosed } = await differences(platform.elevated, own());
     const listed = [
       "GET /api/auth/events",
       // Platform admins administer every app and can read an unpublished one.
@@ -177,7 +177,7 @@ describe("A platform admin, elevated", () => {
     const declared = requests
       .map(({ binding }) => `${binding.method} ${binding.path}`)
       .filter((key) => /^(?:app-admin|platform-admin)$/u.test(words.get(key) ?? ""));
-    expect([...new Set(told.map((line) => line.slice(0, line.indexOf(" {"))))].sort()).toEqual(
+    expect([...new Set(disclosed.map((line) => line.slice(0, line.indexOf(" {"))))].sort()).toEqual(
       [...listed, ...declared].sort(),
     );
   });

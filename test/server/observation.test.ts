@@ -49,10 +49,10 @@ test("one trace spans the caller, HTTP, SQL and the outbox message", async () =>
   await server.fetch("/api/me");
   const left = carried;
   const client = createGuardedClient({ allowLoopback: true });
-  const heard = await foreignServer();
-  await handleTraced("call", left, () => client.request({ method: "POST", url: `${heard.url}/hook?key=secret` }));
-  await Promise.all([client.close(), heard.close()]);
-  expect(heard.headers).not.toHaveProperty("traceparent");
+  const peer = await foreignServer();
+  await handleTraced("call", left, () => client.request({ method: "POST", url: `${peer.url}/hook?key=secret` }));
+  await Promise.all([client.close(), peer.close()]);
+  expect(peer.headers).not.toHaveProperty("traceparent");
   continueTrace("outbox", "consumer", left, (span) => span?.end("install.requested", "", {}));
   expect(withSpan("outside", () => 7)).toBe(7);
   await stop();

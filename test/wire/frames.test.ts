@@ -39,8 +39,8 @@ function grpc(body: Buffer, headers: Record<string, string> = {}): Promise<strin
     });
     let status: string | undefined;
     const note = (block: IncomingHttpHeaders & { ":status"?: number }): void => {
-      const { "grpc-status": told, ":status": http = 200 } = block;
-      if (told !== undefined) status = [told].join();
+      const { "grpc-status": grpcStatus, ":status": http = 200 } = block;
+      if (grpcStatus !== undefined) status = [grpcStatus].join();
       else if (http !== 200) status = `HTTP ${http}`;
     };
     stream

@@ -1,4 +1,4 @@
-/** A bare `node:http` server that answers every request with the JSON in ANSWER. */
+/** A bare `node:http` server that returns the JSON in ANSWER for every request. */
 import { createServer } from "node:http";
 import { serve } from "./serve.ts";
 

@@ -1,4 +1,4 @@
-/** The small POST by hand: fastify, its rules as JSON schema, its answer by schema too. */
+/** The small POST with fastify, its rules and its response as JSON schema. */
 import Fastify from "fastify";
 import { postApp, published } from "./post-app.ts";
 import { serve } from "./serve.ts";

@@ -1,6 +1,6 @@
 import type { RequestSpec } from "../load/requests.ts";
 
-/** The small POST that both servers answer: an app is published, nothing is stored. */
+/** The small POST that both servers handle: an app is published, nothing is stored. */
 export const postApp: RequestSpec = {
   method: "POST",
   path: "/api/marketplace/apps",
@@ -18,7 +18,7 @@ export const postApp: RequestSpec = {
   }),
 };
 
-/** What is answered to it, with the status 201. */
+/** The response to it, with the status 201. */
 export function published(slug: string) {
   return {
     app_id: "0198f5e0-4c1b-7a52-9d3c-0b8a3c9a7f10",

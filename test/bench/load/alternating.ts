@@ -5,7 +5,7 @@
 import { Agent, request } from "node:http";
 import { Latencies } from "./latencies.ts";
 
-/** What is to be done. */
+/** A job. */
 export interface AlternatingJob {
   path: string;
   /** Of every answer. */

@@ -3,7 +3,7 @@ import type { LoadJob, LoadResult } from "./job.ts";
 import { Latencies } from "./latencies.ts";
 import { readRequests } from "./requests.ts";
 
-/** What came back, in the shape of a result. */
+/** Counts responses, in the form of a result. */
 export type Counts = Omit<LoadResult, "tool" | "perSecond">;
 
 /**

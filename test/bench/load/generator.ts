@@ -1,4 +1,4 @@
-/** The process of our own load generator: takes jobs over IPC, one at a time, and answers with what it saw. */
+/** The process of our own load generator: runs jobs sent over IPC, one at a time, and sends back the results. */
 import { runHttp1 } from "./closed-loop.ts";
 import { runGrpc } from "./grpc.ts";
 import type { LoadJob, LoadResult } from "./job.ts";

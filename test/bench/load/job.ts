@@ -12,11 +12,11 @@ export interface LoadJob {
   grpc?: GrpcCall;
   /** Requests a second, sent on time whatever comes back; without it each answer is followed by the next request. */
   rate?: number;
-  /** Status of a good answer. Default 200. */
+  /** Status of a good response. Default 200. */
   status?: number;
   /** Another status that is counted apart instead of failing the run. */
   refusal?: number;
-  /** Let wrk or h2load do it where they are there and can. Default true. */
+  /** Use wrk or h2load where installed and able. Default true. */
   tools?: boolean;
 }
 
@@ -28,21 +28,21 @@ export interface GrpcCall {
   metadata: Record<string, string>[];
   /** The request message in binary, base64. */
   message: string;
-  /** Bytes of a good answer's DATA frames, frame prefix included. */
+  /** Bytes of the DATA frames of a good response, frame prefix included. */
   answerBytes: number;
   /** Calls in flight on each connection. */
   streams: number;
 }
 
-/** What a run of the load generator saw. */
+/** The result of a run of the load generator. */
 export interface LoadResult {
   /** Which generator ran: `atrium`, `wrk` or `h2load`. */
   tool: string;
-  /** Good answers. */
+  /** Good responses. */
   completed: number;
-  /** Answers with the status `refusal`. */
+  /** Responses with the status `refusal`. */
   refused: number;
-  /** Other answers, broken connections. */
+  /** Other responses and broken connections. */
   failed: number;
   seconds: number;
   perSecond: number;

@@ -1,4 +1,4 @@
-/** Collects latencies in milliseconds and tells percentiles. */
+/** Collects latencies in milliseconds and computes percentiles. */
 export class Latencies {
   private values = new Float64Array(1 << 16);
   private count = 0;

@@ -10,7 +10,7 @@ import type { LoadJob, LoadResult } from "./job.ts";
 const run = promisify(execFile);
 const script = fileURLToPath(new URL("requests.lua", import.meta.url));
 
-/** Programs that make load, where they are installed. */
+/** Load generators, where they are installed. */
 export const tools = { wrk: has("wrk"), h2load: has("h2load") };
 
 /** The program for a job; undefined where our own generator has to do it. */
@@ -21,7 +21,7 @@ export function toolFor(job: LoadJob): ((job: LoadJob) => Promise<LoadResult>) |
 }
 
 async function runWrk(job: LoadJob): Promise<LoadResult> {
-  // An answer that is late is no failure: it shows in the latencies.
+  // A late response is not a failure: it shows in the latencies.
   const args = [
     "-t1",
     "--timeout",
@@ -92,7 +92,7 @@ async function runH2load(job: LoadJob): Promise<LoadResult> {
   }
 }
 
-/** Neither program takes a part of a second. */
+/** Neither program accepts a fraction of a second. */
 function wholeSeconds(job: LoadJob): number {
   return Math.max(1, Math.round(job.seconds));
 }

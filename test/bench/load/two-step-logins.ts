@@ -5,7 +5,7 @@
 import { Agent, request } from "node:http";
 import { generateSync } from "otplib";
 
-/** Somebody who signs in again and again; `secret` is that of their TOTP factor, base32. */
+/** A person who signs in repeatedly; `secret` is that of their TOTP factor, base32. */
 export interface LoginPerson {
   email: string;
   password: string;
@@ -13,7 +13,7 @@ export interface LoginPerson {
   secret?: string;
 }
 
-/** What is to be done. */
+/** A job. */
 export interface LoginJob {
   people: readonly LoginPerson[];
   connections: number;

@@ -5,7 +5,7 @@ import { inFlight, loginJob } from "./logins.ts";
 import { meOverRest } from "./me.ts";
 import type { RatioRow } from "./row.ts";
 
-/** What the other side says when it serves. */
+/** What the other side sends when it is ready. */
 interface Other extends Serving {
   accounts: { email: string; password: string }[];
   cookies: string[];
@@ -16,7 +16,7 @@ async function betterAuth(stage: Stage): Promise<Helper<Other>> {
   return stage.server<Other>("baselines/better-auth.ts", { DATABASE: await stage.baselineDatabase(), PEOPLE: "64" });
 }
 
-/** Who is asking: `GET /api/auth/me` against a session that better-auth reads from its signed cookie. */
+/** `GET /api/auth/me` against a session that better-auth reads from its signed cookie. */
 export const meAgainstBetterAuth: RatioRow = {
   kind: "ratio",
   name: "me-better-auth",

@@ -48,7 +48,7 @@ async function drain(
   return { value: count / took, ...(used === undefined ? {} : { serverCpu: used / all, perCpuSecond: count / used }) };
 }
 
-/** Deliveries against a loop that does nothing but post and note. */
+/** Deliveries against a loop that only posts and updates the row. */
 export const deliveriesAgainstLoop: RatioRow = {
   kind: "ratio",
   name: "deliveries",

@@ -15,9 +15,9 @@ const perSecond = 15;
 interface Offer {
   /** Path of the next install and the number of the session that makes it. */
   next(): { path: string; session: number };
-  /** Makes the next install; answers its id and how long the request took, milliseconds. */
+  /** Makes the next install; resolves to its id and the duration of the request, milliseconds. */
   install(): Promise<{ installId: string; session: number; ms: number }>;
-  /** Waits until nothing is under way. */
+  /** Waits until no install is in progress. */
   settled(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export const idleInstall: FigureRow = {
 };
 
 const forRate = marketOfRow("installs_rate", offer);
-/** How many installs a second become active when many are asked for at once. */
+/** How many installs a second become active when many are requested at once. */
 export const installRate: FigureRow = {
   kind: "figure",
   name: "installs",

@@ -45,7 +45,7 @@ export const logins: RatioRow = {
   },
 };
 
-/** How much slower `/me` gets at its 99th percentile while everybody logs in. */
+/** How much slower `/me` gets at its 99th percentile during a flood of logins. */
 export const meDuringLogins: RatioRow = {
   kind: "ratio",
   name: "flood",
@@ -69,7 +69,7 @@ export const meDuringLogins: RatioRow = {
       {
         name: "during a flood",
         async measure(seconds) {
-          // More than may wait: what is over is refused with 503, and asked again at once.
+          // More than may wait: the excess is refused with 503 and sent again at once.
           const flooded = background.run({
             ...flood,
             connections: 64,
@@ -135,7 +135,7 @@ export const meAmongLogins: RatioRow = {
       {
         name: "idle",
         async measure(seconds) {
-          // What is left of a flood is worked off first.
+          // The rest of a flood is processed first.
           await sleep(idleAfterMs);
           return p99(seconds);
         },
@@ -144,7 +144,7 @@ export const meAmongLogins: RatioRow = {
   },
 };
 
-/** Logins of everybody at the service, one after another. */
+/** Logins of all people at the service, one after another. */
 export async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | "connections">> {
   return loginsOf(stage, await stage.service());
 }

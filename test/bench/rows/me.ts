@@ -12,7 +12,7 @@ const rest = "/api/auth/me";
 const procedure = "/atrium.access.v1.AccessService/GetMe";
 const json = { "content-type": "application/json" };
 
-/** Ours: `GET /api/auth/me` from as many sessions as there are connections. */
+/** Our side: `GET /api/auth/me` from as many sessions as there are connections. */
 export async function meOverRest(stage: Stage): Promise<Side> {
   const { port, pid, tokens } = await stage.service();
   const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
@@ -91,7 +91,7 @@ export const meOverConnect: RatioRow = {
 /** Ours over gRPC. */
 async function meOverGrpcSide(stage: Stage): Promise<{ ours: Side; job: Omit<LoadJob, "port" | "seconds"> }> {
   const { port, pid, tokens, me } = await stage.service();
-  // Tokens of one person: their answers have one length, by which the generator tells good ones.
+  // Tokens of one person: their responses have one length, by which the generator recognizes good ones.
   const own = tokens.filter((_, i) => i % 16 === 0);
   const grpc: GrpcCall = {
     path: procedure,
@@ -136,7 +136,7 @@ export const meAgainstGrpcJs: RatioRow = {
   },
 };
 
-/** Tokens nobody has seen before: their signatures have to be checked. */
+/** New tokens: their signatures have to be verified. */
 export const newTokens: RatioRow = {
   kind: "ratio",
   name: "new-tokens",
@@ -205,7 +205,7 @@ function side(stage: Stage, name: string, job: Omit<LoadJob, "seconds">, pid: nu
   return { name, measure: (seconds) => stage.load({ ...job, seconds }, pid) };
 }
 
-/** Length of the gRPC answer that says the same as this JSON. */
+/** Length of the gRPC response with the content of this JSON. */
 function answerBytes(me: string): number {
   return toBinary(GetMeResponseSchema, fromJsonString(GetMeResponseSchema, me)).length + 5;
 }

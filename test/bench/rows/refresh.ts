@@ -9,7 +9,7 @@ const inFlight = 32;
 /** Refreshes for each second of a round: more than any service makes on one core. */
 const perSecond = 4_000;
 
-/** Rotations of refresh tokens, each used once, against the bare transaction below it. */
+/** Rotations of refresh tokens, each used once, against the same transaction without the service. */
 export const refreshes: RatioRow = {
   kind: "ratio",
   name: "refresh",

@@ -7,7 +7,7 @@ const revocationsPerSecond = 50;
 /** Revocations begin before the measured seconds and end after them. */
 const margin = 0.4;
 
-/** What revocations going on cost everybody else. */
+/** What concurrent revocations cost other requests. */
 export const meDuringRevocations: RatioRow = {
   kind: "ratio",
   name: "me-revocations",

@@ -36,7 +36,7 @@ export interface RatioRow {
   target: number;
   /** Whether `target` is the least, the most, or how far it may be from 1 either way, as a factor. */
   at: "least" | "most" | "near";
-  /** Starts what is needed; it ends with the row. */
+  /** Starts what the row needs; it is stopped at the end of the row. */
   sides(stage: Stage): Promise<[ours: Side, other: Side]>;
 }
 

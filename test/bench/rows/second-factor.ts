@@ -59,7 +59,7 @@ export const secondFactor: RatioRow = {
   },
 };
 
-/** Gives each of them an active factor; answers the secrets, base32. */
+/** Gives each of them an active factor; resolves to the secrets, base32. */
 async function seedFactors({ databaseUrl, instanceKey }: Service, members: readonly Member[]): Promise<string[]> {
   const sealer = createSealer(instanceKey);
   const secrets = members.map(() => generateTotpSecret(systemRandom));

@@ -113,7 +113,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-(child.pid as number), "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has ended already.
   }
 }
 

@@ -4,10 +4,10 @@ import { crowd, seedCrowd } from "../crowd.ts";
 import type { Stage } from "../stage.ts";
 import type { RatioRow } from "./row.ts";
 
-/** People who are known. */
+/** Known people. */
 const count = 2_000;
 
-/** A door that must not tell whether it knows somebody. */
+/** A route that must not reveal whether an address is known. */
 interface Door {
   name: string;
   title: string;
@@ -41,7 +41,7 @@ const doors: readonly Door[] = [
   },
 ];
 
-/** For each door: what somebody unknown waits, against somebody known, one request at a time. */
+/** For each route: response time of an unknown address against a known one, one request at a time. */
 export const timings: readonly RatioRow[] = doors.map((door) => ({
   kind: "ratio",
   name: door.name,

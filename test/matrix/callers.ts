@@ -11,11 +11,11 @@ export interface Role extends Bearer {
 }
 
 /** All callers that request the routes of organization A. */
-export interface Cast {
+export interface Callers {
   /** Ids of objects of A that exist. */
   here: Ids;
   /** Invalid bearer tokens: ended, forged, of another kind. */
-  nobodies: Record<string, Role>;
+  unauthenticated: Record<string, Role>;
   people: Record<string, Role>;
   keys: Record<string, Role>;
 }
@@ -36,7 +36,7 @@ const ruler: Bearer = { ...base, admin: true, owner: true, appAdmin: true, vault
 const DAY = 86_400_000;
 
 /** Creates the callers. Advances the clock first, so that expired tokens exist. */
-export async function createCast(app: TestApp): Promise<Cast> {
+export async function createCallers(app: TestApp): Promise<Callers> {
   const first = await founder(app);
   const early = {
     expired: (await signIn(app, first)).token,
@@ -68,7 +68,7 @@ export async function createCast(app: TestApp): Promise<Cast> {
   const ended = await endedTokens(app, a);
   return {
     here: { org_uuid: a.org, app_id: appId },
-    nobodies: Object.fromEntries(
+    unauthenticated: Object.fromEntries(
       Object.entries({
         "no token": undefined,
         garbage: "garbage",
