@@ -1,5 +1,5 @@
 import type { Ground } from "../platform/domain.ts";
-import { createPost } from "../platform/outgoing/post.ts";
+import { createMailOutbox } from "../platform/outgoing/mail-outbox.ts";
 import { createAccess } from "../domains/access/index.ts";
 import { createAuthEvents } from "../domains/auth-events/index.ts";
 import { createCredentials } from "../domains/credentials/index.ts";
@@ -26,7 +26,7 @@ export function composeDomains(ground: Ground) {
   const { baseUrl, ttl, patience } = config;
 
   const organizations = createOrganizations({ database, clock, random });
-  const post = createPost(sealer);
+  const mailOutbox = createMailOutbox(sealer);
   const announce = createAnnounce({ clock, random });
   const record = createAuditRecord({ database, clock, random });
   const events = createEvents(record, announce);
@@ -35,7 +35,7 @@ export function composeDomains(ground: Ground) {
     clock,
     random,
     events,
-    post,
+    mailOutbox,
     config: { baseUrl, mailOff: config.mail.off },
   });
 

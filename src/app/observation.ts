@@ -2,7 +2,7 @@ import type { FirstAttempts } from "../domains/webhooks/index.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
 import { StartError } from "../platform/start-error.ts";
-import { remembered } from "../platform/metrics.ts";
+import { cachedRead } from "../platform/metrics.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { exportPollers } from "../platform/poller-metrics.ts";
 import type { Poller } from "../platform/poller.ts";
@@ -81,8 +81,8 @@ const CACHED_MS = 10_000;
 
 function storeGauges({ metrics, database, outbox, temporal }: Observed): void {
   const [counts, oldestAge] = [
-    remembered(() => outbox.counts(), CACHED_MS),
-    remembered(() => outbox.oldestAge(), CACHED_MS),
+    cachedRead(() => outbox.counts(), CACHED_MS),
+    cachedRead(() => outbox.oldestAge(), CACHED_MS),
   ];
   const pools = (of: "total" | "waiting") => Object.values(database.pools()).reduce((sum, pool) => sum + pool[of], 0);
   const byTopic = async (of: "rows" | "failing") =>

@@ -27,7 +27,7 @@ import { createMetrics } from "../platform/metrics.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { createMailer } from "../platform/outgoing/mail.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
-import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/post.ts";
+import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/mail-outbox.ts";
 import { retryWhileUnavailable } from "../platform/retry.ts";
 import type { Poller } from "../platform/poller.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";

@@ -125,11 +125,11 @@ export function composeServer(parts: ServerParts): Server {
           ? domains.credentials.authenticate.keyHolds(token)
           : domains.sessions.holds(token),
       scim: (token) => domains.credentials.authenticate.scimToken(token),
-      appAdmin: (caller, appId) => parts.database.sharing(caller, () => domains.access.apps.roleIn(caller, appId)),
+      appAdmin: (caller, appId) => parts.database.withQuota(caller, () => domains.access.apps.roleIn(caller, appId)),
     },
     idempotency: parts.idempotency,
     wrapHandler: parts.database.guard?.call,
-    sharing: parts.database.sharing,
+    sharing: parts.database.withQuota,
     limiter: parts.limiter,
     signInAttempts: { ...parts.limiter, signedInFrom: domains.sessions.signedInFrom },
     rateLimits: config.rateLimits,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import type { Sealer } from "./crypto/sealed.ts";
-import { isGone, mapFailure } from "./db/index.ts";
+import { isReleased, mapFailure } from "./db/index.ts";
 import type { OpenDatabase } from "./db/index.ts";
 import type { Database, Effect, HeldTransaction } from "./db/types.ts";
 import { errors } from "./errors.ts";
@@ -77,7 +77,7 @@ const claimSql = `
     fingerprint = excluded.fingerprint, token = excluded.token, state = 'running', lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, answer = null, holder = excluded.holder
   where r.expires_at <= $6
-    or (r.state = 'running' and case when r.lease_until <= $6 then true else ${isGone("r.holder")} end)
+    or (r.state = 'running' and case when r.lease_until <= $6 then true else ${isReleased("r.holder")} end)
   returning 1 as claimed`;
 
 /**
@@ -87,7 +87,7 @@ const claimSql = `
  * `effect` to its transaction has a window, between its commit and `finish`, in which a crash lets a retry repeat it.
  */
 export function createIdempotencyStore(deps: {
-  database: Pick<Database, "prepared"> & Pick<OpenDatabase, "holder">;
+  database: Pick<Database, "prepared"> & Pick<OpenDatabase, "livenessId">;
   clock: Clock;
   random: Random;
   sealer: Sealer;
@@ -168,7 +168,7 @@ export function createIdempotencyStore(deps: {
       const id = createHash("sha256")
         .update(JSON.stringify([scope.principal, scope.orgUuid, scope.rpc, scope.key]))
         .digest();
-      const holder = await database.holder();
+      const livenessId = await database.livenessId();
       for (let attempt = 0, checked = false; attempt < 4; attempt++) {
         const token = random.uuid();
         const now = clock.now();
@@ -179,7 +179,7 @@ export function createIdempotencyStore(deps: {
           new Date(now + LEASE_MS),
           new Date(now + RETENTION_MS),
           new Date(now),
-          holder,
+          livenessId,
         ]);
         if (claimed.length > 0) return { replay: undefined, claim: claimOf(id, token) };
         const [found] = await database.prepared<Found>(

@@ -54,7 +54,7 @@ export interface Metrics {
  * Caches a read for `forMs` milliseconds, also while it is in flight. A failed read is not cached. `now` returns
  * milliseconds.
  */
-export function remembered<T>(
+export function cachedRead<T>(
   read: () => Promise<T>,
   forMs: number,
   now: () => number = () => performance.now(),

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { OnBehalf } from "../platform/db/types.ts";
+import type { Requester } from "../platform/db/types.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
@@ -20,7 +20,7 @@ export type UnaryCall = (message: Message, context: HandlerContext) => Promise<M
 export type StreamCall = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 
 /** Runs work on behalf of a caller, within the caller's share of the database connections. */
-export type Share = <T>(who: OnBehalf, work: () => T) => T;
+export type Share = <T>(who: Requester, work: () => T) => T;
 
 /** Wraps implementations in the steps that need the request message, for every protocol alike. */
 export interface Pipeline {
@@ -149,10 +149,10 @@ function validate(policy: Policy, message: Message): void {
 const withoutShare: Share = (_who, work) => work();
 
 /** Returns whose share a call uses: the caller's, or that of an anonymous address. */
-const beneficiaryOf = ({ caller, info }: Call): OnBehalf => caller ?? info;
+const beneficiaryOf = ({ caller, info }: Call): Requester => caller ?? info;
 
 /** A stream whose every step runs within the share of its reader. */
-function streamInShare<T>(share: Share, who: OnBehalf, stream: AsyncIterable<T>): AsyncIterable<T> {
+function streamInShare<T>(share: Share, who: Requester, stream: AsyncIterable<T>): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {
       const steps = share(who, () => stream[Symbol.asyncIterator]());

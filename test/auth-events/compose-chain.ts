@@ -10,7 +10,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
-import { createPost } from "../../src/platform/outgoing/post.ts";
+import { createMailOutbox } from "../../src/platform/outgoing/mail-outbox.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { INSTANCE_KEY } from "../support/app.ts";
 
@@ -33,7 +33,7 @@ export async function composeAuditChain(
   const people = createPeople({
     ...shared,
     events,
-    post: createPost(shared.sealer),
+    mailOutbox: createMailOutbox(shared.sealer),
     config: { baseUrl: "http://atrium.test", mailOff: true },
   });
   const keys = createSigningKeys({

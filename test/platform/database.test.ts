@@ -202,18 +202,18 @@ describe("Transactions", () => {
     });
     expect(((await broken.catch((error: unknown) => error)) as { code?: string }).code).toBe("22012");
     end();
-    expect(String(await branch)).toContain("over");
+    expect(String(await branch)).toContain("has ended");
     expect(await database.read((em) => em.count(Note, { id: 61 }))).toBe(0);
   });
 
   test("a transaction that has ended takes no statement, and its connection serves the next one", async () => {
     const kept = await database.transaction((tx) => Promise.resolve(tx));
-    await expect(kept.query("select 1")).rejects.toThrow("over");
-    expect(() => kept.em).toThrow("over");
+    await expect(kept.query("select 1")).rejects.toThrow("has ended");
+    expect(() => kept.em).toThrow("has ended");
     const entities = await database.transaction((tx) => Promise.resolve(tx.em));
     entities.create(Note, { id: 41, text: "late", writtenAt: new Date(clock.now()) });
-    await expect(entities.flush()).rejects.toThrow("over");
-    await expect(entities.count(Note)).rejects.toThrow("over");
+    await expect(entities.flush()).rejects.toThrow("has ended");
+    await expect(entities.count(Note)).rejects.toThrow("has ended");
     for (let i = 0; i < 30; i++)
       await expect(database.transaction((tx) => tx.query("select no_such_column"))).rejects.toThrow("no_such_column");
     expect(await database.transaction((tx) => tx.query("select 1 as one"))).toEqual([{ one: 1 }]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
-import { ofRefusal } from "../../src/platform/db/types.ts";
-import type { OnBehalf } from "../../src/platform/db/types.ts";
+import { SKIP_REAUTHORIZATION } from "../../src/platform/db/types.ts";
+import type { Requester } from "../../src/platform/db/types.ts";
 import { openTestDatabase } from "../support/database.ts";
 
 let database: OpenDatabase;
@@ -12,8 +12,9 @@ afterAll(() => database.close());
 
 const second = "asks for a second connection";
 const during = <T>(work: () => Promise<T>): Promise<T> => database.guard?.call("a call", work) ?? work();
-const write = (onBehalf?: OnBehalf) => database.transaction((tx) => tx.emit({ topic: "guard", payload: {} }), onBehalf);
-const judged: OnBehalf = { judge: () => Promise.resolve() };
+const write = (requester?: Requester) =>
+  database.transaction((tx) => tx.emit({ topic: "guard", payload: {} }), requester);
+const reauthorized: Requester = { reauthorize: () => Promise.resolve() };
 
 describe("Inside a transaction", () => {
   it.each<[string, () => Promise<unknown>]>([
@@ -39,8 +40,8 @@ describe("During the call of an authenticated caller", () => {
   it("a transaction that writes must be passed its caller or record a refusal", async () => {
     await expect(during(() => write())).rejects.toThrow("was not passed its caller");
     await expect(during(() => write({}))).rejects.toThrow("was not passed its caller");
-    await during(() => write(judged));
-    await during(() => write(ofRefusal));
+    await during(() => write(reauthorized));
+    await during(() => write(SKIP_REAUTHORIZATION));
     expect(
       await database.prepared("guard_rows", "select count(*)::int as n from outbox where topic = 'guard'", []),
     ).toEqual([{ n: 2 }]);
@@ -56,7 +57,7 @@ describe("During the call of an authenticated caller", () => {
   it("a statement outside of transactions cannot write", async () => {
     const statement = () =>
       database.prepared("guard_write", "delete from outbox where topic = 'guard' returning 1 as one", []);
-    await expect(during(statement)).rejects.toThrow("outside a transaction that judges its caller");
+    await expect(during(statement)).rejects.toThrow("outside a transaction that reauthorizes its caller");
     expect(await statement()).toHaveLength(2);
   });
 });

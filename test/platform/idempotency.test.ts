@@ -52,14 +52,14 @@ const makeEffect = (effect?: Awaited<ReturnType<typeof claim>>["effect"]) =>
  * lives on, has noticed.
  */
 async function cutOff(): Promise<void> {
-  const before = await database.holder();
+  const before = await database.livenessId();
   await runSql(
     database.url,
     `
     select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'
       and database = (select oid from pg_database where datname = current_database())`,
   );
-  await expect.poll(() => database.holder()).not.toBe(before);
+  await expect.poll(() => database.livenessId()).not.toBe(before);
 }
 
 test("50 parallel uses of a key have one effect, and later ones return its response", async () => {
@@ -154,8 +154,8 @@ test("a key can be used again after its effect was rolled back", async () => {
 test("a key is released, and a response stored, although the database is away when the call ends", async () => {
   const usual = store;
   let away = 0;
-  const flaky: Pick<OpenDatabase, "prepared" | "holder"> = {
-    holder: () => database.holder(),
+  const flaky: Pick<OpenDatabase, "prepared" | "livenessId"> = {
+    livenessId: () => database.livenessId(),
     prepared: (name, ...rest) =>
       /finish|abandon/u.test(name) && away-- > 0 ? Promise.reject(new Error("away")) : database.prepared(name, ...rest),
   };

@@ -32,7 +32,7 @@ it("a service whose connections do not get the restricted role does not start an
   link.dropping = true;
   const started = startApp({ databaseUrl: through });
   await expect(started).rejects.toThrow(DatabaseStartError);
-  await expect(started).rejects.toThrow(/runs statements as postgres and not as atrium_app: .*pooler.*"options"/);
+  await expect(started).rejects.toThrow(/runs statements as postgres and not as atrium_app, .*pooler.*"options"/);
 });
 
 it("no connection works with another role, in either pool", async () => {

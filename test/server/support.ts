@@ -39,7 +39,7 @@ const base: Caller = {
   elevated: false,
   claims: null,
   expiresAt: null,
-  judge: () => Promise.resolve(),
+  reauthorize: () => Promise.resolve(),
 };
 
 /** Callers by token. */

@@ -22,7 +22,7 @@ import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { Database } from "../../src/platform/db/types.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
-import { createMailHandler, createPost } from "../../src/platform/outgoing/post.ts";
+import { createMailHandler, createMailOutbox } from "../../src/platform/outgoing/mail-outbox.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
@@ -102,7 +102,7 @@ function build(
   const organizations = createOrganizations(shared);
   const people = createPeople({
     ...shared,
-    post: createPost(sealer),
+    mailOutbox: createMailOutbox(sealer),
     config: { baseUrl, mailOff: false },
   });
   const access = createAccess({ database, organizations });

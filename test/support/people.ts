@@ -1,6 +1,6 @@
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
-import { createMailHandler } from "../../src/platform/outgoing/post.ts";
+import { createMailHandler } from "../../src/platform/outgoing/mail-outbox.ts";
 import { INSTANCE_KEY } from "./app.ts";
 import type { Answer, TestApp } from "./app.ts";
 import { runSql } from "./postgres.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
-import { ofRefusal } from "../../platform/db/types.ts";
+import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import { appendEvent } from "./store.ts";
@@ -26,7 +26,7 @@ export function createAuditRecord({ database, clock, random }: AuditRecordDeps) 
     append,
     /** Appends a failure in a transaction of its own, so that it outlives the refused work. @returns its id */
     appendFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
-      database.transaction((tx) => append(tx, { ...event, outcome: "failure" }), ofRefusal),
+      database.transaction((tx) => append(tx, { ...event, outcome: "failure" }), SKIP_REAUTHORIZATION),
   };
 }
 

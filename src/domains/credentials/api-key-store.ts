@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** An API key without its secret. */
@@ -118,7 +118,7 @@ export async function revokeKeysMadeWith(tx: Tx, keyId: string, at: Date): Promi
 
 /** Revokes a key; false when there was no live one. */
 export async function revokeApiKey(tx: Tx, orgUuid: string, keyId: string, at: Date): Promise<boolean> {
-  await tx.judge();
+  await tx.reauthorize();
   const rows = await tx.query(
     "update api_keys set revoked_at = $3 where org_uuid = $1 and key_id = $2 and revoked_at is null returning 1 as one",
     [orgUuid, keyId, at],
@@ -128,7 +128,7 @@ export async function revokeApiKey(tx: Tx, orgUuid: string, keyId: string, at: D
 
 /** Revokes every live key of a person in an organization; returns their ids. */
 export async function revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<string[]> {
-  await tx.judge();
+  await tx.reauthorize();
   const rows = await tx.query<{ keyId: string }>(
     `update api_keys set revoked_at = $3 where org_uuid = $1 and made_by = $2 and revoked_at is null
      returning key_id as "keyId"`,
@@ -181,7 +181,7 @@ export async function usableKeys(
  * Checks that a key and its creator's power have not changed, and locks both until the transaction ends.
  * @throws {unauthorized} otherwise
  */
-export async function judgeApiKey(
+export async function reauthorizeApiKey(
   tx: Pick<Tx, "query">,
   params: [
     keyId: string,

@@ -2,13 +2,13 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { constantTimeEqual, hashToken } from "../../platform/crypto/opaque.ts";
-import type { Database, Judge } from "../../platform/db/types.ts";
+import type { Database, Reauthorize } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Access, OrgStanding } from "../access/index.ts";
 import { createKeyHolds } from "./key-holds.ts";
 import { readSecret } from "./secret.ts";
-import { findApiKey, judgeApiKey } from "./api-key-store.ts";
-import { findScimToken, judgeScimToken } from "./scim-token-store.ts";
+import { findApiKey, reauthorizeApiKey } from "./api-key-store.ts";
+import { findScimToken, reauthorizeScimToken } from "./scim-token-store.ts";
 import { recordKeyUse, recordTokenUse } from "./store.ts";
 
 /** Dependencies of authentication. */
@@ -39,14 +39,14 @@ const NOT_A_PERSON = {
  */
 export function createAuthenticate({ database, clock, access }: AuthenticateDeps) {
   /** Checks a key and its creator's power again, in the transaction that writes. */
-  function judgeKey(
+  function reauthorizationOf(
     keyId: string,
     creator: string,
     { uuid, membershipVersion }: OrgStanding,
     platformAdmin: boolean,
-  ): Judge {
+  ): Reauthorize {
     return (tx, how) =>
-      judgeApiKey(tx, [keyId, creator, uuid, membershipVersion, platformAdmin, dateOf(clock), how === "change"]);
+      reauthorizeApiKey(tx, [keyId, creator, uuid, membershipVersion, platformAdmin, dateOf(clock), how === "change"]);
   }
 
   const keyHolds = createKeyHolds({ database, clock });
@@ -101,7 +101,7 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
             sandbox: grants.sandbox,
             scopes,
             expiresAt: Math.floor(row.expiresAt.getTime() / 1000),
-            judge: judgeKey(read.id, row.madeBy, org, standing.isPlatformAdmin),
+            reauthorize: reauthorizationOf(read.id, row.madeBy, org, standing.isPlatformAdmin),
           };
         },
         { orgUuid: row.orgUuid },
@@ -137,7 +137,7 @@ export function createAuthenticate({ database, clock, access }: AuthenticateDeps
         sandbox: false,
         scopes: null,
         expiresAt: Math.floor(row.expiresAt.getTime() / 1000),
-        judge: (tx, how) => judgeScimToken(tx, [read.id, dateOf(clock), how === "change"]),
+        reauthorize: (tx, how) => reauthorizeScimToken(tx, [read.id, dateOf(clock), how === "change"]),
       };
     },
   };

@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "./store.ts";
 
@@ -69,7 +69,7 @@ export async function scimTokensOf(
 
 /** Revokes a SCIM token; false when there was no live one. */
 export async function revokeScimToken(tx: Tx, orgUuid: string, tokenId: string, at: Date): Promise<boolean> {
-  await tx.judge();
+  await tx.reauthorize();
   const rows = await tx.query(
     `update scim_tokens set revoked_at = $3 where org_uuid = $1 and token_id = $2 and revoked_at is null
      returning 1 as one`,
@@ -101,7 +101,7 @@ export async function findScimToken(
  * Checks that a token is still valid, and locks it until the transaction ends.
  * @throws {unauthorized} otherwise
  */
-export async function judgeScimToken(
+export async function reauthorizeScimToken(
   tx: Pick<Tx, "query">,
   params: [tokenId: string, at: Date, alone: boolean],
 ): Promise<void> {

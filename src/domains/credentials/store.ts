@@ -10,7 +10,7 @@ export async function lockCredentials(tx: Tx, orgUuid: string): Promise<void> {
 
 /** Revokes every live key and token of an organization. */
 export async function revokeAllOf(tx: Tx, orgUuid: string, at: Date): Promise<void> {
-  await tx.judge();
+  await tx.reauthorize();
   await tx.query("update api_keys set revoked_at = $2 where org_uuid = $1 and revoked_at is null", [orgUuid, at]);
   await tx.query("update scim_tokens set revoked_at = $2 where org_uuid = $1 and revoked_at is null", [orgUuid, at]);
 }

@@ -3,7 +3,7 @@ import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";

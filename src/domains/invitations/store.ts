@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** State of an invitation. */

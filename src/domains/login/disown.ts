@@ -86,6 +86,6 @@ function ownerOf(userUuid: string, email: string, orgUuid: string, orgName: stri
     elevated: false,
     claims: null,
     expiresAt: null,
-    judge: () => Promise.resolve(),
+    reauthorize: () => Promise.resolve(),
   };
 }

@@ -2,7 +2,7 @@ import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
-import { ofRefusal } from "../../platform/db/types.ts";
+import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
@@ -114,7 +114,7 @@ export function createPasswordChange(deps: LoginDeps) {
         return refusal;
       };
       const locked = await stepUp.counter.refusal(caller);
-      if (locked !== undefined) throw await database.transaction((tx) => refuse(tx, locked), ofRefusal);
+      if (locked !== undefined) throw await database.transaction((tx) => refuse(tx, locked), SKIP_REAUTHORIZATION);
       const { ok } = await hasher.verify(person.password_hash, present, info.address);
       const passwordHash = ok ? await hasher.hash(wanted, info.address) : "";
       const attempt = async (tx: Tx): Promise<ServiceError | undefined> => {
@@ -135,7 +135,7 @@ export function createPasswordChange(deps: LoginDeps) {
         await events.emit(tx, EVENTS["user.updated"], { ...event, metadata: { password: "changed" } });
         return undefined;
       };
-      settled(await (ok ? context.transaction(attempt) : database.transaction(attempt, ofRefusal)));
+      settled(await (ok ? context.transaction(attempt) : database.transaction(attempt, SKIP_REAUTHORIZATION)));
     },
   };
 }

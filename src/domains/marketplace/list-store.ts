@@ -1,6 +1,6 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Page } from "./deps.ts";
 
 /** The members of a filter that are set. */

@@ -1,6 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import { ofService } from "../../platform/db/types.ts";
+import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { deleteGrantsOf } from "./apps/admin-store.ts";
@@ -62,7 +62,7 @@ export function createOrganizationEnd(
 
     /** Deprovisions the next batch of a deleted organization's installs; idempotent. */
     async deprovisionLeft(left: LeftInstalls): Promise<void> {
-      await database.background.transaction((tx) => deprovisionBatch(tx, left), ofService);
+      await database.background.transaction((tx) => deprovisionBatch(tx, left), SKIP_REAUTHORIZATION);
     },
 
     /** Deletes the grants of a member who is removed, so that a later membership does not restore them. */

@@ -6,7 +6,7 @@ import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { layOutMail } from "../../platform/outgoing/layout.ts";
 import type { MailContent } from "../../platform/outgoing/layout.ts";
-import type { Post } from "../../platform/outgoing/post.ts";
+import type { MailOutbox } from "../../platform/outgoing/mail-outbox.ts";
 import type { Random } from "../../platform/random.ts";
 import * as store from "./mail-store.ts";
 
@@ -34,7 +34,7 @@ export interface PersonalMail {
 /** Dependencies of mails to people. */
 export interface MailsDeps {
   database: Pick<Database, "prepared">;
-  post: Post;
+  mailOutbox: MailOutbox;
   clock: Clock;
   random: Pick<Random, "bytes">;
   config: {
@@ -49,7 +49,7 @@ export interface MailsDeps {
  * Mails to people, for every domain. Every mail names an organization (decisions 3.6), and a mail to an address that
  * was never confirmed carries a link that ends the account (decisions 2.3).
  */
-export function createMails({ database, post, clock, random, config }: MailsDeps) {
+export function createMails({ database, mailOutbox, clock, random, config }: MailsDeps) {
   return {
     /**
      * Queues a mail in the transaction of what it reports; without effect when mail is off. No delivery is attempted
@@ -69,7 +69,7 @@ export function createMails({ database, post, clock, random, config }: MailsDeps
       const { subject, ...content } = write(sender);
       const objection = recipient.unconfirmed ? disownLink(config.baseUrl, token) : undefined;
       const mail = { to, subject, ...layOutMail({ ...content, organization: sender, objection }) };
-      await post.enqueue(tx, mail, validUntil);
+      await mailOutbox.enqueue(tx, mail, validUntil);
     },
 
     /** @throws {unavailable} when mail is off, for routes that depend on a mail */

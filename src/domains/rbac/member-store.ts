@@ -107,7 +107,7 @@ export async function changeMembership(
   { roleId, isOwner, status }: MembershipState,
   at: Date,
 ): Promise<void> {
-  await tx.judge();
+  await tx.reauthorize();
   await tx.query(
     `update memberships set role_id = $3, is_owner = $4, status = $5, version = version + 1, updated_at = $6
      where org_uuid = $1 and user_uuid = $2`,

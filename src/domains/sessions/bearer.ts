@@ -2,15 +2,15 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { verifyJwt } from "../../platform/crypto/jwt.ts";
-import type { Judge } from "../../platform/db/types.ts";
-import { createDoorkeeper } from "../../platform/doorkeeper.ts";
+import type { Reauthorize } from "../../platform/db/types.ts";
+import { createSeenFilter } from "../../platform/seen-filter.ts";
 import { errors } from "../../platform/errors.ts";
 import { createLru } from "../../platform/lru.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
 import { sessionKey } from "./liveness.ts";
 import type { Liveness, SessionKey } from "./liveness.ts";
-import { judgeSession } from "./liveness-store.ts";
+import { reauthorizeSession } from "./liveness-store.ts";
 import type { LiveRow } from "./liveness-store.ts";
 import { ACCESS_TOKEN_TYPE } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
@@ -63,7 +63,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
   // rest of the check.
   const cache = createLru<VerifiedToken>(MAX_CACHED_TOKENS);
   // A token is cached from its second use on: tokens used once neither evict others nor have to be collected.
-  const used = createDoorkeeper(USED_SLOTS);
+  const used = createSeenFilter(USED_SLOTS);
 
   async function verify(token: string): Promise<VerifiedToken> {
     let kid = "";
@@ -85,7 +85,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
       session: sessionKey(claims["sid"], kid),
       noteAtMs: 0,
     };
-    if (used.admits(Buffer.from(token.slice(-24, -8), "base64url"))) cache.set(token.slice(-TAIL_LENGTH), entry);
+    if (used.seenBefore(Buffer.from(token.slice(-24, -8), "base64url"))) cache.set(token.slice(-TAIL_LENGTH), entry);
     return entry;
   }
 
@@ -180,7 +180,7 @@ function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
     elevated: claims.acr === "elevated",
     claims: { ...claims },
     expiresAt: claims.exp,
-    judge: judgeOf(claims, entry.session.kid, row, clock),
+    reauthorize: reauthorizationOf(claims, entry.session.kid, row, clock),
   };
   entry.row = row;
   entry.caller = Object.freeze(made);
@@ -199,10 +199,15 @@ function isSame(before: LiveRow, row: LiveRow): boolean {
 }
 
 /** Checks, in a transaction, that the session, the membership, the key and the flags are as they were. */
-function judgeOf({ sid, mv, platform_admin }: AccessClaims, kid: string, row: LiveRow, clock: Clock): Judge {
+function reauthorizationOf(
+  { sid, mv, platform_admin }: AccessClaims,
+  kid: string,
+  row: LiveRow,
+  clock: Clock,
+): Reauthorize {
   const { user_uuid, org_uuid, is_superuser, is_operator } = row;
   return (tx, how) =>
-    judgeSession(tx, [
+    reauthorizeSession(tx, [
       sid,
       kid,
       user_uuid,

@@ -46,7 +46,7 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
     select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as session_ids,
       coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
     from ended group by org_uuid`;
-  await tx.judge();
+  await tx.reauthorize();
   const all = new Map<string | null, EndedSessions>();
   for (;;) {
     const ended = await tx.query<EndedSessions>(sql, params);

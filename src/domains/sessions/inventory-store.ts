@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
@@ -76,7 +76,7 @@ export async function revokeWithin(
 ): Promise<{ user_uuid: string; org_uuid: string | null } | undefined> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
-  await tx.judge();
+  await tx.reauthorize();
   const rows = await tx.query<{ user_uuid: string; org_uuid: string | null }>(
     `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
      where uuid = $${next} and ${clause} and ${LIVE} returning user_uuid, org_uuid`,

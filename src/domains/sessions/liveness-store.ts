@@ -70,7 +70,7 @@ export async function readLiveness(
  * Checks that everything a person's token depends on is unchanged, and locks it until the transaction ends.
  * @throws {unauthorized} when something has changed
  */
-export async function judgeSession(
+export async function reauthorizeSession(
   tx: Pick<Tx, "query">,
   params: [
     sid: string,

@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/total.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";

@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
@@ -131,7 +131,7 @@ export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise
 
 /** Ends a session; false when it was not live. */
 export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Date): Promise<boolean> {
-  await tx.judge();
+  await tx.reauthorize();
   const rows = await tx.query(
     `update sessions set revoked_at = $2, revoked_reason = $3
      where uuid = $1 and revoked_at is null and expires_at > $2 returning uuid`,

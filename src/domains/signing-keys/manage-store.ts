@@ -64,7 +64,7 @@ export async function replaceKey(tx: Tx, kid: string, validUntil: Date, rotation
 
 /** Deletes a key; nothing it signed is accepted afterwards. */
 export async function deleteKey(tx: Tx, kid: string): Promise<void> {
-  await tx.judge();
+  await tx.reauthorize();
   await tx.query("delete from signing_keys where kid = $1", [kid]);
 }
 

@@ -1,6 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/total.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import { bodyOf, FIRST_ATTEMPTS, insertForWebhooks } from "../event-catalogue/index.ts";

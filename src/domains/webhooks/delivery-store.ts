@@ -1,5 +1,5 @@
-import { boundedCount, totalOf } from "../../platform/db/counting.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import { present } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { currentTraceparent } from "../../platform/tracing.ts";

@@ -1,7 +1,7 @@
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/counting.ts";
+import type { Total } from "../../platform/db/total.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";

@@ -2,14 +2,14 @@ import { Kysely, PostgresDialect } from "kysely";
 import type { Driver, PostgresPool } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { ReleasingDriver } from "./patches/kysely-releasing-driver.ts";
-import type { Shares } from "./shares.ts";
+import type { PoolQuota } from "./pool-quota.ts";
 
-/** Dialect with which MikroORM uses an existing pool, within the share of the caller. */
+/** Dialect with which MikroORM uses an existing pool, within the quota of the request's owner. */
 export class PoolDialect extends PostgresDialect {
   readonly #pool: PostgresPool;
 
-  constructor(pool: Pool, shares: Pick<Shares, "connect"> = { connect: () => pool.connect() }) {
-    const shared: PostgresPool = { connect: () => shares.connect(), end: () => pool.end(), options: pool.options };
+  constructor(pool: Pool, quota: Pick<PoolQuota, "connect"> = { connect: () => pool.connect() }) {
+    const shared: PostgresPool = { connect: () => quota.connect(), end: () => pool.end(), options: pool.options };
     super({ pool: shared });
     this.#pool = shared;
   }

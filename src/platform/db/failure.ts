@@ -1,7 +1,7 @@
 import { OptimisticLockError } from "@mikro-orm/core";
 import { StartError } from "../start-error.ts";
 import { errors, ServiceError } from "../errors.ts";
-import { isStalePlan } from "./preparing.ts";
+import { isStalePlan } from "./statement-names.ts";
 
 /** The database cannot be reached, prepared or used; the message is one line and free of secrets. */
 export class DatabaseStartError extends StartError {}

@@ -4,16 +4,16 @@ import { parseIntoClientConfig } from "pg-connection-string";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { appPool, spanFacts } from "./connection.ts";
+import { createAppPool, SPAN_ATTRIBUTES } from "./connection.ts";
 import { connectionOf, PoolDialect } from "./dialect.ts";
 import { createGuard } from "./guard.ts";
 import type { Guard } from "./guard.ts";
 import { DatabaseStartError, mapFailure } from "./failure.ts";
-import { createHolder } from "./holder.ts";
+import { createLivenessLock } from "./liveness-lock.ts";
 import { migrationTable } from "./migrator.ts";
 import type { MigrationObject } from "./migrator.ts";
-import { createShares, createSharing, unshared } from "./shares.ts";
-import type { Shares, Sharing } from "./shares.ts";
+import { createPoolQuota, createRequestOwner, NO_OWNER } from "./pool-quota.ts";
+import type { PoolQuota, RequestOwner } from "./pool-quota.ts";
 import { createTransaction, OUTBOX } from "./transaction.ts";
 import type { Database } from "./types.ts";
 
@@ -23,17 +23,17 @@ export { DatabaseStartError, mapFailure, violatedConstraint } from "./failure.ts
 export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
 export { grantApp, grantAppendOnly, grantRead, grantSequence } from "./grants.ts";
-export { isGone } from "./holder.ts";
+export { isReleased } from "./liveness-lock.ts";
 export { createOutbox, MOST_EXPIRED } from "./outbox.ts";
 export type { ExpiredRow, Outbox, OutboxRow } from "./outbox.ts";
-export { boundedCount, totalOf } from "./counting.ts";
-export type { Total } from "./counting.ts";
+export { boundedCount, totalOf } from "./total.ts";
+export type { Total } from "./total.ts";
 export { pageOf } from "./paging.ts";
 export type { Page } from "./paging.ts";
 
-/** Connections for the look at who calls, which no request may keep from another. */
+/** Connections for authentication, separate so that no request delays that of another. */
 const IDENTIFYING_POOL = 2;
-/** Connections for what open streams ask; each question is one of many streams. */
+/** Connections for the queries of open streams; one query serves many streams. */
 const WATCHING_POOL = 2;
 
 export interface DatabaseOptions {
@@ -48,62 +48,62 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** Connections for prepared statements, so that hot reads do not wait behind transactions; default 4. */
   preparedPoolSize?: number;
-  /** Connections for work in the background; default 6. */
+  /** Connections for background work; default 6. */
   backgroundPoolSize?: number;
-  /** Makes wrong uses of the database errors, see `Guard`: for development and tests. */
+  /** Turns misuse of the database into errors (see `Guard`), for development and tests. */
   guarded?: boolean;
 }
 
-/** How things stand: `ok`, or what is wrong in a few words. */
+/** Each is `ok` or a short description of the problem. */
 export interface Readiness {
   database: string;
   migrations: string;
 }
 
-/** Connections of a pool, and who waits for one. */
+/** Connections of a pool, and requests that wait for one. */
 export interface PoolCounts {
   total: number;
   idle: number;
   waiting: number;
 }
 
-/** The database with its life: what compose.ts and the server see. */
+/** The database with its lifecycle, as the composition and the server use it. */
 export interface OpenDatabase extends Database {
-  /** Asks the database now; answers within 2 s, never rejects. */
+  /** Queries the database; resolves within 2 s, never rejects. */
   ready(): Promise<Readiness>;
   /**
-   * Calls `listener` after each commit of this process that asked to wake `name` (`Tx.wake`; `OUTBOX` after outbox
-   * rows). @returns a function that stops it
+   * Calls `listener` after each commit in this process that called `Tx.wake` with `name` (`OUTBOX`: that wrote outbox
+   * rows). @returns a function that removes the listener
    */
   onWake(name: string, listener: () => void): () => void;
-  /** Runs a request of somebody: however many statements it causes, half of each pool is left to others. */
-  sharing: Sharing["of"];
+  /** Runs a request: however many statements it causes, half of each pool is left to other requesters. */
+  withQuota: RequestOwner["run"];
   /** Connections of the pools, for metrics. */
   pools(): Record<"transactions" | "prepared" | "identifying" | "background" | "streams", PoolCounts>;
-  /** The id under which this process holds what ends with it; see `holder.ts`. */
-  holder(): Promise<string>;
-  /** Only where it was asked for. */
+  /** Returns the id of this process's {@link LivenessLock}. */
+  livenessId(): Promise<string>;
+  /** Undefined unless `guarded` was set. */
   guard: Guard | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the pools. Does not connect yet, so it works with a database that is away; migrations are `migrate`'s. */
+/** Creates the pools. Does not connect yet, so it also works while the database is unavailable; see also `migrate`. */
 export async function openDatabase(options: DatabaseOptions): Promise<OpenDatabase> {
   const { log } = options;
-  const main = appPool(options.url, options.poolSize ?? 10, log);
-  const hot = appPool(options.url, options.preparedPoolSize ?? 4, log);
-  const identifying = appPool(options.url, IDENTIFYING_POOL, log);
-  const behind = appPool(options.url, options.backgroundPoolSize ?? 6, log);
-  const streams = appPool(options.url, WATCHING_POOL, log);
-  const holder = createHolder(options.url, log);
+  const mainPool = createAppPool(options.url, options.poolSize ?? 10, log);
+  const preparedPool = createAppPool(options.url, options.preparedPoolSize ?? 4, log);
+  const identifyingPool = createAppPool(options.url, IDENTIFYING_POOL, log);
+  const backgroundPool = createAppPool(options.url, options.backgroundPoolSize ?? 6, log);
+  const streamPool = createAppPool(options.url, WATCHING_POOL, log);
+  const livenessLock = createLivenessLock(options.url, log);
   const listeners = new Map<string, Set<() => void>>();
   const guard = options.guarded === true ? createGuard() : undefined;
-  const sharing = createSharing();
-  const mainShares = createShares(main, sharing);
-  const behindShares = createShares(behind, unshared);
+  const requestOwner = createRequestOwner();
+  const mainQuota = createPoolQuota(mainPool, requestOwner);
+  const backgroundQuota = createPoolQuota(backgroundPool, NO_OWNER);
   const orm = await MikroORM.init({
     dbName: parseIntoClientConfig(options.url).database ?? "postgres",
-    driverOptions: new PoolDialect(main, mainShares),
+    driverOptions: new PoolDialect(mainPool, mainQuota),
     entities: [...options.entities],
     discovery: { warnWhenNoEntities: false },
     ensureDatabase: false,
@@ -113,23 +113,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   });
 
   const preparedOn =
-    (pool: typeof hot, shares?: Shares): Database["prepared"] =>
+    (pool: typeof preparedPool, quota?: PoolQuota): Database["prepared"] =>
     async <R extends object>(name: string, text: string, params: readonly unknown[]) => {
-      guard?.demandFree(`the statement ${name}`);
-      guard?.demandReading(name, text);
+      guard?.assertNoTransaction(`the statement ${name}`);
+      guard?.assertReadOnly(name, text);
       try {
-        // The span is made here: a statement that waits for a connection is sent from where that was freed.
+        // The span starts here: a statement that waits is sent in the asynchronous context that frees its connection.
         const query = () => pool.query<R>({ name, text, values: params as unknown[] });
-        const send = () => (shares === undefined ? query() : shares.run(query));
-        return (await (tracing() ? withSpan(`SQL ${name}`, send, spanFacts) : send())).rows;
+        const send = () => (quota === undefined ? query() : quota.run(query));
+        return (await (tracing() ? withSpan(`SQL ${name}`, send, SPAN_ATTRIBUTES) : send())).rows;
       } catch (error) {
         throw mapFailure(error);
       }
     };
-  const transactionOn = (shares: Shares): Database["transaction"] =>
+  const transactionOn = (quota: PoolQuota): Database["transaction"] =>
     createTransaction({
       orm,
-      shares,
+      quota,
       clock: options.clock,
       log,
       guard,
@@ -138,8 +138,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
   const readOn =
     (connection?: ReturnType<typeof connectionOf>): Database["read"] =>
     async (work) => {
-      guard?.demandFree("a read");
-      guard?.demandNoneHeld("a read");
+      guard?.assertNoTransaction("a read");
+      guard?.assertNoneHeld("a read");
       const em = orm.em.fork({ useContext: false });
       if (connection !== undefined) em.setTransactionContext(connection);
       try {
@@ -148,27 +148,31 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
         throw mapFailure(error);
       }
     };
-  const prepared = preparedOn(hot, createShares(hot, sharing));
-  const watching = preparedOn(streams);
+  const prepared = preparedOn(preparedPool, createPoolQuota(preparedPool, requestOwner));
+  const watching = preparedOn(streamPool);
   const background: Database = {
-    transaction: transactionOn(behindShares),
-    read: readOn(connectionOf(behindShares)),
-    prepared: preparedOn(behind),
-    identifying: preparedOn(identifying),
+    transaction: transactionOn(backgroundQuota),
+    read: readOn(connectionOf(backgroundQuota)),
+    prepared: preparedOn(backgroundPool),
+    identifying: preparedOn(identifyingPool),
     watching,
     get background() {
       return background;
     },
   };
 
-  const counts = (pool: typeof main) => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount });
+  const counts = (pool: typeof mainPool) => ({
+    total: pool.totalCount,
+    idle: pool.idleCount,
+    waiting: pool.waitingCount,
+  });
   return {
     prepared,
     identifying: background.identifying,
     background,
-    transaction: transactionOn(mainShares),
+    transaction: transactionOn(mainQuota),
     read: readOn(),
-    sharing: sharing.of,
+    withQuota: requestOwner.run,
     watching,
     ready: () =>
       readiness(
@@ -182,16 +186,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     },
     guard,
     pools: () => ({
-      transactions: counts(main),
-      prepared: counts(hot),
-      identifying: counts(identifying),
-      background: counts(behind),
-      streams: counts(streams),
+      transactions: counts(mainPool),
+      prepared: counts(preparedPool),
+      identifying: counts(identifyingPool),
+      background: counts(backgroundPool),
+      streams: counts(streamPool),
     }),
-    holder: () => holder.id(),
+    livenessId: () => livenessLock.id(),
     async close() {
-      await Promise.all([orm.close(true), hot.end(), identifying.end(), behind.end(), streams.end(), holder.close()]);
-      if (!main.ending) await main.end();
+      await Promise.all([
+        orm.close(true),
+        preparedPool.end(),
+        identifyingPool.end(),
+        backgroundPool.end(),
+        streamPool.end(),
+        livenessLock.close(),
+      ]);
+      if (!mainPool.ending) await mainPool.end();
     },
   };
 }

@@ -81,9 +81,9 @@ export interface MigrateOptions {
  * @returns the names that ran now
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const client = await connectPatiently(options.url, options.waitMs ?? 30_000);
+  const client = await connectWithRetries(options.url, options.waitMs ?? 30_000);
   try {
-    await takeTurn(client);
+    await acquireMigrationLock(client);
     await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
     const ran = await runPending(options);
     await client.query(grantRead(migrationTable));
@@ -99,7 +99,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
  * Waits for the turn by asking again and again: a session that waits for the lock within a statement would hold up the
  * concurrent building of an index, which waits for all statements older than itself.
  */
-async function takeTurn(client: pg.Client): Promise<void> {
+async function acquireMigrationLock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [lockKey]);
     if (rows[0]?.mine === true) return;
@@ -138,7 +138,7 @@ async function runPending(options: MigrateOptions): Promise<string[]> {
 }
 
 /** A first connection; waits while the database is away, gives up at once when it refuses us. */
-async function connectPatiently(url: string, waitMs: number): Promise<pg.Client> {
+async function connectWithRetries(url: string, waitMs: number): Promise<pg.Client> {
   const until = performance.now() + waitMs;
   for (;;) {
     const client = new pg.Client(ownerConfig(url));

@@ -8,110 +8,111 @@ import type { Guard } from "./guard.ts";
 import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
-import type { Shares } from "./shares.ts";
-import type { HeldTransaction, Judge, OnBehalf, OutboxMessage, Tx } from "./types.ts";
+import type { PoolQuota } from "./pool-quota.ts";
+import type { HeldTransaction, Reauthorize, Requester, OutboxMessage, Tx } from "./types.ts";
 
-const attempts = 3;
+const MAX_ATTEMPTS = 3;
 
-/** Whom a commit that wrote outbox rows wakes. */
+/** Name of the listeners called after a commit that wrote outbox rows. */
 export const OUTBOX = "outbox";
 
 export interface TransactionDeps {
   orm: MikroORM;
-  /** Where connections for transactions come from. */
-  shares: Shares;
+  /** Source of connections for transactions. */
+  quota: PoolQuota;
   clock: Clock;
   log: Log;
-  /** Called after a commit, with each name the transaction asked to wake; `OUTBOX` where it wrote outbox rows. */
+  /** Called after a commit with each name given to `Tx.wake`, and with `OUTBOX` if outbox rows were written. */
   wake: (name: string) => void;
-  /** In development and tests. */
+  /** Set in development and tests. */
   guard: Guard | undefined;
 }
 
-/** A transaction from the side of whoever ends it, and what it gathered besides its rows. */
+/** A transaction as the code that ends it sees it, with what it has collected besides its rows. */
 interface Open {
   tx: Tx;
   messages: OutboxMessage[];
   actions: (() => void)[];
-  /** Whom to wake after the commit. */
+  /** Names of the listeners to call after the commit. */
   wakes: Set<string>;
-  /** Writes what entities have changed. */
+  /** Writes the changes of entities. */
   flush(): Promise<void>;
-  /** Refuses every further statement, of entities too. */
+  /** Makes every further statement fail, including those of entities. */
   close(): void;
-  /** Judges the caller, once; undefined where that has been done, or there is none. */
-  lastJudgement(): Promise<void> | undefined;
-  /** Of several statements that failed, the first: it made the others fail. */
+  /** Reauthorizes the caller; undefined when that has been done or there is no caller. */
+  reauthorizeBeforeCommit(): Promise<void> | undefined;
+  /** The error of the first failed statement, which made the others fail. */
   firstFailure(): unknown;
 }
 
-/** Makes `Database.transaction`; its contract is described there. */
+/** Creates `Database.transaction`, which documents the contract. */
 export function createTransaction(deps: TransactionDeps) {
-  return async function transaction<T>(work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T> {
+  return async function transaction<T>(work: (tx: Tx) => Promise<T>, requester?: Requester): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await once(deps, work, onBehalf);
+        return await once(deps, work, requester);
       } catch (error) {
-        if (attempt >= attempts || !isRetryable(error)) throw mapFailure(error);
-        deps.log.debug({ err: error, attempt }, "transaction runs again");
+        if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw mapFailure(error);
+        deps.log.debug({ err: error, attempt }, "a transaction is retried");
       }
     }
   };
 }
 
-async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T> {
+async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requester?: Requester): Promise<T> {
   const { guard } = deps;
-  onBehalf?.signal?.throwIfAborted();
-  guard?.demandFree("a transaction");
-  guard?.demandNoneHeld("a transaction");
-  const client = await deps.shares.connect(onBehalf);
-  const open = openOn(client, deps.orm, onBehalf?.judge);
+  requester?.signal?.throwIfAborted();
+  guard?.assertNoTransaction("a transaction");
+  guard?.assertNoneHeld("a transaction");
+  const client = await deps.quota.connect(requester);
+  const open = openTransaction(client, deps.orm, requester?.reauthorize);
   let result: T;
   try {
-    // The first statement does not wait for the answer to `begin`, which PostgreSQL takes before it.
+    // The first statement does not wait for the response to `begin`: PostgreSQL runs them in order.
     const begun = client.query("begin");
     begun.catch(() => undefined);
     result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
     await begun;
     await open.flush();
     if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
-    if (onBehalf?.judge === undefined && onBehalf?.regardless === undefined) await guard?.demandJudged(open.tx);
-    if (onBehalf?.effect?.hold(held(deps, client, open, onBehalf)) === true) {
+    if (requester?.reauthorize === undefined && requester?.skipReauthorization === undefined)
+      await guard?.assertReauthorized(open.tx);
+    if (requester?.effect?.hold(held(deps, client, open, requester)) === true) {
       guard?.holding(true);
       return result;
     }
-    await finish(deps, client, open, onBehalf);
+    await finish(deps, client, open, requester);
   } catch (error) {
-    throw await failed(deps, client, open, error);
+    throw await rollBackAfter(deps, client, open, error);
   }
   return result;
 }
 
-/** Commits, gives the connection back and does what waits for the commit. */
-async function finish(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf?: OnBehalf): Promise<void> {
-  await end(client, open, onBehalf?.signal);
+/** Commits, releases the connection and runs the actions that wait for the commit. */
+async function finish(deps: TransactionDeps, client: PoolClient, open: Open, requester?: Requester): Promise<void> {
+  await end(client, open, requester?.signal);
   const { guard } = deps;
   client.release();
-  if (guard !== undefined) guard.apart(() => withoutTrace(() => afterwards(deps, open)));
-  else if (tracing()) withoutTrace(() => afterwards(deps, open));
-  else afterwards(deps, open);
+  if (guard !== undefined) guard.apart(() => withoutTrace(() => runAfterCommit(deps, open)));
+  else if (tracing()) withoutTrace(() => runAfterCommit(deps, open));
+  else runAfterCommit(deps, open);
 }
 
-/** Rolls back; the error that tells why it came to that. */
-async function failed(deps: TransactionDeps, client: PoolClient, open: Open, error: unknown): Promise<unknown> {
+/** Rolls back. @returns the error that caused it */
+async function rollBackAfter(deps: TransactionDeps, client: PoolClient, open: Open, error: unknown): Promise<unknown> {
   open.close();
   await rollback(client, deps.log);
   return isConsequence(error) ? (open.firstFailure() ?? error) : error;
 }
 
-/** A transaction for somebody else to end. */
-function held(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf: OnBehalf): HeldTransaction {
+/** Wraps a transaction that other code will end. */
+function held(deps: TransactionDeps, client: PoolClient, open: Open, requester: Requester): HeldTransaction {
   let over: Promise<void> | undefined;
   async function commitHeld(): Promise<void> {
     try {
-      await finish(deps, client, open, onBehalf);
+      await finish(deps, client, open, requester);
     } catch (error) {
-      throw mapFailure(await failed(deps, client, open, error));
+      throw mapFailure(await rollBackAfter(deps, client, open, error));
     }
   }
   async function rollBackHeld(): Promise<void> {
@@ -127,15 +128,15 @@ function held(deps: TransactionDeps, client: PoolClient, open: Open, onBehalf: O
 }
 
 /**
- * The last judgement of the caller and COMMIT travel together. PostgreSQL answers COMMIT of a transaction in which a
- * statement failed, the judgement among them, with a ROLLBACK and no error.
+ * Sends the reauthorization of the caller and COMMIT together. If a statement of the transaction failed, such as the
+ * reauthorization, PostgreSQL responds to COMMIT with ROLLBACK and without an error.
  */
 async function end(client: PoolClient, open: Open, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
-  const judged = open.lastJudgement();
-  // It may wait for a removal under way, and the deadline may pass meanwhile.
-  if (signal !== undefined && judged !== undefined) {
-    await judged;
+  const reauthorized = open.reauthorizeBeforeCommit();
+  // It may wait for the lock of a concurrent removal, and the deadline may pass meanwhile.
+  if (signal !== undefined && reauthorized !== undefined) {
+    await reauthorized;
     signal.throwIfAborted();
   }
   open.close();
@@ -146,7 +147,7 @@ async function end(client: PoolClient, open: Open, signal: AbortSignal | undefin
   throw new Error("the transaction was rolled back: a statement in it had failed", { cause: failure });
 }
 
-/** Gives the connection back. One that cannot roll back has been lost, and the transaction with it. */
+/** Rolls back and releases the connection. If that fails, the connection is lost, and the transaction with it. */
 async function rollback(client: PoolClient, log: Log): Promise<void> {
   try {
     await client.query("rollback");
@@ -157,7 +158,7 @@ async function rollback(client: PoolClient, log: Log): Promise<void> {
   }
 }
 
-function afterwards(deps: TransactionDeps, { messages, actions, wakes }: Open): void {
+function runAfterCommit(deps: TransactionDeps, { messages, actions, wakes }: Open): void {
   if (messages.length > 0) wakes.add(OUTBOX);
   for (const name of wakes) actions.push(() => deps.wake(name));
   for (const action of actions) {
@@ -169,18 +170,18 @@ function afterwards(deps: TransactionDeps, { messages, actions, wakes }: Open): 
   }
 }
 
-/** A transaction on a connection. Most need no entities, so the unit of work is made when it is asked for. */
-function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Open {
+/** Opens a transaction on a connection. The unit of work is created on first use: most need no entities. */
+function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reauthorize | undefined): Open {
   const messages: OutboxMessage[] = [];
   const actions: (() => void)[] = [];
   const wakes = new Set<string>();
   let em: EntityManager | undefined;
   let over = false;
   let failure: unknown;
-  let judgement: Promise<void> | undefined;
-  /** Every statement of the transaction goes this way, so that none goes when it is over: it would be outside of it. */
+  let reauthorization: Promise<void> | undefined;
+  /** Sends every statement of the transaction, and none after its end: that would run outside it. */
   function send<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
-    if (over) return Promise.reject(isOver());
+    if (over) return Promise.reject(alreadyEnded());
     const answer = client.query<R>(sql, params);
     answer.catch((error: unknown) => (failure ??= error));
     return answer;
@@ -189,7 +190,7 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
   const tx: Tx = {
     get em(): EntityManager {
       if (em !== undefined) return em;
-      if (over) throw isOver();
+      if (over) throw alreadyEnded();
       em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
       const borrowed = Object.create(client, {
         query: { value: send },
@@ -200,7 +201,7 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
     },
     query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
       const rows = send<R>(sql, params as unknown[]).then((result) => result.rows);
-      // Work that looks at it late, or never, must not end the process: it cannot commit any more.
+      // A rejection that is handled late, or never, must not end the process: the transaction cannot commit anyway.
       rows.catch(() => undefined);
       return rows;
     },
@@ -214,14 +215,14 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
     afterCommit(action): void {
       actions.push(action);
     },
-    judge: () => judged("change") ?? Promise.resolve(),
+    reauthorize: () => startReauthorization("change") ?? Promise.resolve(),
   };
 
-  function judged(how: "keep" | "change"): Promise<void> | undefined {
-    if (judge === undefined) return undefined;
-    judgement ??= judge(tx, how);
-    judgement.catch(() => undefined);
-    return judgement;
+  function startReauthorization(how: "keep" | "change"): Promise<void> | undefined {
+    if (reauthorize === undefined) return undefined;
+    reauthorization ??= reauthorize(tx, how);
+    reauthorization.catch(() => undefined);
+    return reauthorization;
   }
 
   return {
@@ -230,7 +231,7 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
     actions,
     wakes,
     flush: async () => em?.flush(),
-    lastJudgement: () => (judgement === undefined ? judged("keep") : undefined),
+    reauthorizeBeforeCommit: () => (reauthorization === undefined ? startReauthorization("keep") : undefined),
     close(): void {
       over = true;
     },
@@ -238,4 +239,4 @@ function openOn(client: PoolClient, orm: MikroORM, judge: Judge | undefined): Op
   };
 }
 
-const isOver = (): Error => new Error("this transaction is over");
+const alreadyEnded = (): Error => new Error("this transaction has ended");

@@ -7,123 +7,121 @@ export interface OutboxMessage {
   payload: Readonly<Record<string, unknown>>;
   /** Not before this time. Default: now. */
   availableAt?: Date;
-  /** Dispatcher gives up after this time and drops the row. Default: never. */
+  /** The dispatcher deletes the row after this time. Default: never. */
   expiresAt?: Date;
 }
 
 /** One transaction. Passed explicitly, never ambient, not nested. */
 export interface Tx {
-  /** MikroORM's unit of work, made when it is first asked for and flushed once when the callback is done. */
+  /** MikroORM's unit of work, created on first use and flushed once when the callback has resolved. */
   readonly em: EntityManager;
   /**
-   * Plain SQL in this transaction, `$1` parameters, snake_case columns as they are. Flush entities first if it must see
-   * them. Statements sent without waiting for one another travel together and run in the order they were sent in.
+   * Runs SQL in this transaction, with `$1` parameters; column names are returned unchanged. Flush entities first if it
+   * must see them. Statements sent without waiting for each other are pipelined and run in the order they were sent.
    */
   query<R extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<R[]>;
-  /** Writes an outbox row in this transaction; the dispatcher is nudged after commit. */
+  /** Writes an outbox row in this transaction; the dispatcher is woken after the commit. */
   emit(message: OutboxMessage): Promise<void>;
-  /** After a successful commit, wakes the listeners of this process that `OpenDatabase.onWake` has for the name. */
+  /** After a successful commit, calls the listeners of this process registered by `OpenDatabase.onWake`. */
   wake(name: string): void;
   /** Runs after a successful commit, never after a rollback. */
   afterCommit(action: () => void): void;
   /**
-   * Judges the caller now instead of before COMMIT, and locks what they stand on for a change. To be called before this
-   * transaction ends or lessens a credential or a membership: it may be the caller's own, which would then no longer
-   * hold at COMMIT. Throws `unauthorized`.
+   * Reauthorizes the caller now instead of before COMMIT, and locks their credential and membership for a change. Call
+   * it before this transaction ends or reduces a credential or membership: that may be the caller's own, with which the
+   * check before COMMIT would fail.
+   * @throws {unauthorized} when the caller no longer has the authenticated credential and power
    */
-  judge(): Promise<void>;
+  reauthorize(): Promise<void>;
 }
 
 /**
- * Judges a caller in the transaction that writes for them. Rejects where the credential has ended, or its power has
- * become less, since it was authenticated. What it looked at is locked until the transaction ends: `keep` beside other
- * transactions of the caller, `change` against them too. So a removal waits for the writes that came before it, and
- * those that come later see it.
+ * Checks a caller again in the transaction that writes for them. Rejects when the credential has ended or its power was
+ * reduced since it was authenticated. Locks the rows it read until the transaction ends: with `keep` in shared mode,
+ * with `change` exclusively. A removal therefore waits for earlier writes, and later writes see it.
  */
-export type Judge = (tx: Pick<Tx, "query">, how: "keep" | "change") => Promise<void>;
+export type Reauthorize = (tx: Pick<Tx, "query">, how: "keep" | "change") => Promise<void>;
 
-/** A transaction whose work is done and that waits for its end, on the connection it has. */
+/** A transaction whose work is done and which keeps its connection until it is committed or rolled back. */
 export interface HeldTransaction {
-  /** A last statement of it. */
+  /** Runs a further statement in it. */
   query: Tx["query"];
-  /** Rejects when it was rolled back, as `Database.transaction` does. */
+  /** Rejects as `Database.transaction` does when the transaction was rolled back. */
   commit(): Promise<void>;
-  /** Ends it without a trace, unless it is over. Never rejects. */
+  /** Rolls back, unless the transaction has ended. Never rejects. */
   rollback(): Promise<void>;
 }
 
-/** Takes over the end of a transaction: what the request is answered becomes part of it. */
+/** Takes over the end of a transaction, so that the response to the request is stored in it. */
 export interface Effect {
   /**
-   * Called last before COMMIT. `Database.transaction` then resolves with the work done and nothing committed; whoever
-   * holds the transaction ends it when the answer is there. False: it is to be committed as usual.
+   * Called last before COMMIT. When it returns true, `Database.transaction` resolves with the work done and nothing
+   * committed, and the callee ends the transaction when the response is known. False: commit as usual.
    */
   hold(transaction: HeldTransaction): boolean;
 }
 
-/** Whoever a transaction is run for; a `Caller` is one, and so is a `RequestInfo` where there is no caller. */
-export interface OnBehalf {
+/** On whose behalf a transaction runs: a `Caller`, or a `RequestInfo` when there is no caller. */
+export interface Requester {
   /** Set when the request carries an Idempotency-Key. */
   readonly effect?: Effect | undefined;
-  /** Set when the request carries a deadline. Once it is aborted nothing more is committed. */
+  /** Set when the request has a deadline. Nothing is committed after it is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Set where a caller is authenticated; runs last before COMMIT, unless `Tx.judge` came first. */
-  readonly judge?: Judge | undefined;
+  /** Set for an authenticated caller; runs last before COMMIT, unless `Tx.reauthorize` was called before. */
+  readonly reauthorize?: Reauthorize | undefined;
   /**
-   * Whose share of the connections is used outside of requests: the organization's, else the principal's or the
-   * address's.
+   * Owner of the connection quota outside requests: the organization, otherwise the principal.
    */
   readonly orgUuid?: string | null | undefined;
   readonly principal?: { readonly id: string } | undefined;
-  /** Nobody is to be judged. */
-  readonly regardless?: true | undefined;
+  /** See {@link SKIP_REAUTHORIZATION}. */
+  readonly skipReauthorization?: true | undefined;
 }
 
 /**
- * For a transaction that records a refusal: it commits whatever has become of the caller, and spends no
- * Idempotency-Key.
+ * For a transaction that must commit even if the caller has lost access: the record of a failure, or housekeeping that
+ * a call triggers. It does not count as the effect of an Idempotency-Key.
  */
-export const ofRefusal: OnBehalf = { regardless: true };
-/** The same for the service's own housekeeping, which a call may set off. */
-export const ofService: OnBehalf = ofRefusal;
+export const SKIP_REAUTHORIZATION: Requester = { skipReauthorization: true };
 
 /** The database as domains see it. */
 export interface Database {
   /**
    * Runs `work` in one transaction: flush and commit when it resolves, roll back when it rejects.
    *
-   * After a deadlock, a serialization failure or a lost optimistic lock, `work` runs again from its start
-   * (three times at most), on a fresh EntityManager: it must touch the outside world only through `tx`.
-   * Without the database, or when it is too slow, the error is `unavailable` (503).
+   * After a deadlock, a serialization failure or a failed optimistic lock, `work` runs again from its start with a new
+   * EntityManager, three times at most. It must therefore have no effect other than through `tx`.
    *
-   * Pass the caller as `onBehalf` to every transaction that writes for them: it commits only while the caller still has
-   * the credential and the power they were authenticated with, else it rejects with `unauthorized`. With an
-   * Idempotency-Key it is the one transaction of the request and is committed together with the answer, once the
-   * handler has returned that: what comes after it in the handler must neither ask the database nor expect others to
-   * see the effect. Pass `ofRefusal` where a refusal is recorded. Pass the request info of a public rpc in its place:
-   * for both, a deadline that passes before COMMIT rolls back and rejects with the signal's reason.
+   * Pass the caller as `requester` to every transaction that writes for them: it commits only while the caller still
+   * has the credential and power they were authenticated with. In a public rpc, pass the request info. With either, a
+   * deadline that passes before COMMIT rolls back and rejects with the signal's reason. Pass `SKIP_REAUTHORIZATION` to
+   * record a failure.
+   *
+   * With an Idempotency-Key it is the only transaction of the request, and it is committed together with the response
+   * after the handler has returned. Code after it in the handler must neither use the database nor rely on others
+   * seeing the effect.
+   *
+   * @throws {unauthorized} when the caller has lost the credential or power
+   * @throws {unavailable} when the database is unavailable or too slow
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>, onBehalf?: OnBehalf): Promise<T>;
+  transaction<T>(work: (tx: Tx) => Promise<T>, requester?: Requester): Promise<T>;
   /** Reads with a fresh identity map outside an explicit transaction. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   /**
-   * A prepared statement outside any transaction, on connections of its own: hot reads, and writes of one statement.
-   * `name` is unique per text. `bigint` and `numeric` come as strings, `timestamptz` as Date, `date` as text.
+   * Runs a prepared statement outside transactions, on a separate pool: for frequent reads and single-statement writes.
+   * `name` is unique per text. Returns `bigint` and `numeric` as strings, `timestamptz` as Date, `date` as text.
    */
   prepared<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
   /**
-   * The same on connections of its own, for finding out who calls: no request and no backlog keeps others waiting
-   * there.
+   * As `prepared`, on a separate pool for authentication, so that neither requests nor backlogs delay it.
    */
   identifying<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
   /**
-   * The same on connections for open streams alone: however many watch, requests do not wait for them, nor for one
-   * another.
+   * As `prepared`, on a separate pool for open streams, so that any number of them does not delay requests.
    */
   watching<R extends object>(name: string, sql: string, params: readonly unknown[]): Promise<R[]>;
   /**
-   * The same database for work in the background: its statements and transactions have connections of their own, so
-   * that no backlog keeps a request waiting for one.
+   * The same database for background work, on a separate pool, so that no backlog delays requests.
    */
   readonly background: Database;
 }

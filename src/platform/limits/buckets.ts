@@ -32,8 +32,8 @@ const leaseSql = `
   returning tokens, granted`;
 
 /** Token buckets in PostgreSQL, spent from leases. */
-export function createBuckets({ database, clock, remembered = 20_000 }: LimiterDeps) {
-  const shares = createLru<Share>(remembered);
+export function createBuckets({ database, clock, maxSubjects = 20_000 }: LimiterDeps) {
+  const shares = createLru<Share>(maxSubjects);
 
   async function lease(share: Share, budget: Budget, subject: string): Promise<void> {
     const now = clock.now();

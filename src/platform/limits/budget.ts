@@ -14,7 +14,7 @@ export interface LimiterDeps {
   database: Pick<Database, "prepared">;
   clock: Clock;
   /** Subjects remembered in this process; the least recently seen is forgotten first. Default 20,000. */
-  remembered?: number;
+  maxSubjects?: number;
 }
 
 /** Row of one subject's budget: a hash, so that addresses of people are not stored. */

@@ -50,7 +50,7 @@ export function countingOn({
   if (guard === undefined) return { prepared };
   return {
     prepared(name, sql, params) {
-      guard.demandFree(`the statement ${name}`);
+      guard.assertNoTransaction(`the statement ${name}`);
       return guard.apart(() => prepared(name, sql, params));
     },
   };

@@ -12,8 +12,8 @@ const takeSql = `
 const oldestSql = `select (select min(hit) ${within}) as oldest from rate_windows as w where id = $1`;
 
 /** Strict sliding windows in PostgreSQL: the times of the calls are kept, one statement a call. */
-export function createWindows({ database, clock, remembered = 20_000 }: LimiterDeps) {
-  const refused = createLru<number>(remembered);
+export function createWindows({ database, clock, maxSubjects = 20_000 }: LimiterDeps) {
+  const refused = createLru<number>(maxSubjects);
 
   async function ask(budget: Budget, subject: string, key: string): Promise<number> {
     const now = clock.now();

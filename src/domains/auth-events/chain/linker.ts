@@ -1,6 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { dateOf } from "../../../platform/clock.ts";
-import { ofService } from "../../../platform/db/types.ts";
+import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import { createPoller } from "../../../platform/poller.ts";
 import type { Poller, PollerDeps } from "../../../platform/poller.ts";
@@ -69,7 +69,7 @@ export function createLinker({ database: { background: database }, clock, ...dep
         );
       await signEnd(tx, key, head, links.at(-1), patient);
       return rows.length;
-    }, ofService);
+    }, SKIP_REAUTHORIZATION);
   }
 
   async function signEnd(

@@ -1,6 +1,6 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { EXACT_TO, totalOf } from "../../../platform/db/counting.ts";
-import type { Total } from "../../../platform/db/counting.ts";
+import { EXACT_TO, totalOf } from "../../../platform/db/total.ts";
+import type { Total } from "../../../platform/db/total.ts";
 
 /** One row of the public catalogue. */
 export interface CatalogueRow {

@@ -1,5 +1,5 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import type { Total } from "../../../platform/db/counting.ts";
+import type { Total } from "../../../platform/db/total.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import type { Page } from "../deps.ts";
 import { pageOfRows } from "../list-store.ts";

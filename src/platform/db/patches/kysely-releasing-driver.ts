@@ -20,7 +20,8 @@ export class ReleasingDriver extends PostgresDriver {
   }
 
   /**
-   * A transaction that cannot be rolled back has lost its connection, and the server has rolled it back; see `appPool`.
+   * A transaction that cannot be rolled back has lost its connection, and the server has rolled it back; see
+   * `createAppPool`.
    */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => undefined);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPreparing } from "../../src/platform/db/preparing.ts";
+import { createStatementNames } from "../../src/platform/db/statement-names.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";
 
@@ -74,14 +74,14 @@ describe("Statements of transactions", () => {
 
 describe("Names of prepared statements", () => {
   it("the number of named texts is limited, and a name is replaced when its plan is stale", () => {
-    const preparing = createPreparing();
-    const named = (text: string) => Array.from({ length: 5 }, () => preparing.nameOf(text)).at(-1);
+    const statementNames = createStatementNames();
+    const named = (text: string) => Array.from({ length: 5 }, () => statementNames.nameOf(text)).at(-1);
     const first = named("select $1");
     expect(first).toBeDefined();
     for (let i = 0; i < 398; i++) named(`select $1, ${i}`);
     expect(named("select $1, 'the last'")).toBeDefined();
     expect(named("select $1, 'too many'")).toBeUndefined();
-    preparing.failed(Object.assign(new Error("cached plan must not change result type"), { code: "0A000" }));
+    statementNames.onError(Object.assign(new Error("cached plan must not change result type"), { code: "0A000" }));
     expect(named("select $1")).toBeDefined();
     expect(named("select $1")).not.toBe(first);
   });

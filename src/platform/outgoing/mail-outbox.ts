@@ -5,36 +5,36 @@ import type { Mail, MailSink } from "./mailbox.ts";
 /** Outbox topic of mails. The payload is `{box}`: the mail as JSON, sealed with the instance key, base64. */
 export const MAIL_SEND = "mail.send";
 
-/** Waits between tries of a mail, milliseconds (decisions 3.6); the last repeats while what it carries is valid. */
+/** Delays between attempts to send a mail, milliseconds (decisions 3.6); the last repeats until the mail expires. */
 export const mailRetry: readonly number[] = [1_000, 5_000, 15_000, 30_000];
 
-const context = "mail.send";
+const CONTEXT = "mail.send";
 
-/** Puts mails into the outbox, in the transaction of what they tell of. */
-export interface Post {
-  /** `validUntil`: no try is made after what the mail carries has expired. */
+/** Writes mails to the outbox, in the transaction of the event they report. */
+export interface MailOutbox {
+  /** No attempt is made after `validUntil`, when the code or link in the mail expires. */
   enqueue(tx: Pick<Tx, "emit">, mail: Mail, validUntil: Date): Promise<void>;
 }
 
-/** The way of a mail into the outbox. */
-export function createPost(sealer: Pick<Sealer, "seal">): Post {
+/** Creates the writer of mails. */
+export function createMailOutbox(sealer: Pick<Sealer, "seal">): MailOutbox {
   return {
     enqueue: (tx, mail, validUntil) =>
       tx.emit({
         topic: MAIL_SEND,
-        payload: { box: sealer.seal(JSON.stringify(mail), context).toString("base64") },
+        payload: { box: sealer.seal(JSON.stringify(mail), CONTEXT).toString("base64") },
         expiresAt: validUntil,
       }),
   };
 }
 
-/** The way of a mail out of the outbox: handler of the topic. Rejects when a later try makes sense. */
+/** Creates the handler of the topic. It rejects when a later attempt may succeed. */
 export function createMailHandler(
   sealer: Pick<Sealer, "open">,
   sink: MailSink,
 ): (payload: Record<string, unknown>) => Promise<void> {
   return async ({ box }) => {
-    const mail = JSON.parse(sealer.open(Buffer.from(String(box), "base64"), context).toString("utf8")) as Mail;
+    const mail = JSON.parse(sealer.open(Buffer.from(String(box), "base64"), CONTEXT).toString("utf8")) as Mail;
     await sink.send(mail);
   };
 }

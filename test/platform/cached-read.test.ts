@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { remembered } from "../../src/platform/metrics.ts";
+import { cachedRead } from "../../src/platform/metrics.ts";
 
 it("a value is read once in ten seconds for any number of callers, and again after a failed read", async () => {
   let [at, reads, fails] = [0, 0, false];
   const read = (): Promise<number> => (fails ? Promise.reject(new Error("away")) : Promise.resolve(++reads));
-  const figure = remembered(read, 10_000, () => at);
+  const figure = cachedRead(read, 10_000, () => at);
   expect(await Promise.all([figure(), figure(), figure()])).toEqual([1, 1, 1]);
   at = 9_999;
   expect(await figure()).toBe(1);
