@@ -21,7 +21,7 @@ export function organizationOf({ tokens }: Service, session: number): string {
 
 /** What a crowd is like. */
 export interface CrowdOptions {
-  /** Before the number in their addresses; also tells crowds apart. */
+  /** Before the number in their addresses; also distinguishes crowds. */
   name: string;
   count: number;
   /** PHC string; without it nobody has a password. */

@@ -28,7 +28,7 @@ export interface Outcome {
   other?: Spread & { name: string };
   /** Ours divided by the other, round by round. */
   ratio?: Spread;
-  /** The same by the servers' own processor time: tells how much of a shortfall is the neighbours'. */
+  /** The same by the servers' own processor time: shows how much of a shortfall other processes cause. */
   perCpuRatio?: Spread;
   /**
    * A throughput whose servers were not busy all the time: others used the machine, or load and database were the

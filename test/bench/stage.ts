@@ -33,7 +33,7 @@ export interface Stage {
   peer<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
   /** A service and a database of its own that compete with their load for the same two cores; they end with the row. */
   serviceAmongLoad(): Promise<Service>;
-  /** A second generator beside the first, for a load in the background; on the load's core unless told otherwise. */
+  /** A second generator beside the first, for a load in the background; on the load's core by default. */
   background(cores?: Cores): Promise<Load>;
   /** Writes requests for the generators. */
   requests(specs: readonly RequestSpec[]): string;

@@ -81,7 +81,7 @@ async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOpt
 /**
  * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
  * approves; the buyer installs and watches live; a second install is refused; a webhook's receiver fails and recovers;
- * the audit log tells; logout ends the token. Then the tour of identity.
+ * the audit log lists it all; logout ends the token. Then the tour of identity.
  */
 export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
   const mark = Date.now().toString(36);

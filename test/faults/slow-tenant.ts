@@ -17,7 +17,7 @@ const BETWEEN_MS = 40;
 /** What the slow endpoints may add to the p99 of the fast one. */
 const SLACK_MS = 500;
 
-/** The good one tells how old its events are; the slow ones answer 204 after 14 s, on a port of their own. */
+/** The good endpoint measures the age of its events; the slow ones answer 204 after 14 s, on a port of their own. */
 async function startReceivers(ages: number[]) {
   const good = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -180,7 +180,7 @@ async function withoutIndexes(client: pg.Client, table: string, fill: () => Prom
 
 /**
  * Fills every table that a list reads: copies of a row that the service made, so that they are as its rows are. The
- * planner is told that there are a million of each, however many are made: it decides by that number.
+ * statistics of the planner say a million of each, however many are inserted: it decides by that number.
  */
 export async function seed(databaseUrl: string, ids: Readonly<Record<string, string>>, made = FEW_ROWS): Promise<void> {
   const client = new pg.Client(databaseUrl);

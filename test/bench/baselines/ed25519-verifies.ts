@@ -1,5 +1,5 @@
 /**
- * Bare Ed25519 verifications by `node:crypto`: asked `{seconds}`, tells how many one thread does of tokens like TOKEN.
+ * Bare Ed25519 verifications by `node:crypto`: asked `{seconds}`, reports how many one thread does of tokens like TOKEN.
  */
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 

@@ -1,6 +1,6 @@
 /**
  * The least a rotation of refresh tokens can cost a database: transactions of two updates and two inserts over
- * node-postgres. Asked `{seconds}`, keeps CONNECTIONS of them going and tells how many were committed.
+ * node-postgres. Asked `{seconds}`, keeps CONNECTIONS of them going and reports how many were committed.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";

@@ -1,6 +1,6 @@
 /**
  * Two kinds of requests in turn from the load's core, one at a time: asked `{path, status, bodies: [ours, other],
- * seconds}`, tells the median of each kind, milliseconds. What else the machine does meets both alike.
+ * seconds}`, reports the median of each kind, milliseconds. Other load of the machine affects both alike.
  */
 import { Agent, request } from "node:http";
 import { Latencies } from "./latencies.ts";

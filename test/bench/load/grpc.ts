@@ -135,7 +135,7 @@ class GrpcConnection {
     const stream = this.running.get(id);
     if (stream === undefined) return;
     this.running.delete(id);
-    // An error has trailers only: the right amount of data is what tells a good answer.
+    // An error has trailers only: a good response has the right amount of data.
     if (this.answered(ended && stream.bytes === this.answerBytes, stream.started)) this.start();
   }
 }

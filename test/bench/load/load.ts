@@ -3,7 +3,7 @@ import type { Cores } from "../processes.ts";
 import type { LoadJob, LoadResult } from "./job.ts";
 import { toolFor } from "./tools.ts";
 
-/** Makes load, from the load core unless told otherwise. */
+/** Makes load, from the load core by default. */
 export interface Load {
   /** Runs a job. Throws when a request failed, unless the row is about refusals. */
   run(job: LoadJob): Promise<LoadResult>;

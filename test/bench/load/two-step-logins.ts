@@ -1,6 +1,6 @@
 /**
  * Logins from the load's core, one step or two: asked `{people, connections, seconds}`, signs people in by password in
- * turn, and where the answer asks for the second factor proves that too. Tells how many sessions were opened a second.
+ * turn, and with the second factor where required. Reports how many sessions were opened a second.
  */
 import { Agent, request } from "node:http";
 import { generateSync } from "otplib";
