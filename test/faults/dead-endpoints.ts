@@ -20,7 +20,7 @@ const BETWEEN_MS = 40;
 const SLACK_MS = 750;
 
 /**
- * The good endpoint measures the age of its events. Once the others are dead, half of them take connections and never answer,
+ * The good endpoint measures the age of its events. Once the others are dead, half of them never answer
  * and half break them.
  */
 async function startReceivers(ages: number[]) {

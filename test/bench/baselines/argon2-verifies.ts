@@ -1,5 +1,5 @@
 /**
- * Bare argon2id verifies: asked `{seconds}`, keeps as many in flight as its thread pool has threads, and reports how many
+ * Bare argon2id verifies: asked `{seconds}`, keeps as many in flight as its thread pool has threads; reports how many
  * it did.
  */
 import { argon2id, hash, verify } from "argon2";

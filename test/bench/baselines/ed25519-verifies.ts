@@ -1,5 +1,5 @@
 /**
- * Bare Ed25519 verifications by `node:crypto`: asked `{seconds}`, reports how many one thread does of tokens like TOKEN.
+ * Ed25519 verifications by `node:crypto`: asked `{seconds}`, reports how many one thread runs of tokens as TOKEN.
  */
 import { generateKeyPairSync, sign, verify } from "node:crypto";
 
