@@ -1,18 +1,7 @@
 import { isIPv6 } from "node:net";
-import { INSTALL_CHANGED, INSTALLS_LEFT, appSchema, installSchema } from "../domains/marketplace/index.ts";
-import type { InstallChanged, LeftInstalls } from "../domains/marketplace/index.ts";
-import { Organization } from "../domains/organizations/index.ts";
-import { Person } from "../domains/people/index.ts";
-import { KEY_OVERLAP } from "../domains/signing-keys/index.ts";
-import type { KeyOverlap } from "../domains/signing-keys/index.ts";
-import { FIRST_ATTEMPTS, WEBHOOK_RETRY } from "../domains/event-catalogue/index.ts";
-import { webhookEntities } from "../domains/webhooks/index.ts";
-import type { WebhookRetry } from "../domains/event-catalogue/index.ts";
-import { composeDomains } from "./domains.ts";
-import type { Domains } from "./domains.ts";
+import { DOMAINS } from "../domains/order.ts";
 import { composeObservation } from "./observation.ts";
 import { composeServer } from "./server.ts";
-import { tidyTasks } from "./tidy.ts";
 import { migrations } from "../migrations/index.ts";
 import type { App, Infrastructure } from "./app.ts";
 import type { Config } from "../platform/config.ts";
@@ -31,11 +20,10 @@ import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/ma
 import { retryWhileUnavailable } from "../platform/retry.ts";
 import type { Poller } from "../platform/poller.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
-import type { StartWorkflow, TemporalClient } from "../platform/temporal/client.ts";
 import { createWorkflowStarter, TASK_QUEUE } from "../platform/temporal/workflows.ts";
+import type { Contributions } from "../platform/domain.ts";
 import { createRequestContexts } from "../platform/context.ts";
 import { tlsOptions } from "../platform/temporal/connection.ts";
-import type { TopicHandler } from "../platform/topics.ts";
 import type { Server } from "../server/index.ts";
 import { createDispatcher } from "../worker/dispatcher.ts";
 import { createTidyPoller } from "../worker/tidy.ts";
@@ -50,65 +38,11 @@ const EMPTY =
   "SERVICE_BOOTSTRAP_PASSWORD, and start once to create the first one";
 
 /** Entities of every domain. */
-export const entities = [Organization, Person, appSchema, installSchema, ...webhookEntities];
+export const entities = DOMAINS.definitions.flatMap((definition) => definition.entities);
 
-/** Waits between tries to reach Temporal, milliseconds. */
-const workflowRetry: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
-
-const workflow = (workflowType: string, workflowId: string, id: string): StartWorkflow => ({
-  workflowType,
-  workflowId,
-  taskQueue: TASK_QUEUE,
-  args: [id],
-});
-const installWorkflow = (id: string): StartWorkflow => workflow("driveInstall", `install/${id}`, id);
-const keyWorkflow = (id: string): StartWorkflow => workflow("rotateKey", `key-rotation/${id}`, id);
-const retryWorkflow = (id: string): StartWorkflow => workflow("retryDeliveries", `webhook-retries/${id}`, id);
-
-/** Topics of the outbox and who takes them. */
-function topics(
-  domains: Domains,
-  temporal: TemporalClient,
-  sendMail: (payload: Record<string, unknown>) => Promise<void>,
-): Record<string, TopicHandler> {
-  return {
-    [MAIL_SEND]: { handle: sendMail, retry: mailRetry, concurrency: 4 },
-    [INSTALL_CHANGED]: {
-      handle: async (payload) => {
-        await temporal.signalWithStart(
-          installWorkflow((payload as unknown as InstallChanged).install_id),
-          "install-changed",
-        );
-      },
-      retry: workflowRetry,
-      concurrency: 16,
-    },
-    [INSTALLS_LEFT]: {
-      handle: (payload) => domains.marketplace.deprovisionLeft(payload as unknown as LeftInstalls),
-      retry: workflowRetry,
-      concurrency: 2,
-    },
-    [KEY_OVERLAP]: {
-      handle: async (payload) => {
-        await temporal.signalWithStart(keyWorkflow((payload as unknown as KeyOverlap).key_id), "key-changed");
-      },
-      retry: workflowRetry,
-      concurrency: 4,
-    },
-    [WEBHOOK_RETRY]: {
-      handle: async (payload) => {
-        await temporal.signalWithStart(
-          retryWorkflow((payload as unknown as WebhookRetry).webhook_id),
-          "deliveries-changed",
-        );
-      },
-      retry: workflowRetry,
-      concurrency: 8,
-      // One run of the endpoint's workflow finds everything due by then.
-      coalescingKey: (payload) => (payload as unknown as WebhookRetry).webhook_id,
-    },
-  };
-}
+/** Merges what domains contribute by name. */
+const merged = <T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]): Record<string, T> =>
+  Object.assign({}, ...parts) as Record<string, T>;
 
 /** Wires the whole program by hand: ground floor, domains, server, worker. Nothing runs before `start`. */
 export async function compose(config: Config, infrastructure: Infrastructure): Promise<App> {
@@ -129,7 +63,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     clock,
   });
   const temporal = createTemporalClient(infrastructure.temporal);
-  const domains = composeDomains({
+  const domains = DOMAINS.build({
     config,
     database,
     clock,
@@ -142,6 +76,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     workflows: createWorkflowStarter(temporal),
     contexts: createRequestContexts(database),
   });
+  const contributions: readonly Contributions[] = Object.values(domains);
   const outbox = createOutbox({ database: database.background, clock });
   const idempotency = createIdempotencyStore({ database, clock, random, sealer, log });
   const metrics = createMetrics({ defaults: true });
@@ -157,7 +92,10 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const dispatcher = createDispatcher({
     ...pollerDeps,
     outbox,
-    topics: topics(domains, temporal, createMailHandler(sealer, sink)),
+    topics: {
+      ...merged(contributions.map(({ topics }) => topics)),
+      [MAIL_SEND]: { handle: createMailHandler(sealer, sink), retry: mailRetry, concurrency: 4 },
+    },
   });
   const { address, tls: _tls, ...target } = infrastructure.temporal;
   const worker = createTemporalWorker({
@@ -168,7 +106,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     },
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,
-    activities: { ...domains.marketplace.activities, ...domains.webhooks.activities, ...domains.keys.activities },
+    activities: merged(contributions.map(({ activities }) => activities)),
     clock,
     log,
     graceMs: 5_000,
@@ -189,23 +127,19 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         worker: works ? worker : undefined,
       })
     : undefined;
-  const started =
-    (describe: (id: string) => StartWorkflow) =>
-    async (id: string): Promise<boolean> =>
-      (await temporal.startWorkflow(describe(id))) === "started";
   const recovery = createWorkflowRecovery({
     ...pollerDeps,
-    kinds: {
-      installs: { list: domains.marketplace.waiting, start: started(installWorkflow) },
-      webhookRetries: { list: domains.webhooks.waiting, start: started(retryWorkflow) },
-      keyOverlaps: { list: domains.keys.waiting, start: started(keyWorkflow) },
-    },
+    kinds: merged(contributions.map(({ recoveries }) => recoveries)),
   });
+  const tasks = {
+    ...merged(contributions.map(({ tidy }) => tidy)),
+    idempotency: idempotency.purge,
+    limits: limiter.purge,
+  };
   const pollers: readonly Poller[] = [
     ...dispatcher.pollers,
-    ...domains.webhooks.pollers,
-    ...domains.authEvents.pollers,
-    createTidyPoller({ ...pollerDeps, tasks: tidyTasks(domains, { idempotency, limiter }) }),
+    ...contributions.flatMap((contribution) => contribution.pollers ?? []),
+    createTidyPoller({ ...pollerDeps, tasks }),
     recovery,
   ];
   const work = works ? { dispatcher, worker, pollers, firstAttempts: domains.webhooks.firstAttempts } : undefined;
@@ -216,8 +150,8 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
-    await checkInstanceKey({ database, clock, sealer, opensStored: domains.keys.signing.opensInstanceKey });
-    await domains.keys.signing.ensureInstanceKey();
+    await checkInstanceKey({ database, clock, sealer, opensStored: domains.signingKeys.signing.opensInstanceKey });
+    await domains.signingKeys.signing.ensureInstanceKey();
     if (bootstrap !== undefined)
       return domains.login.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
     if (await domains.login.isEmpty()) log.warn(EMPTY);
@@ -231,7 +165,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       if (works) {
         const stops = [
           database.onWake(OUTBOX, () => dispatcher.nudge()),
-          database.onWake(FIRST_ATTEMPTS, () => domains.webhooks.firstAttempts.nudge()),
+          ...pollers.map((poller) => database.onWake(poller.name, () => poller.nudge())),
         ];
         unlisten = () => stops.forEach((stop) => stop());
         for (const poller of pollers) poller.start();

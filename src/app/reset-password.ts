@@ -1,4 +1,4 @@
-import { composeDomains } from "./domains.ts";
+import { DOMAINS } from "../domains/order.ts";
 import { entities } from "./program.ts";
 import { migrations } from "../migrations/index.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -36,7 +36,7 @@ export async function resetPassword(
   const database = await openDatabase({ url: databaseUrl, entities, migrations, ...ground });
   const hasher = createPasswordHasher(ground);
   const outgoing = createGuardedClient(config.outgoing);
-  const { login, sessions } = composeDomains({
+  const { login, sessions } = DOMAINS.build({
     ...ground,
     database,
     hasher,

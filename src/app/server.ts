@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { Domains } from "./domains.ts";
+import type { Domains } from "../domains/order.ts";
 import { version } from "./version.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
-import { createRequestContexts } from "../platform/context.ts";
+import type { Contributions } from "../platform/domain.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
@@ -110,11 +110,10 @@ export function composeServer(parts: ServerParts): Server {
     host: config.host,
     port: config.port,
     tls: config.tls,
-    services: composeServices(
-      domains,
-      { readiness, metrics: config.metricsPort === undefined ? metrics : undefined },
-      createRequestContexts(parts.database),
-    ),
+    services: composeServices([
+      ...Object.values<Contributions>(domains).flatMap((domain) => domain.services ?? []),
+      domains.operator.serviceOf({ readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
+    ]),
     authenticators: {
       bearer: (token, info) =>
         domains.credentials.authenticate.isApiKey(token)

@@ -1,62 +1,45 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
-import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
-import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
-import { CredentialsService } from "../../gen/atrium/credentials/v1/credentials_pb.ts";
-import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
-import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
-import { OperatorService } from "../../gen/atrium/operator/v1/operator_pb.ts";
-import { RbacService } from "../../gen/atrium/rbac/v1/rbac_pb.ts";
-import { SigningKeysService } from "../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
-import { WebhooksService } from "../../gen/atrium/webhooks/v1/webhooks_pb.ts";
-import { accessRpc } from "../domains/access/index.ts";
-import { authEventsRpc } from "../domains/auth-events/index.ts";
-import { credentialsRpc } from "../domains/credentials/index.ts";
-import { signingKeysRpc } from "../domains/signing-keys/index.ts";
-import { buyerRpc, publisherRpc } from "../domains/marketplace/index.ts";
-import { mfaRpc } from "../domains/mfa/index.ts";
-import { stepUpRpc } from "../domains/step-up/index.ts";
-import { operatorRpc } from "../domains/operator/index.ts";
-import type { ProcessState } from "../domains/operator/index.ts";
-import { rbacRpc } from "../domains/rbac/index.ts";
-import { sessionsRpc } from "../domains/sessions/index.ts";
-import { loginRpc } from "../domains/login/index.ts";
-import { usersRpc } from "../domains/users/index.ts";
-import { webhooksRpc } from "../domains/webhooks/index.ts";
-import type { RequestContexts } from "../platform/context.ts";
-import { registration } from "../platform/rpc.ts";
+import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
+import { GatewayService } from "../../gen/atrium/gateway/v1/gateway_pb.ts";
+import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
+import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
+import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
+import { ServiceIdentitiesService } from "../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { SpiffeService } from "../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+import { TemplatesService } from "../../gen/atrium/templates/v1/templates_pb.ts";
+import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
-import type { Domains } from "./domains.ts";
 
-/** What is built of the contract, area by area. */
-function built(domains: Domains, processState: ProcessState, contexts: RequestContexts): ServiceRegistration[] {
-  const { access, authEvents, keys, marketplace, mfa, rbac, sessions, login, webhooks, credentials } = domains;
-  return [
-    loginRpc(domains, contexts),
-    registration(AccessService, accessRpc(access, contexts)),
-    usersRpc(domains, contexts),
-    registration(RbacService, rbacRpc(rbac, contexts)),
-    mfaRpc(mfa, contexts, login.completeSignIn),
-    stepUpRpc(domains.stepUp, contexts),
-    sessionsRpc(sessions, contexts),
-    registration(AuthEventsService, authEventsRpc(authEvents, contexts)),
-    registration(SigningKeysService, signingKeysRpc(keys, contexts)),
-    registration(PublisherService, publisherRpc(marketplace, contexts)),
-    registration(BuyerService, buyerRpc(marketplace, contexts)),
-    registration(WebhooksService, webhooksRpc(webhooks, contexts)),
-    registration(CredentialsService, credentialsRpc(credentials, webhooks, contexts)),
-    registration(OperatorService, operatorRpc(domains.operator, processState, contexts)),
-  ];
-}
+/** Services of the contract that are not built yet: their rpcs return `unimplemented` (501). */
+const UNBUILT: ReadonlySet<DescService> = new Set<DescService>([
+  BillingService,
+  GatewayService,
+  MtlsCaService,
+  OidcService,
+  ScimService,
+  ServiceIdentitiesService,
+  SpiffeService,
+  TemplatesService,
+  VaultService,
+]);
 
-/** Every service of the contract; rpcs that are not built answer `unimplemented`. */
-export function composeServices(
-  domains: Domains,
-  processState: ProcessState,
-  contexts: RequestContexts,
-): ServiceRegistration[] {
-  const byService = new Map<DescService, ServiceRegistration>(
-    built(domains, processState, contexts).map((entry) => [entry.service, entry]),
-  );
-  return services.map((service) => byService.get(service) ?? { service, implementation: {} });
+/**
+ * Every service of the contract, in its order.
+ * @throws Error when a service is registered twice, or one of its rpcs has no implementation
+ */
+export function composeServices(registered: readonly ServiceRegistration[]): ServiceRegistration[] {
+  const byService = new Map<DescService, ServiceRegistration>();
+  for (const entry of registered) {
+    if (byService.has(entry.service)) throw new Error(`${entry.service.typeName} is registered twice`);
+    byService.set(entry.service, entry);
+  }
+  return services.map((service) => {
+    const entry = byService.get(service);
+    if (entry === undefined && UNBUILT.has(service)) return { service, implementation: {} };
+    const missing = service.methods.filter(({ localName }) => !(localName in (entry?.implementation ?? {})));
+    if (entry === undefined || missing.length > 0)
+      throw new Error(`${service.typeName} has no implementation of ${missing.map(({ name }) => name).join(", ")}`);
+    return entry;
+  });
 }

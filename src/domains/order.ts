@@ -1,28 +1,49 @@
-/**
- * Every domain, from the ground up. A domain imports only those before it, and of these only `index.ts`; the
- * composition builds them in this order (`src/app/domains.ts`), and `test/shape` checks the imports against it.
- */
-export const DOMAIN_ORDER = [
-  "audit-record",
-  "event-catalogue",
-  "organizations",
-  "people",
-  "signing-keys",
-  "auth-events",
-  "access",
-  "rbac",
-  "sessions",
-  "webhooks",
-  "credentials",
-  "mfa",
-  "step-up",
-  "marketplace",
-  "invitations",
-  "offboarding",
-  "login",
-  "users",
-  "operator",
-] as const;
+import { composition } from "../platform/composition.ts";
+import type { Ground } from "../platform/domain.ts";
+import { accessDomain } from "./access/index.ts";
+import { auditRecordDomain } from "./audit-record/index.ts";
+import { authEventsDomain } from "./auth-events/index.ts";
+import { credentialsDomain } from "./credentials/index.ts";
+import { eventCatalogueDomain } from "./event-catalogue/index.ts";
+import { invitationsDomain } from "./invitations/index.ts";
+import { loginDomain } from "./login/index.ts";
+import { marketplaceDomain } from "./marketplace/index.ts";
+import { mfaDomain } from "./mfa/index.ts";
+import { offboardingDomain } from "./offboarding/index.ts";
+import { operatorDomain } from "./operator/index.ts";
+import { organizationsDomain } from "./organizations/index.ts";
+import { peopleDomain } from "./people/index.ts";
+import { rbacDomain } from "./rbac/index.ts";
+import { sessionsDomain } from "./sessions/index.ts";
+import { signingKeysDomain } from "./signing-keys/index.ts";
+import { stepUpDomain } from "./step-up/index.ts";
+import { usersDomain } from "./users/index.ts";
+import { webhooksDomain } from "./webhooks/index.ts";
 
-/** Name of a domain, of its folder and, with underscores, of its proto package. */
-export type DomainName = (typeof DOMAIN_ORDER)[number];
+/**
+ * Every domain, from the ground up: the one place where a domain is registered. A domain is built on those before it,
+ * and imports only these, and of these only `index.ts`; the program, the README and `test/shape` read this list.
+ */
+export const DOMAINS = composition<Ground>()
+  .add(auditRecordDomain)
+  .add(eventCatalogueDomain)
+  .add(organizationsDomain)
+  .add(peopleDomain)
+  .add(signingKeysDomain)
+  .add(authEventsDomain)
+  .add(accessDomain)
+  .add(rbacDomain)
+  .add(sessionsDomain)
+  .add(webhooksDomain)
+  .add(credentialsDomain)
+  .add(mfaDomain)
+  .add(stepUpDomain)
+  .add(marketplaceDomain)
+  .add(invitationsDomain)
+  .add(offboardingDomain)
+  .add(loginDomain)
+  .add(usersDomain)
+  .add(operatorDomain);
+
+/** Every domain, built. */
+export type Domains = ReturnType<typeof DOMAINS.build>;

@@ -43,6 +43,8 @@ export interface Recovery {
 
 /** What a domain adds to the program, besides the functions that domains above it call. */
 export interface Contributions {
+  /** What domains above it call. */
+  readonly [other: string]: unknown;
   /** Services of the contract that it implements. */
   services?: readonly ServiceRegistration[];
   /** Handlers of its outbox topics. */

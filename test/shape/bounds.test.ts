@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { TidyTaskName } from "../../src/app/tidy.ts";
+import type { Domains } from "../../src/domains/order.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { runSql } from "../support/postgres.ts";
+
+/** Names of a domain's tidy tasks. */
+type TaskOf<Domain> = Domain extends { tidy: infer Tasks } ? keyof Tasks : never;
+/** Name of a tidy task. */
+type TidyTaskName = { [Name in keyof Domains]: TaskOf<Domains[Name]> }[keyof Domains] | "idempotency" | "limits";
 
 /** Why a table does not grow without bound. */
 type Bound =

@@ -1,5 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { composeServices } from "../../src/app/services.ts";
+import { DOMAINS } from "../../src/domains/order.ts";
+import type { Contributions } from "../../src/platform/domain.ts";
 import { textOf } from "./sources.ts";
 
 /** An rpc of the contract and whether it has an implementation. */
@@ -14,9 +16,17 @@ const anything: unknown = new Proxy(() => undefined, {
   apply: () => anything,
 });
 
+const ground = Object.fromEntries(
+  "config database clock random log sealer hasher outgoing limiter workflows contexts"
+    .split(" ")
+    .map((name) => [name, anything]),
+);
+
 /** Every rpc of the contract, as the program is composed: built when it has an implementation; others return 501. */
 export function rpcStates(): RpcState[] {
-  return composeServices(anything as never, anything as never, anything as never).flatMap(
+  const domains = DOMAINS.build(ground as never);
+  const registered = Object.values<Contributions>(domains).flatMap((domain) => domain.services ?? []);
+  return composeServices([...registered, domains.operator.serviceOf(anything as never)]).flatMap(
     ({ service, implementation }) => service.methods.map((rpc) => ({ rpc, built: rpc.localName in implementation })),
   );
 }

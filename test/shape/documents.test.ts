@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { DOMAIN_ORDER } from "../../src/domains/order.ts";
+import { DOMAINS } from "../../src/domains/order.ts";
 import { DOCUMENTS, firstCellsOf, linkFault, linksOf, pathsNamedBy, questions, scriptsNamedBy } from "./documents.ts";
 import { root, textOf } from "./sources.ts";
 
@@ -30,7 +30,7 @@ it("every document in docs/ is linked from README.md and from docs/README.md", (
 });
 
 it("the README's table of domains has a row for every domain of src/domains/order.ts, in that order", () => {
-  expect(firstCellsOf("README.md", "| domain | what it is |")).toEqual([...DOMAIN_ORDER]);
+  expect(firstCellsOf("README.md", "| domain | what it is |")).toEqual([...DOMAINS.names]);
 });
 
 it("the README's map names every folder of src/, and no other", () => {

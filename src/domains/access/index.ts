@@ -1,3 +1,4 @@
+export { accessDomain } from "./domain.ts";
 export { createAccess } from "./access.ts";
 export type { Access, AccessDeps } from "./access.ts";
 export type { AppsOfToken } from "./app-store.ts";

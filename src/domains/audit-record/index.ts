@@ -1,3 +1,4 @@
+export { auditRecordDomain } from "./domain.ts";
 export { actorOf, personActor, systemActor } from "./actor.ts";
 export { createAuditRecord } from "./record.ts";
 export type { AuditRecordDeps, AuditRecordWriter } from "./record.ts";

@@ -1,3 +1,4 @@
+export { authEventsDomain } from "./domain.ts";
 export { createAuthEvents } from "./auth-events.ts";
 export type { AuthEvents, AuthEventsDeps } from "./auth-events.ts";
 export type { Verification } from "./chain/verify.ts";

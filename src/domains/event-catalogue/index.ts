@@ -1,3 +1,4 @@
+export { eventCatalogueDomain } from "./domain.ts";
 export { createAnnounce, FIRST_ATTEMPTS } from "./announce.ts";
 export type { Announce, Announcement } from "./announce.ts";
 export { bodyOf } from "./body.ts";

@@ -1,3 +1,4 @@
+export { marketplaceDomain } from "./domain.ts";
 export { appSchema } from "./apps/entities.ts";
 export type { InstallActivities } from "./installs/activities.ts";
 export { installSchema } from "./installs/entities.ts";

@@ -1,3 +1,4 @@
+export { mfaDomain } from "./domain.ts";
 export type { Attempt, Budgets } from "./budget.ts";
 export type { SecondStep, VerifiedSignIn } from "./challenge.ts";
 export type { Codes } from "./codes.ts";

@@ -1,3 +1,4 @@
+export { operatorDomain } from "./domain.ts";
 export { createOperator } from "./operator.ts";
 export type { Operator, OperatorDeps } from "./operator.ts";
 export { isReady } from "./readiness.ts";

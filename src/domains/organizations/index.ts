@@ -1,3 +1,4 @@
+export { organizationsDomain } from "./domain.ts";
 export { Organization } from "./entities.ts";
 export { organizationErrors } from "./errors.ts";
 export { createOrganizations } from "./organizations.ts";

@@ -1,3 +1,4 @@
+export { peopleDomain } from "./domain.ts";
 export type { PersonToMake } from "./accounts.ts";
 export { Person } from "./entities.ts";
 export type { ProfileChange } from "./entities.ts";

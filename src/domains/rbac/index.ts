@@ -1,3 +1,4 @@
+export { rbacDomain } from "./domain.ts";
 export { rbacErrors } from "./errors.ts";
 export { demandOwnership } from "./member-rules.ts";
 export type { MembershipWish } from "./member-rules.ts";

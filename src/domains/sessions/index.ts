@@ -1,3 +1,4 @@
+export { sessionsDomain } from "./domain.ts";
 export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
 export type { OwnSession } from "./own-sessions.ts";
 export { sessionsRpc } from "./rpc.ts";

@@ -1,3 +1,4 @@
+export { signingKeysDomain } from "./domain.ts";
 export { KEY_OVERLAP } from "./events.ts";
 export type { KeyOverlap } from "./events.ts";
 export type { KeySet } from "./jwks.ts";

@@ -1,3 +1,4 @@
+export { stepUpDomain } from "./domain.ts";
 export type { StepUpDeps } from "./deps.ts";
 export { stepUpRpc } from "./rpc.ts";
 export type { StepUpAnswer } from "./rules.ts";

@@ -1,3 +1,4 @@
+export { webhooksDomain } from "./domain.ts";
 export type { WebhookDeps } from "./deps.ts";
 export { webhookEntities } from "./entities.ts";
 export type { FirstAttempts } from "./first-attempts.ts";

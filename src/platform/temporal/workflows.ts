@@ -1,3 +1,4 @@
+import type { TopicHandler } from "../topics.ts";
 import type { StartWorkflow, TemporalClient } from "./client.ts";
 
 /** The task queue of this program's workflows and activities. */
@@ -32,6 +33,22 @@ export function createWorkflowStarter(
   return {
     start: async (kind, id) => (await temporal.startWorkflow(describe(kind, id))) === "started",
     signal: (kind, id, signal) => temporal.signalWithStart(describe(kind, id), signal),
+  };
+}
+
+/** Waits before retries while Temporal is away, milliseconds. */
+export const WORKFLOW_RETRY_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
+
+/** Handles the messages of a topic by a signal to the workflow of the row that `idMember` of the payload names. */
+export function signalOn(
+  workflows: Pick<WorkflowStarter, "signal">,
+  kind: WorkflowKind,
+  { idMember, signal, concurrency }: { idMember: string; signal: string; concurrency: number },
+): TopicHandler {
+  return {
+    handle: (payload) => workflows.signal(kind, String(payload[idMember]), signal),
+    retry: WORKFLOW_RETRY_MS,
+    concurrency,
   };
 }
 

@@ -1,0 +1,44 @@
+import { defineDomain } from "../../platform/domain.ts";
+import type { Ground } from "../../platform/domain.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import { mfaRpc } from "../mfa/index.ts";
+import type { Mfa } from "../mfa/index.ts";
+import type { Keys } from "../signing-keys/index.ts";
+import type { LoginDeps } from "./deps.ts";
+import { createLogin } from "./login.ts";
+import { loginRpc } from "./rpc.ts";
+import type { LoginServiceDeps } from "./rpc.ts";
+
+type Below = Omit<LoginDeps, "events" | "keys" | "config"> & Omit<LoginServiceDeps, "login" | "keys">;
+
+/** Sign-in and sign-up, and the sign-ins that a second factor completes. */
+export const loginDomain = defineDomain(
+  "login",
+  ({
+    eventCatalogue: events,
+    signingKeys: keys,
+    config: { baseUrl, openSignup, magicLinkDevEcho, ttl },
+    contexts,
+    ...below
+  }: Ground & Below & { eventCatalogue: Events; signingKeys: Keys; mfa: Mfa }) => {
+    const login = createLogin({
+      ...below,
+      events,
+      keys,
+      config: {
+        baseUrl,
+        openSignup,
+        magicLinkDevEcho,
+        accessMs: ttl.accessMs,
+        magicLinkMs: ttl.magicLinkMs,
+        magicAccessMs: ttl.magicAccessMs,
+        otpMs: ttl.otpMs,
+        passwordResetMs: ttl.passwordResetMs,
+      },
+    });
+    return {
+      ...login,
+      services: [loginRpc({ ...below, keys, login }, contexts), mfaRpc(below.mfa, contexts, login.completeSignIn)],
+    };
+  },
+);
