@@ -49,7 +49,7 @@ export async function startReceiver(
         if (found.length >= count) return found;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
-      throw new Error(`${got.filter(match).length} of ${count} posts arrived in 15 s`);
+      throw new Error(`${got.filter(match).length} of ${count} posts arrived in 2 minutes`);
     },
     async close() {
       server.closeAllConnections();
