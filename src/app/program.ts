@@ -11,7 +11,7 @@ import { createSealer } from "../platform/crypto/sealed.ts";
 import { createOutbox, openDatabase, OUTBOX } from "../platform/db/index.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import { createIdempotencyStore } from "../platform/idempotency.ts";
-import { countingOn, createLimiter } from "../platform/limits/index.ts";
+import { limiterDatabase, createLimiter } from "../platform/limits/index.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { createMailer } from "../platform/outgoing/mail.ts";
@@ -59,7 +59,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const hasher = createPasswordHasher({ random });
   const outgoing = createGuardedClient(config.outgoing);
   const limiter = createLimiter({
-    database: countingOn({ guard: database.guard, prepared: database.identifying }),
+    database: limiterDatabase({ guard: database.guard, prepared: database.identifying }),
     clock,
   });
   const temporal = createTemporalClient(infrastructure.temporal);

@@ -18,7 +18,7 @@ let active: Active | undefined;
 /** How long a shutdown waits until the receiver has taken the last spans. */
 const FLUSH_MS = 2_000;
 
-/** Receiver and sender of traces. */
+/** Where traces are sent, and the service version in them. */
 export interface TracingOptions {
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: base URL of an OTLP/HTTP receiver. */
   endpoint: string;

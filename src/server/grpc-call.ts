@@ -153,7 +153,7 @@ export class GrpcCall {
   #headers(encoding: string | undefined): string[] {
     const headers = [...HEADERS, "x-request-id", this.#call.info.requestId];
     if (encoding !== undefined) headers.push("grpc-encoding", encoding);
-    this.#context.answerHeader?.forEach((value, name) => setHeader(headers, name, value));
+    this.#context.existingResponseHeader?.forEach((value, name) => setHeader(headers, name, value));
     return headers;
   }
 

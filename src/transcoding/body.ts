@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Refusal } from "./refusal.ts";
-import { isTaken } from "./media.ts";
+import { isAccepted } from "./media.ts";
 import type { NodeRequest } from "./types.ts";
 
 const inflate = promisify(gunzip);
@@ -40,7 +40,7 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
   const type = headers["content-type"];
   // Without a length, only reading shows whether there is a body that needs a type.
   const untyped = type === undefined && headers["content-length"] !== undefined;
-  if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isTaken(type, taken))
+  if (untyped ? !takesAnything(taken) : type !== undefined && type !== taken[0] && !isAccepted(type, taken))
     throw mediaType(taken);
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "" && !/^(?:x-)?gzip$|^identity$/i.test(coding)) {

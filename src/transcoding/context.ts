@@ -25,7 +25,7 @@ export class RestContext implements HandlerContext {
   private readonly shutdown: AbortSignal | undefined;
   private controller: AbortController | undefined;
   /** Response headers that the handler has set; undefined until it sets one. */
-  answerHeader: Headers | undefined;
+  existingResponseHeader: Headers | undefined;
   private trailer: Headers | undefined;
   private over: { readonly reason: unknown } | undefined;
   private onShutdown: (() => void) | undefined;
@@ -50,7 +50,7 @@ export class RestContext implements HandlerContext {
   }
 
   get responseHeader(): Headers {
-    return (this.answerHeader ??= new Headers());
+    return (this.existingResponseHeader ??= new Headers());
   }
 
   get responseTrailer(): Headers {

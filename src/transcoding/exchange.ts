@@ -48,7 +48,7 @@ export class RestExchange implements Outcome {
   }
 
   get responseHeader(): Headers | undefined {
-    return this.context?.answerHeader;
+    return this.context?.existingResponseHeader;
   }
 
   /** Serves a request whose binding is known: gate, message, implementation, response. */
@@ -122,14 +122,17 @@ export class RestExchange implements Outcome {
   private succeed(target: Target, message: Message, mediaType: string): Promise<void> | undefined {
     const context = this.context as RestContext;
     const headers: string[] = [];
-    let contentType = context.answerHeader === undefined ? mediaType : copied(context.answerHeader, headers, mediaType);
+    let contentType =
+      context.existingResponseHeader === undefined
+        ? mediaType
+        : copied(context.existingResponseHeader, headers, mediaType);
     if (target.offers.length > 1) vary(this.response, headers, "accept");
     const { status } = target;
     if (status === 204 || status === 304 || (status >= 300 && status < 400)) {
       this.answer({ status, headers, body: status === 204 || status === 304 ? undefined : "" });
       return undefined;
     }
-    const etag = context.answerHeader?.get("etag") ?? undefined;
+    const etag = context.existingResponseHeader?.get("etag") ?? undefined;
     if (status === 200 && etag !== undefined && isKnown(this.request, etag)) {
       this.answer({ status: 304, headers, body: undefined });
       return undefined;

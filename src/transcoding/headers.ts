@@ -83,14 +83,14 @@ export class RequestHeaders extends LazyHeaders {
   }
 }
 
-/** The call whose headers {@link AnswerHeaders} represent. */
+/** The call whose headers {@link LazyResponseHeaders} represent. */
 interface AnswerHeaderOwner {
-  readonly answerHeader: Headers | undefined;
+  readonly existingResponseHeader: Headers | undefined;
   readonly responseHeader: Headers;
 }
 
 /** A call's response headers for interceptors, created when one of them is set. */
-export class AnswerHeaders extends LazyHeaders {
+export class LazyResponseHeaders extends LazyHeaders {
   private readonly owner: AnswerHeaderOwner;
 
   constructor(owner: AnswerHeaderOwner) {
@@ -103,6 +103,6 @@ export class AnswerHeaders extends LazyHeaders {
   }
 
   override get(name: string): string | null {
-    return this.owner.answerHeader?.get(name) ?? null;
+    return this.owner.existingResponseHeader?.get(name) ?? null;
   }
 }

@@ -4,7 +4,7 @@ import { isHttpBody } from "./bindings.ts";
 import type { Binding } from "./bindings.ts";
 import { fieldOnlyReader, readMessage } from "./json/message.ts";
 import type { MessageLimits } from "./json/message.ts";
-import { Misfit } from "./json/scalars.ts";
+import { Mismatch } from "./json/scalars.ts";
 import { queryReader } from "./query.ts";
 import { Refusal, invalid } from "./refusal.ts";
 import { put, textReader } from "./text.ts";
@@ -54,7 +54,7 @@ export function inputOf(binding: Binding, limits: Limits, options: InputOptions)
       const { text, ok } = path[i] as PathText;
       if (!ok) throw new Refusal("malformed_path", `${field}: the path is not percent-encoded UTF-8 without NUL`);
       const value = read(text);
-      if (value instanceof Misfit) (violations ??= []).push({ field, code: value.code, message: value.message });
+      if (value instanceof Mismatch) (violations ??= []).push({ field, code: value.code, message: value.message });
       values.push(value);
     }
     if (violations !== undefined) throw invalid("invalid_path", violations);

@@ -11,7 +11,7 @@ import type {
   UnaryResponse,
 } from "@connectrpc/connect";
 import type { RestContext } from "./context.ts";
-import { AnswerHeaders } from "./headers.ts";
+import { LazyResponseHeaders } from "./headers.ts";
 import type { ServiceEntry } from "./types.ts";
 
 type Next = ReturnType<Interceptor>;
@@ -98,7 +98,7 @@ function contextOf(request: AnyRequest, context: RestContext): HandlerContext {
 }
 
 function copyHeaders(from: Headers, context: RestContext): void {
-  if (from instanceof AnswerHeaders || from === context.responseHeader) return;
+  if (from instanceof LazyResponseHeaders || from === context.responseHeader) return;
   const to = context.responseHeader;
   for (const name of [...to.keys()]) to.delete(name);
   for (const [name, value] of from) to.append(name, value);
@@ -129,7 +129,7 @@ export function unaryInvoker(
       method,
       message: whole(await implementation(request.message, contextOf(request, context))),
       service: context.service,
-      header: new AnswerHeaders(context),
+      header: new LazyResponseHeaders(context),
       trailer: new Headers(),
     });
     const next = chain(last as Next, interceptors, context);

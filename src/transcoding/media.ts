@@ -34,7 +34,7 @@ export function inRange(essence: string, range: string): boolean {
 }
 
 /** True when a route accepts a body of this Content-Type. JSON in a charset other than UTF-8 is never accepted. */
-export function isTaken(contentType: string, taken: readonly string[]): boolean {
+export function isAccepted(contentType: string, taken: readonly string[]): boolean {
   const type = parseMediaType(contentType);
   if (type === undefined || !taken.some((range) => inRange(type.essence, range))) return false;
   return type.charset === undefined || type.charset === "utf-8" || type.charset === "utf8" || !isJson(type.essence);

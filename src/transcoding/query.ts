@@ -1,6 +1,6 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { acceptedNames } from "./json/names.ts";
-import { Misfit } from "./json/scalars.ts";
+import { Mismatch } from "./json/scalars.ts";
 import { put, textReader } from "./text.ts";
 import type { ReadText } from "./text.ts";
 import type { Violation } from "./types.ts";
@@ -73,7 +73,7 @@ function take(
     seen.add(target.path);
   }
   const value = target.read?.(text);
-  if (value instanceof Misfit) return note(value.code, value.message);
+  if (value instanceof Mismatch) return note(value.code, value.message);
   if (!put(message, target.fields, value, false)) note("oneof", "excludes another parameter that is given");
 }
 

@@ -78,7 +78,7 @@ function start(
 ): void {
   const headers: string[] = [];
   let contentType = (first === undefined ? undefined : target.raw(first)?.contentType) || mediaType;
-  context.answerHeader?.forEach((value, name) => {
+  context.existingResponseHeader?.forEach((value, name) => {
     if (name === "content-type") contentType = value;
     else if (name !== "content-length") headers.push(name, value);
   });

@@ -1,7 +1,7 @@
 import { ScalarType, create } from "@bufbuild/protobuf";
 import type { DescField } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { Misfit, enumReader, scalarReader } from "./json/scalars.ts";
+import { Mismatch, enumReader, scalarReader } from "./json/scalars.ts";
 import type { ReadScalar } from "./json/scalars.ts";
 import { messageReader } from "./json/read.ts";
 import { ReadState } from "./json/read-state.ts";
@@ -26,14 +26,14 @@ export function textReader(field: DescField): ReadText | undefined {
     if (field.fieldKind === "message" && field.oneof === undefined) return read;
     return (text) => {
       const value = read(text);
-      return value instanceof Misfit ? value : Object.assign(create(field.message), { [inner.localName]: value });
+      return value instanceof Mismatch ? value : Object.assign(create(field.message), { [inner.localName]: value });
     };
   }
   if (!textual.has(message.typeName)) return undefined;
   const read = messageReader(message);
   return (text) => {
     const state = new ReadState(undefined, 1);
-    return read(text, state) ?? new Misfit("format", state.violations[0]?.message ?? "is malformed");
+    return read(text, state) ?? new Mismatch("format", state.violations[0]?.message ?? "is malformed");
   };
 }
 

@@ -1,4 +1,4 @@
-import { MOST_EXPIRED } from "../platform/db/index.ts";
+import { MAX_EXPIRED_BATCH } from "../platform/db/index.ts";
 import type { ExpiredRow, Outbox } from "../platform/db/index.ts";
 import { createPoller } from "../platform/poller.ts";
 import type { Poller, PollerDeps } from "../platform/poller.ts";
@@ -35,7 +35,7 @@ export function createDispatcher({ outbox, topics, pollMs = 1_000, ...deps }: Di
     for (const lane of lanes) await lane.extend();
     const dropped = await outbox.dropExpired();
     logExpired(dropped);
-    return dropped.length === MOST_EXPIRED;
+    return dropped.length === MAX_EXPIRED_BATCH;
   }
 
   /** Logs one line for each topic, whatever the number of messages. */

@@ -284,7 +284,7 @@ describe("Migrations", () => {
          alter database ${name} owner to ${owner}`,
       );
       await expect(migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog })).rejects.toThrow(
-        /let an administrator run/,
+        /As an administrator, run/,
       );
       await runSql(empty.url, `grant atrium_app to ${owner} with admin option`);
       await migrate({ url: as(owner), appUrl: as(app), migrations: all, log: silentLog });

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { MOST_EXPIRED } from "../../src/platform/db/index.ts";
+import { MAX_EXPIRED_BATCH } from "../../src/platform/db/index.ts";
 import type { ExpiredRow, Outbox, OutboxRow } from "../../src/platform/db/index.ts";
 import type { TopicHandler } from "../../src/platform/topics.ts";
 import { createDispatcher } from "../../src/worker/dispatcher.ts";
@@ -115,7 +115,7 @@ it("expired messages are dropped until none is left", async () => {
     let left = 2_500;
     const row = { id: "1", topic: "t", attempts: 0, lastError: null };
     const dropExpired = (): Promise<ExpiredRow[]> => {
-      const dropped = Math.min(left, MOST_EXPIRED);
+      const dropped = Math.min(left, MAX_EXPIRED_BATCH);
       left -= dropped;
       return Promise.resolve(Array<ExpiredRow>(dropped).fill(row));
     };

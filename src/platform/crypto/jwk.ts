@@ -11,7 +11,7 @@ export type KeyAlgorithm = "ed25519" | "rsa4096";
 /** The JWS `alg` of each kind of key. */
 export const jwsAlgorithms = { ed25519: "EdDSA", rsa4096: "RS256" } as const satisfies Record<KeyAlgorithm, string>;
 
-/** What verification needs of a key record. */
+/** The part of a key record needed for verification. */
 export interface VerificationKey {
   /** RFC 7638 thumbprint. */
   kid: string;
@@ -19,7 +19,7 @@ export interface VerificationKey {
   publicKey: KeyObject;
 }
 
-/** What signing needs of a key record. */
+/** The part of a key record needed for signing. */
 export interface SigningKey {
   /** RFC 7638 thumbprint. */
   kid: string;
@@ -33,7 +33,7 @@ export type PublicJwk = { kid: string; use: "sig" } & (
   | { kty: "RSA"; n: string; e: string; alg: "RS256" }
 );
 
-/** A key pair as it is made: seal `privateDer`, store the rest. */
+/** A new key pair: seal `privateDer`, store the rest. */
 export interface NewKeyPair extends SigningKey, VerificationKey {
   publicJwk: PublicJwk;
   /** SPKI, PEM. */
@@ -42,7 +42,7 @@ export interface NewKeyPair extends SigningKey, VerificationKey {
   privateDer: Buffer;
 }
 
-/** Makes a key pair off the event loop (an RSA key takes seconds of a thread). */
+/** Generates a key pair in the thread pool (an RSA key takes seconds). */
 export async function generateSigningKey(algorithm: KeyAlgorithm): Promise<NewKeyPair> {
   const { publicKey, privateKey } =
     algorithm === "ed25519"
@@ -65,7 +65,7 @@ export async function thumbprint(publicKey: KeyObject): Promise<string> {
   return calculateJwkThumbprint(publicKey.export({ format: "jwk" }), "sha256");
 }
 
-/** The key as a JWK Set shows it. */
+/** Returns the key as a member of a JWK Set. */
 export function toPublicJwk({ kid, algorithm, publicKey }: VerificationKey): PublicJwk {
   const jwk = publicKey.export({ format: "jwk" });
   if (algorithm === "ed25519") return { kty: "OKP", crv: "Ed25519", x: member(jwk.x), kid, use: "sig", alg: "EdDSA" };
@@ -77,19 +77,19 @@ export function toPublicPem(publicKey: KeyObject): string {
   return publicKey.export({ type: "spki", format: "pem" }).toString();
 }
 
-/** Reads a stored private key (PKCS #8, DER). Throws when it is not of `algorithm`. */
+/** Parses a stored private key (PKCS #8, DER). @throws {TypeError} when it is not of `algorithm` */
 export function importPrivateKey(algorithm: KeyAlgorithm, der: Buffer): KeyObject {
   return checked(algorithm, createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
 }
 
-/** Reads a stored public key: SPKI PEM, or a public JWK. Throws when it is not of `algorithm`. */
+/** Parses a stored public key: SPKI PEM, or a public JWK. @throws {TypeError} when it is not of `algorithm` */
 export function importPublicKey(algorithm: KeyAlgorithm, key: string | PublicJwk): KeyObject {
   return checked(algorithm, typeof key === "string" ? createPublicKey(key) : createPublicKey({ key, format: "jwk" }));
 }
 
 function checked(algorithm: KeyAlgorithm, key: KeyObject): KeyObject {
   const type = algorithm === "ed25519" ? "ed25519" : "rsa";
-  if (key.asymmetricKeyType !== type) throw new TypeError(`the stored key is not ${algorithm}`);
+  if (key.asymmetricKeyType !== type) throw new TypeError(`the stored key is not an ${algorithm} key`);
   return key;
 }
 

@@ -7,25 +7,25 @@ import type { Sealer } from "./sealed.ts";
 const KEY = "instance";
 const CONTEXT = "key-check:instance";
 
-/** What {@link checkInstanceKey} works with. */
+/** Dependencies of {@link checkInstanceKey}. */
 export interface KeyCheckDeps {
   database: Pick<Database, "transaction">;
   clock: Clock;
   sealer: Sealer;
-  /** Whether the sealer opens what is stored already; true where nothing is. */
+  /** Whether the sealer opens the stored secrets; true when there are none. */
   opensStored(tx: Tx): Promise<boolean>;
 }
 
 /**
  * Compares the instance key with the one the database was first used with. The first start stores a box sealed with its
- * key; of several first starts the primary key lets one win, and the others are held against its box.
- * @throws StartError when the key is another one: the service would start and fail at every secret.
+ * key; of several concurrent first starts the primary key lets one store it, and the others are checked against it.
+ * @throws {StartError} when the keys differ: the service would start and fail at every secret
  */
 export async function checkInstanceKey({ database, clock, sealer, opensStored }: KeyCheckDeps): Promise<void> {
   const isRight = await database.transaction(async (tx) => {
     const stored = await boxIn(tx);
     if (stored !== undefined) return opens(sealer, stored);
-    // A database from before there was a check has secrets, but no box.
+    // A database older than this check has secrets, but no box.
     if (!(await opensStored(tx))) return false;
     const fresh = sealer.seal(KEY, CONTEXT);
     const insert = "insert into key_checks (key, box, created_at) values ($1, $2, $3) on conflict do nothing";
@@ -34,8 +34,8 @@ export async function checkInstanceKey({ database, clock, sealer, opensStored }:
   });
   if (isRight) return;
   throw new StartError(
-    "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with; " +
-      "set the key of the first start (development keeps it in secrets/instance-key of its data folder).",
+    "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with. " +
+      "Set the key of the first start (development keeps it in secrets/instance-key of its data folder).",
   );
 }
 

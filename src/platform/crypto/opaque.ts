@@ -1,11 +1,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Random } from "../random.ts";
 
-/** An opaque token, and what is stored of it. */
+/** An opaque token and its stored hash. */
 export interface OpaqueToken {
   /** base64url without padding; shown once. */
   token: string;
-  /** SHA-256 of the token's text; what the database keeps. */
+  /** SHA-256 of the token's text, which the database stores. */
   hash: Buffer;
 }
 

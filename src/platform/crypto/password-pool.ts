@@ -13,36 +13,36 @@ export interface PasswordCost {
   parallelism: number;
 }
 
-/** A job without `digest` hashes, with one verifies against it. */
+/** A job without `digest` hashes the password; a job with one verifies the password against it. */
 export type HashJob =
   | { password: string; cost: PasswordCost; digest?: undefined }
   | { password: string; digest: string };
 export type HashRequest = HashJob & { id: number };
 export type HashReply = { id: number } & ({ ready: true } | { digest: string } | { ok: boolean } | { error: string });
 
-/** Runs hash jobs in a helper process, a few at a time. */
+/** Runs hash jobs in a helper process, with bounded concurrency. */
 export interface HashPool {
   /**
-   * Queues a job of somebody, `from`; jobs run in turn over those who wait. When the queue is full, the latest job of
-   * whoever has most waiting gives way, which may be this one. Rejects with 503 `unavailable` then, when the helper
-   * died and when the pool is closed.
+   * Queues a job of the client `from`; jobs are taken round-robin over clients. When the queue is full, the latest job
+   * of the client with the longest queue is rejected, which may be this one.
+   * @throws {unavailable} when the queue is full, the helper process has ended or the pool is closed
    */
   run(job: HashJob, from: string): Promise<HashReply>;
-  /** Process id of the helper, if one runs. */
+  /** Process id of the helper, if it is running. */
   helperPid(): number | undefined;
-  /** Refuses what waits, lets what runs finish and ends the helper. */
+  /** Rejects waiting jobs, lets running ones finish and ends the helper. */
   close(): Promise<void>;
 }
 
 export interface HashPoolOptions {
-  /** Jobs at once, each a thread of the helper. */
+  /** Maximum number of concurrent jobs, each on a thread of the helper. */
   concurrency: number;
   /**
-   * Work that may wait, milliseconds: as many jobs as the measured time of one allows, and one for each thread at
-   * least.
+   * Maximum amount of waiting work, milliseconds. The measured mean duration of a job gives the number of jobs, at
+   * least one per thread.
    */
   queueMs: number;
-  /** Most jobs that wait, however quick they are. Default 10,000. */
+  /** Maximum number of waiting jobs. Default 10,000. */
   mostWaiting?: number;
   /** Niceness of the helper, 0 to 19. */
   niceness: number;
@@ -54,18 +54,18 @@ interface Waiting {
   reject(cause: Error): void;
 }
 
-/** What a job is taken to cost until one has been measured, milliseconds. */
-const assumedMs = 50;
+/** Assumed duration of a job before the first measurement, milliseconds. */
+const INITIAL_MEAN_MS = 50;
 /** Weight of the latest job in the mean. */
-const weight = 0.1;
+const MEAN_WEIGHT = 0.1;
 
 const helper = fileURLToPath(new URL("./password-worker.ts", import.meta.url));
 
-/** Makes the pool; the helper starts with the first job and again after a death. */
+/** Creates the pool. The helper starts with the first job, and again with the first job after it has ended. */
 export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 10_000 }: HashPoolOptions): HashPool {
   const waiting = createFairQueue<Waiting>();
   const running = new Map<number, Waiting & { startedAt: number }>();
-  let meanMs = assumedMs;
+  let meanMs = INITIAL_MEAN_MS;
   let child: ChildProcess | undefined;
   let lastId = 0;
   let closed = false;
@@ -73,7 +73,7 @@ export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 1
 
   function start(): ChildProcess {
     const started = fork(helper, [String(niceness)], {
-      // The helper needs no secret of the environment, and no flags of a debugger or test runner.
+      // Without the secrets in the environment, and without the flags of a debugger or test runner.
       env: { UV_THREADPOOL_SIZE: String(concurrency) },
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -86,12 +86,12 @@ export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 1
   }
 
   function settle(reply: HashReply): void {
-    // A helper that has just started: what it was sent before begins now.
+    // The helper has just started: jobs sent before begin now.
     if ("ready" in reply) for (const entry of running.values()) entry.startedAt = performance.now();
     const entry = running.get(reply.id);
     if (entry === undefined) return;
     running.delete(reply.id);
-    meanMs += weight * (performance.now() - entry.startedAt - meanMs);
+    meanMs += MEAN_WEIGHT * (performance.now() - entry.startedAt - meanMs);
     entry.resolve(reply);
     next();
   }
@@ -121,17 +121,17 @@ export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 1
     if (running.size === 0) drained?.();
   }
 
-  /** Jobs that may wait now. */
-  function room(): number {
+  /** Returns the present maximum number of waiting jobs. */
+  function queueLimit(): number {
     return Math.min(mostWaiting, Math.max(concurrency, Math.floor((queueMs * concurrency) / meanMs)));
   }
 
-  /** The refusal of a job that has no place; the queue is worked off until the retry. */
-  function crowded(): ServiceError {
+  /** Returns the error of a job that finds the queue full; the queue is processed within its retry delay. */
+  function queueFull(): ServiceError {
     return errors.unavailable({ retryAfter: Math.max(1, (waiting.size() * meanMs) / concurrency / 1_000) });
   }
 
-  /** An idle helper does not keep the service's process alive. */
+  /** Lets an idle helper not keep the process of the service alive. */
   function keepAlive(busy: boolean): void {
     if (busy) {
       child?.ref();
@@ -145,10 +145,10 @@ export function createHashPool({ concurrency, queueMs, niceness, mostWaiting = 1
   return {
     run(job, from) {
       if (closed) return Promise.reject(errors.unavailable({ retryAfter: 1 }));
-      if (running.size >= concurrency && waiting.size() >= room()) {
+      if (running.size >= concurrency && waiting.size() >= queueLimit()) {
         const displaced = waiting.displaceFor(from);
-        if (displaced === undefined) return Promise.reject(crowded());
-        displaced.reject(crowded());
+        if (displaced === undefined) return Promise.reject(queueFull());
+        displaced.reject(queueFull());
       }
       return new Promise((resolve, reject) => {
         waiting.add(from, { job, resolve, reject });

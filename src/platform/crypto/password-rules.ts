@@ -2,17 +2,17 @@ import type { FieldViolation } from "../errors.ts";
 import { foldName } from "../names.ts";
 import { isCommonPassword } from "./common-passwords.ts";
 
-const shortest = 8;
-const longest = 1_024;
+const MIN_LENGTH = 8;
+const MAX_LENGTH = 1_024;
 
-/** Whom the password is for, as far as known. */
+/** The account the password is for, as far as known. */
 export interface PasswordOwner {
   email?: string | null | undefined;
   orgName?: string | null | undefined;
 }
 
 /**
- * The rule a new password breaks, or undefined. Lengths in code points: at least 8, at most 1,024;
+ * Returns the violated rule for a new password, or undefined. Lengths in code points: at least 8, at most 1,024;
  * no composition rules; not on the list of common ones; not the email address or the organization's name.
  * `field` is the member's name in the request.
  */
@@ -22,8 +22,8 @@ export async function checkPassword(
   field = "password",
 ): Promise<FieldViolation | undefined> {
   const length = [...password].length;
-  if (length < shortest) return { field, code: "too_short", message: `must have at least ${shortest} characters` };
-  if (length > longest) return { field, code: "too_long", message: `must have at most ${longest} characters` };
+  if (length < MIN_LENGTH) return { field, code: "too_short", message: `must have at least ${MIN_LENGTH} characters` };
+  if (length > MAX_LENGTH) return { field, code: "too_long", message: `must have at most ${MAX_LENGTH} characters` };
   const folded = foldName(password);
   if (folded === foldName(owner.email ?? ""))
     return { field, code: "equals_email", message: "must not be the email address" };

@@ -1,13 +1,13 @@
 /**
- * The helper process of password.ts: hashes on its own thread pool at a low priority,
- * so that a flood of logins takes what the service leaves and not the other way round.
+ * The helper process of password.ts. It hashes on its own thread pool at a low priority, so that many sign-ins do not
+ * slow down the rest of the service.
  */
 import { setPriority } from "node:os";
 import type { HashReply, HashRequest } from "./password-pool.ts";
 
-// Before anything touches the thread pool: on Linux its threads inherit the priority of the thread that starts them.
+// Before the first use of the thread pool: on Linux its threads inherit the priority of the thread that starts them.
 setPriority(Number(process.argv[2] ?? "0"));
-// The service decides when the helper ends: a Ctrl-C reaches the whole group, but logins in flight still finish.
+// The service ends the helper: Ctrl-C signals the whole process group, but sign-ins in flight still finish.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 process.on("disconnect", () => process.exit(0));

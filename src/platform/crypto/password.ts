@@ -8,44 +8,46 @@ import type { HashReply, PasswordCost } from "./password-pool.ts";
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
 export const defaultPasswordCost: PasswordCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** What a check of a password found. */
+/** Result of verifying a password. */
 export interface PasswordCheck {
   ok: boolean;
-  /** The password is right and its hash weaker than configured: hash it anew and store that. */
+  /** The password is right and its hash weaker than configured: store a new hash. */
   rehash: boolean;
 }
 
 /**
- * Hashes and checks passwords off the event loop, bounded in number. `address` is the client's, and empty for the
- * service itself: passwords that wait are taken in turn over the addresses they came from, IPv6 by /64.
+ * Hashes and verifies passwords off the event loop, with bounded concurrency. `address` is the client's, empty for the
+ * service itself: waiting jobs are taken round-robin over the addresses, IPv6 by /64.
  */
 export interface PasswordHasher {
-  /** PHC string of argon2id. 503 `unavailable` when too many wait. */
+  /** Returns a PHC string of argon2id. @throws {unavailable} when too many jobs wait */
   hash(password: string, address?: string): Promise<string>;
   /**
-   * Checks a password against a stored hash. Null, for somebody unknown or without password, costs the same
-   * and is never right. 503 `unavailable` when too many wait; a stored hash that cannot be read throws.
+   * Verifies a password against a stored hash. Null, for an unknown person or one without a password, takes the same
+   * time and never succeeds.
+   * @throws {unavailable} when too many jobs wait
+   * @throws {Error} when the stored hash cannot be parsed
    */
   verify(hash: string | null, password: string, address?: string): Promise<PasswordCheck>;
-  /** Finishes what runs, refuses what waits, ends the helper process. */
+  /** Lets running jobs finish, rejects waiting ones and ends the helper process. */
   close(): Promise<void>;
 }
 
 export interface PasswordHasherOptions {
-  /** Hashes at once. Default: one for each core but one, which is the event loop's. */
+  /** Maximum number of concurrent jobs. Default: the number of cores minus one for the event loop. */
   concurrency?: number;
-  /** Hashes that may wait, as milliseconds of work. Default 10 s. */
+  /** Maximum amount of waiting work, milliseconds. Default 10 s. */
   queueMs?: number;
-  /** Most hashes that wait, however quick they are. */
+  /** Maximum number of waiting jobs. */
   mostWaiting?: number;
-  /** Cost of new hashes; stored ones below it are due for a rehash. */
+  /** Cost of new hashes; stored hashes below it are to be replaced. */
   cost?: PasswordCost;
   /** Niceness of the helper process. Default 10. */
   niceness?: number;
   random?: Pick<Random, "bytes">;
 }
 
-/** Makes a hasher with a helper process of its own. Passwords are compared in NFC (RFC 8265), never truncated. */
+/** Creates a hasher with its own helper process. Passwords are compared in NFC (RFC 8265) and never truncated. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
   const {
     concurrency = Math.max(1, availableParallelism() - 1),
@@ -65,7 +67,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   return {
     async hash(password, address = "") {
       const reply = checked(await pool.run({ password: password.normalize("NFC"), cost }, limitKey(address)));
-      if (!("digest" in reply)) throw new Error("the password helper gave no hash");
+      if (!("digest" in reply)) throw new Error("the password helper returned no hash");
       return reply.digest;
     },
     async verify(hash, password, address = "") {
@@ -84,7 +86,7 @@ function checked(reply: HashReply): HashReply {
   return reply;
 }
 
-/** A hash of no password: a random salt and a random result, so it costs a verification and never matches. */
+/** Returns a random salt and hash: verifying against it takes the usual time and never succeeds. */
 function dummyHash({ memoryCost, timeCost, parallelism }: PasswordCost, random: Pick<Random, "bytes">): string {
   const part = (length: number): string => random.bytes(length).toString("base64").replaceAll("=", "");
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${part(16)}$${part(32)}`;

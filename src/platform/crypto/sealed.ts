@@ -11,21 +11,22 @@ const overhead = 1 + nonceLength + tagLength;
 export interface Sealer {
   /**
    * Encrypts `plain`. `context` is bound as additional data and must be given again to open:
-   * name the row and column (`"totp:<factor id>"`), so that a box moved elsewhere does not open.
+   * name the row and column (`"totp:<factor id>"`), so that a box copied to another row does not open.
    */
   seal(plain: Buffer | string, context: string): Buffer;
-  /** The plain bytes. Throws when the box, the key or the context is not the one it was sealed with. */
+  /** Returns the plain bytes. @throws {Error} when the box was changed or sealed with another key or context */
   open(box: Buffer, context: string): Buffer;
 }
 
 /**
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce.
  * A box is: version byte, nonce (12), cipher text, tag (16).
- * `key` is 32 bytes; anything else throws. `previous` opens what it sealed and never seals (decisions 17.10).
+ * `previous` is only used to open boxes (decisions 17.10).
+ * @throws {RangeError} when `key` does not have 32 bytes
  */
 export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = systemRandom, previous?: Buffer): Sealer {
-  if (key.length !== 32) throw new RangeError("a sealing key is 32 bytes");
-  // With a buffer, every createCipheriv first finds out at some cost that it is no key object.
+  if (key.length !== 32) throw new RangeError("a sealing key must have 32 bytes");
+  // With a key object createCipheriv is cheaper than with a buffer.
   const secret = createSecretKey(key);
   const before = previous === undefined ? undefined : createSealer(previous, random);
   return {
@@ -37,7 +38,7 @@ export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = system
       return Buffer.concat([Buffer.of(version), nonce, text, cipher.final(), cipher.getAuthTag()]);
     },
     open(box, context) {
-      if (box.length < overhead || box[0] !== version) throw new Error("not a sealed box of a known version");
+      if (box.length < overhead || box[0] !== version) throw new Error("the sealed box has an unknown version");
       const nonce = box.subarray(1, 1 + nonceLength);
       const decipher = createDecipheriv("aes-256-gcm", secret, nonce, { authTagLength: tagLength });
       decipher.setAAD(additionalData(context));
@@ -53,7 +54,7 @@ export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = system
   };
 }
 
-/** The version is authenticated too, so a later format cannot be passed off as this one. */
+/** Includes the version, so that a box of a later format does not open as this one. */
 function additionalData(context: string): Buffer {
   return Buffer.concat([Buffer.of(version), Buffer.from(context, "utf8")]);
 }

@@ -5,12 +5,12 @@ const base32 = new ScureBase32Plugin();
 const secretBytes = 20;
 const period = 30;
 
-/** A fresh TOTP secret: 160 bits in base32 (RFC 4648), the size RFC 4226 recommends. */
+/** Returns a new TOTP secret: 160 bits in base32 (RFC 4648), as RFC 4226 recommends. */
 export function generateTotpSecret(random: Pick<Random, "bytes">): string {
   return base32.encode(random.bytes(secretBytes), { padding: false });
 }
 
-/** Whose factor an authenticator app is to show. */
+/** The factor as an authenticator app shows it. */
 export interface OtpauthFields {
   /** The product or organization. A colon in it is dropped: it separates issuer and account. */
   issuer: string;
@@ -18,7 +18,7 @@ export interface OtpauthFields {
   account: string;
   /** base32. */
   secret: string;
-  /** The person's own name for the factor, shown behind the account. */
+  /** The person's name for the factor, shown after the account. */
   label?: string | undefined;
 }
 

@@ -3,11 +3,11 @@ import { StartError } from "../start-error.ts";
 import { errors, ServiceError } from "../errors.ts";
 import { isStalePlan } from "./statement-names.ts";
 
-/** The database cannot be reached, prepared or used; the message is one line and free of secrets. */
+/** The database cannot be reached, migrated or used. The message has one line and contains no secrets. */
 export class DatabaseStartError extends StartError {}
 
-/** Network and SQLSTATE codes that mean "the database is away", not "the statement is wrong". */
-const away = new Set([
+/** Network and SQLSTATE codes of an unavailable database, as opposed to a wrong statement. */
+const UNAVAILABLE = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -28,7 +28,7 @@ const away = new Set([
   "55P03",
 ]);
 /** node-postgres has no codes for these. */
-const awayTexts = [
+const UNAVAILABLE_TEXTS = [
   "timeout exceeded when trying to connect",
   "Connection terminated",
   "Client has encountered a connection error",
@@ -36,60 +36,60 @@ const awayTexts = [
   "Query read timeout",
   "Cannot use a pool after",
 ];
-const awayText = new RegExp(`^(${awayTexts.join("|")})`);
-const again = new Set(["40001", "40P01"]);
-/** A text holds a NUL, which PostgreSQL cannot store; JSON never brings one this far, binary messages can. */
-const unstorable = new Set(["22021", "22P05"]);
+const unavailableText = new RegExp(`^(${UNAVAILABLE_TEXTS.join("|")})`);
+const RETRYABLE = new Set(["40001", "40P01"]);
+/** A text contains NUL, which PostgreSQL cannot store. JSON with NUL is refused before; binary messages can have it. */
+const UNSTORABLE = new Set(["22021", "22P05"]);
 
-/** Raised by the functions of the database that judge callers. */
-const refused = "AT401";
+/** Raised by the SQL functions that reauthorize callers. */
+const UNAUTHORIZED = "AT401";
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : undefined;
 }
 
-/** The database cannot be reached, is full, shuts down, or does not answer in time. */
+/** Whether the database cannot be reached, is full, shuts down, or does not respond in time. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== undefined && (away.has(code) || /^(08|53|58)...$/.test(code))) return true;
-  return error instanceof Error && awayText.test(error.message);
+  if (code !== undefined && (UNAVAILABLE.has(code) || /^(08|53|58)...$/.test(code))) return true;
+  return error instanceof Error && unavailableText.test(error.message);
 }
 
-/** The same transaction may well succeed when it is run again. */
+/** Whether the same transaction may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);
-  return (code !== undefined && again.has(code)) || error instanceof OptimisticLockError || isStalePlan(error);
+  return (code !== undefined && RETRYABLE.has(code)) || error instanceof OptimisticLockError || isStalePlan(error);
 }
 
 /**
- * A statement failed because one before it in the same transaction had: nothing runs in it any more
- * (in_failed_sql_transaction), nor has anything been prepared in it since (invalid_sql_statement_name).
+ * Whether a statement failed only because an earlier one in its transaction had (in_failed_sql_transaction, or
+ * invalid_sql_statement_name for a statement whose preparation was skipped).
  */
 export function isConsequence(error: unknown): boolean {
   return ["25P02", "26000"].includes(codeOf(error) ?? "");
 }
 
-/** A caller no longer has the credential or the power they were authenticated with. */
+/** Whether the caller has lost the credential or power they were authenticated with. */
 export function isRefused(error: unknown): boolean {
-  return codeOf(error) === refused;
+  return codeOf(error) === UNAUTHORIZED;
 }
 
 /**
- * What a caller gets: `unauthorized` for one who was judged again, `unavailable` for a database that is away,
- * `bad_request` for text it cannot hold, everything else as it is.
+ * Maps an error to the one for clients: `unauthorized` when reauthorization failed, `unavailable` for an unavailable
+ * database, `bad_request` for text that cannot be stored. Returns every other error unchanged.
  */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
   if (isRefused(error)) return errors.unauthorized({ cause: error });
   if (isUnavailable(error) || isRetryable(error) || error instanceof DatabaseStartError)
     return errors.unavailable({ retryAfter: 1, cause: error });
-  if (unstorable.has(codeOf(error) ?? ""))
+  if (UNSTORABLE.has(codeOf(error) ?? ""))
     return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
   return error;
 }
 
-/** Name of the unique, exclusion, check or foreign key constraint that refused a write; undefined for other errors. */
+/** Returns the name of the violated unique, exclusion, check or foreign key constraint; undefined for other errors. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (!codeOf(error)?.startsWith("23")) return undefined;
   const name = (error as { constraint?: unknown }).constraint;

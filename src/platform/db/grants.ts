@@ -3,7 +3,8 @@ import { appRole } from "./connection.ts";
 const name = /^[a-z_][a-z0-9_]*$/;
 
 function grant(rights: string, kind: string, names: readonly string[]): string {
-  for (const one of names) if (!name.test(one)) throw new Error(`not a plain table name: ${one}`);
+  for (const one of names)
+    if (!name.test(one)) throw new Error(`"${one}" is not a table name in lower case without quotes`);
   return `grant ${rights} on ${kind} ${names.join(", ")} to ${appRole}`;
 }
 
@@ -16,5 +17,5 @@ export const grantAppendOnly = (...tables: string[]): string => grant("select, i
 /** SQL: the application may read these tables. */
 export const grantRead = (...tables: string[]): string => grant("select", "table", tables);
 
-/** SQL: the application may draw from these sequences (`serial` columns and free sequences). */
+/** SQL: the application may use these sequences (`serial` columns and separate sequences). */
 export const grantSequence = (...sequences: string[]): string => grant("usage, select", "sequence", sequences);

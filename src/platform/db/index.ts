@@ -24,7 +24,7 @@ export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.
 export type { MigrationObject } from "./migrator.ts";
 export { grantApp, grantAppendOnly, grantRead, grantSequence } from "./grants.ts";
 export { isReleased } from "./liveness-lock.ts";
-export { createOutbox, MOST_EXPIRED } from "./outbox.ts";
+export { createOutbox, MAX_EXPIRED_BATCH } from "./outbox.ts";
 export type { ExpiredRow, Outbox, OutboxRow } from "./outbox.ts";
 export { boundedCount, totalOf } from "./total.ts";
 export type { Total } from "./total.ts";

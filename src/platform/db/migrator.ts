@@ -12,12 +12,12 @@ import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
 
 export type { MigrationObject };
-/** Where the names of the migrations that have run are kept. */
+/** Table with the names of the migrations that have run. */
 export const migrationTable = "schema_migrations";
-/** Any number of our own; one migration at a time in a database. */
-const lockKey = 7_203_918_451;
+/** Key of the advisory lock under which migrations run, one at a time per database. */
+const LOCK_KEY = 7_203_918_451;
 
-/** A migration of plain SQL. Its name is forever; statements end with the grants of what they create. */
+/** Defines a migration of SQL statements. Its name must never change; grants follow what the statements create. */
 export function defineMigration(name: string, statements: readonly string[]): MigrationObject {
   const migration = class extends Migration {
     override up(): void {
@@ -27,18 +27,18 @@ export function defineMigration(name: string, statements: readonly string[]): Mi
   return { name, class: migration };
 }
 
-/** An index that is built while its table is in use. */
+/** An index that is built without blocking writes to its table. */
 export interface ConcurrentIndex {
   /** Name of the index. */
   index: string;
-  /** What follows `create index concurrently <name> on`: table, columns, condition. */
+  /** SQL after `create index concurrently <name> on`: table, columns, condition. */
   on: string;
 }
 
 /**
- * A migration outside of any transaction, for tables that grow: its indexes are built concurrently, so that nobody who
- * writes has to wait. A start that is interrupted does all steps again: statements must change nothing the second time,
- * an index that was left half built is built anew.
+ * Defines a migration without a transaction, for tables that grow: its indexes are built concurrently, so that writes
+ * do not wait. After an interruption all steps run again: statements must be idempotent, and invalid indexes are
+ * rebuilt.
  */
 export function defineConcurrentMigration(name: string, steps: readonly (string | ConcurrentIndex)[]): MigrationObject {
   const migration = class extends Migration {
@@ -67,18 +67,18 @@ export function defineConcurrentMigration(name: string, steps: readonly (string 
 export interface MigrateOptions {
   /** The role that owns the schema. */
   url: string;
-  /** The role the application connects as, when it is another one. */
+  /** URL with the user that the application connects as, if another one. */
   appUrl?: string | undefined;
   migrations: readonly MigrationObject[];
   log: Log;
-  /** How long to wait for a database that is away, milliseconds; default 30 s. */
+  /** Maximum wait for an unavailable database, milliseconds; default 30 s. */
   waitMs?: number;
 }
 
 /**
- * Brings the schema up to date, as the owner, under an advisory lock: instances that start together wait for the first.
- * Also makes the restricted role and lets the application's user take it.
- * @returns the names that ran now
+ * Runs pending migrations as the owner of the schema, under an advisory lock: of instances that start at the same time,
+ * one migrates and the others wait. Also creates the restricted role and grants it to the application's user.
+ * @returns the names of the migrations that ran
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = await connectWithRetries(options.url, options.waitMs ?? 30_000);
@@ -87,7 +87,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
     const ran = await runPending(options);
     await client.query(grantRead(migrationTable));
-    if (ran.length > 0) options.log.info({ migrations: ran }, "database migrated");
+    if (ran.length > 0) options.log.info({ migrations: ran }, "migrations have run");
     return ran;
   } finally {
     // The end of the connection releases the lock.
@@ -96,13 +96,15 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
- * Waits for the turn by asking again and again: a session that waits for the lock within a statement would hold up the
- * concurrent building of an index, which waits for all statements older than itself.
+ * Polls for the lock: a session that waits inside a statement would block concurrent index builds, which wait for all
+ * older statements.
  */
 async function acquireMigrationLock(client: pg.Client): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ mine: boolean }>("select pg_try_advisory_lock($1) as mine", [lockKey]);
-    if (rows[0]?.mine === true) return;
+    const { rows } = await client.query<{ acquired: boolean }>("select pg_try_advisory_lock($1) as acquired", [
+      LOCK_KEY,
+    ]);
+    if (rows[0]?.acquired === true) return;
     await sleep(50);
   }
 }
@@ -110,7 +112,7 @@ async function acquireMigrationLock(client: pg.Client): Promise<void> {
 async function runPending(options: MigrateOptions): Promise<string[]> {
   const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2 });
   pool.on("error", () => undefined);
-  // A connection that is lost fails the statement under way; without a listener it would end the process as well.
+  // A lost connection fails the current statement; without a listener it would also end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   const orm = await MikroORM.init({
     dbName: parseIntoClientConfig(options.url).database ?? "postgres",
@@ -137,7 +139,7 @@ async function runPending(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** A first connection; waits while the database is away, gives up at once when it refuses us. */
+/** Connects; waits while the database is unavailable, fails immediately when it refuses the connection. */
 async function connectWithRetries(url: string, waitMs: number): Promise<pg.Client> {
   const until = performance.now() + waitMs;
   for (;;) {

@@ -3,7 +3,7 @@ import { currentTraceparent } from "../tracing.ts";
 import { databaseTime, present } from "./time.ts";
 import type { OutboxMessage, Tx } from "./types.ts";
 
-/** Writes the messages of one transaction with one statement, and with them the trace they belong to. */
+/** Writes the messages of one transaction in one statement, with the current trace. */
 export async function insertOutbox(
   tx: Pick<Tx, "query">,
   clock: Clock,

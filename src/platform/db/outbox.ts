@@ -2,20 +2,20 @@ import type { Clock } from "../clock.ts";
 import { databaseTime, present, presentPlus } from "./time.ts";
 import type { Database } from "./types.ts";
 
-/** An outbox row in the hands of a dispatcher. */
+/** An outbox row that a dispatcher has claimed. */
 export interface OutboxRow {
   id: string;
   topic: string;
   payload: Record<string, unknown>;
-  /** Tries so far, this one included; a try that was cut short by a crash counts. */
+  /** Attempts so far, including this one and those interrupted by a crash. */
   attempts: number;
   createdAt: Date;
   expiresAt: Date | null;
-  /** Trace of the request that wrote it (W3C Trace Context); null where none was recorded. */
+  /** Trace of the request that wrote it (W3C Trace Context); null when it was not traced. */
   traceparent: string | null;
 }
 
-/** A row that was given up because its time was over. */
+/** A row that was deleted because it had expired. */
 export interface ExpiredRow {
   id: string;
   topic: string;
@@ -23,36 +23,37 @@ export interface ExpiredRow {
   lastError: string | null;
 }
 
-/** The dispatcher's side of the outbox; `tx.emit` is the writers'. */
+/** The outbox as the dispatcher uses it; rows are written with `tx.emit`. */
 export interface Outbox {
   /**
-   * Takes up to `limit` due rows of a topic, oldest first, and hides them from everybody for `leaseMs`. A row that is
-   * neither completed nor failed by then is due again: handlers must be idempotent.
+   * Claims up to `limit` due rows of a topic, oldest first, under a lease of `leaseMs`. A row that is neither completed
+   * nor failed by then is due again: handlers must be idempotent.
    */
   claimDue(limit: number, leaseMs: number, topic: string): Promise<OutboxRow[]>;
-  /** Keeps claimed rows hidden for another `leaseMs` from now. */
+  /** Extends the leases of rows to `leaseMs` from now. */
   extend(ids: readonly string[], leaseMs: number): Promise<void>;
-  /** Removes rows that are done. */
+  /** Deletes completed rows. */
   complete(ids: readonly string[]): Promise<void>;
-  /** Lets rows be due again after `waitMs`; those that expire before that are removed. Returns how many these are. */
+  /** Makes rows due again after `waitMs`; deletes those that expire before that. @returns the number of deleted rows */
   fail(ids: readonly string[], error: string, waitMs: number): Promise<number>;
-  /** Removes rows whose time is over, {@link MOST_EXPIRED} at most, and tells which. */
+  /** Deletes expired rows, at most {@link MAX_EXPIRED_BATCH}, and returns them. */
   dropExpired(): Promise<ExpiredRow[]>;
-  /** Milliseconds the oldest due row has been waiting; 0 when none is. */
+  /** Returns the milliseconds that the oldest due row has waited; 0 when there is none. */
   oldestAge(): Promise<number>;
-  /** When the next row is or becomes due, leases included; null when there is none. */
+  /** Returns when the next row becomes due, or its lease ends; null when there is none. */
   nextDue(): Promise<Date | null>;
-  /** Rows by topic, for metrics: all, and those that failed at least once; counted to 100,000 each. */
+  /** Returns per topic the number of rows, and of rows that failed at least once; each counted up to 100,000. */
   counts(): Promise<{ topic: string; rows: number; failing: number }[]>;
 }
 
-const maxError = 2_000;
-/** Most rows that are given up by one statement. */
-export const MOST_EXPIRED = 1_000;
-/** Most rows of a topic that are counted. */
-const COUNTED = 100_000;
+/** Maximum length of a stored error. */
+const MAX_ERROR_LENGTH = 2_000;
+/** Maximum number of expired rows deleted by one statement. */
+export const MAX_EXPIRED_BATCH = 1_000;
+/** Maximum number of rows counted per topic. */
+const MAX_COUNTED = 100_000;
 
-/** The topics that have rows (and a null at the end), one look into the index each. */
+/** The topics that have rows (and a final null), by a skip scan of the index. */
 const topics = `topics as (
     (select topic from outbox order by topic limit 1)
     union all
@@ -61,7 +62,7 @@ const topics = `topics as (
   )`;
 const counted = (where: string): string =>
   `(select count(*)::int from (
-    select 1 from outbox o where o.topic = topics.topic ${where} limit ${COUNTED}
+    select 1 from outbox o where o.topic = topics.topic ${where} limit ${MAX_COUNTED}
   ) some_of_them)`;
 
 export function createOutbox({ database, clock }: { database: Pick<Database, "prepared">; clock: Clock }): Outbox {
@@ -103,7 +104,7 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
            where id = any($1::bigint[]) and (expires_at is null or expires_at > ${next})
          )
          select count(*)::int as dropped from dropped`,
-        [ids, error.slice(0, maxError), now(), waitMs],
+        [ids, error.slice(0, MAX_ERROR_LENGTH), now(), waitMs],
       );
       return rows[0]?.dropped ?? 0;
     },
@@ -113,7 +114,7 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
         "outbox-expired",
         `delete from outbox where id = any(array(
          select id from outbox where expires_at <= ${present("$1")} and available_at <= ${present("$1")}
-         order by expires_at limit ${MOST_EXPIRED} for update skip locked))
+         order by expires_at limit ${MAX_EXPIRED_BATCH} for update skip locked))
        returning id, topic, attempts, last_error as "lastError"`,
         [now()],
       ),

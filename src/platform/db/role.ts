@@ -4,8 +4,8 @@ import { appRole } from "./connection.ts";
 import { DatabaseStartError } from "./failure.ts";
 
 /**
- * Makes the restricted role when the cluster has none, and lets the connecting user and `appUser` take it. Roles belong
- * to the whole cluster, so another database's migration may do the same at this moment; who comes second tries again.
+ * Creates the restricted role if the cluster has none, and grants it to the connecting user and `appUser`. Roles belong
+ * to the whole cluster, so a concurrent migration of another database may do the same; on a conflict this retries.
  */
 export async function ensureAppRole(client: pg.Client, appUser: string | undefined): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -31,7 +31,7 @@ async function tryEnsure(client: pg.Client, appUser: string | undefined): Promis
   }
 }
 
-/** Since PostgreSQL 16 membership alone does not allow SET ROLE: its creator may grant the role, but not take it. */
+/** Since PostgreSQL 16 membership alone does not allow SET ROLE: the creator of a role may only grant it. */
 async function mayTakeRole(client: pg.Client, user: string): Promise<boolean> {
   const version = await client.query<{ number: number }>("select current_setting('server_version_num')::int as number");
   const right = version.rows[0]!.number >= 160_000 ? "SET" : "MEMBER";
@@ -46,7 +46,7 @@ async function mayTakeRole(client: pg.Client, user: string): Promise<boolean> {
 function explain(error: Error): Error {
   if ((error as { code?: string }).code !== "42501") return error;
   return new DatabaseStartError(
-    `The migrating role may not make or grant the role ${appRole}; let an administrator run: ` +
+    `The user that runs migrations may not create or grant the role ${appRole}. As an administrator, run: ` +
       `create role ${appRole} nologin; grant ${appRole} to <the service's user>;`,
     { cause: error },
   );

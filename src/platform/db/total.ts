@@ -1,22 +1,22 @@
-/** Largest number of items that lists count exactly (decisions 1.1). */
-export const EXACT_TO = 10_000;
+/** Maximum number of items that lists count exactly (decisions 1.1). */
+export const MAX_EXACT = 10_000;
 
-/** How many items a list has, as the contract prints it: exact to 10,000, and marked as an estimate beyond. */
+/** Number of items of a list as in the contract: exact up to 10,000, above that marked as an estimate. */
 export interface Total {
   total: number;
   totalIsEstimate?: true;
 }
 
 /**
- * SQL that counts the rows of `from …` and stops after the first that need not be counted exactly, so that its cost
- * does not follow the size of the table. To be read with {@link totalOf}.
+ * Returns SQL that counts the rows of `from …` up to the limit of exact counts plus one, so that its cost is bounded.
+ * Read the result with {@link totalOf}.
  */
 export function boundedCount(from: string): string {
-  return `select count(*)::int as counted from (select 1 ${from} limit ${EXACT_TO + 1}) as first_rows`;
+  return `select count(*)::int as counted from (select 1 ${from} limit ${MAX_EXACT + 1}) as first_rows`;
 }
 
-/** What a {@link boundedCount} found. Beyond 10,000 there are at least as many as it says. */
+/** Returns the total from the result of a {@link boundedCount}. An estimate is a lower bound. */
 export function totalOf(rows: readonly { counted: number }[]): Total {
   const total = rows[0]?.counted ?? 0;
-  return total > EXACT_TO ? { total, totalIsEstimate: true } : { total };
+  return total > MAX_EXACT ? { total, totalIsEstimate: true } : { total };
 }

@@ -2,11 +2,11 @@ import { createLru } from "../lru.ts";
 import { rowId } from "./budget.ts";
 import type { Budget, LimiterDeps } from "./budget.ts";
 
-/** What this process knows of one bucket. */
-interface Share {
-  /** Leased and not spent. */
+/** Cached state of one bucket. */
+interface Bucket {
+  /** Leased and unspent. */
   tokens: number;
-  /** Tokens to ask for next time: grows while leases follow each other quickly. */
+  /** Size of the next lease: grows while leases follow each other quickly. */
   batch: number;
   leasedAt: number;
   refusedUntil: number;
@@ -14,11 +14,12 @@ interface Share {
   pending: Promise<void> | undefined;
 }
 
-/** Leased tokens are forgotten after this time, since the shared bucket has refilled meanwhile. */
-const leaseMs = 10_000;
-const quickMs = 1_000;
+/** Leased tokens expire after this time, since the shared bucket has refilled meanwhile. */
+const LEASE_MS = 10_000;
+/** A lease that follows the last one within this time is doubled. */
+const GROWTH_MS = 1_000;
 
-// R is what the bucket holds now; the row's lock makes asking and taking one step for all instances.
+// The row lock makes reading and taking one atomic step for all instances.
 const refilled = "least($3::double precision, b.tokens + greatest(0, $2::bigint - b.at_ms) * $4::double precision)";
 const grant = `least($5::integer, floor(${refilled} + 1e-6))`;
 const left = `(${refilled} - ${grant})`;
@@ -33,14 +34,14 @@ const leaseSql = `
 
 /** Token buckets in PostgreSQL, spent from leases. */
 export function createBuckets({ database, clock, maxSubjects = 20_000 }: LimiterDeps) {
-  const shares = createLru<Share>(maxSubjects);
+  const cached = createLru<Bucket>(maxSubjects);
 
-  async function lease(share: Share, budget: Budget, subject: string): Promise<void> {
+  async function lease(bucket: Bucket, budget: Budget, subject: string): Promise<void> {
     const now = clock.now();
     const most = budget.limit >= 100 ? Math.ceil((budget.limit * 1000) / budget.windowMs) : 1;
-    share.batch = now - share.leasedAt < quickMs ? Math.min(most, share.batch * 2) : 1;
+    bucket.batch = now - bucket.leasedAt < GROWTH_MS ? Math.min(most, bucket.batch * 2) : 1;
     const perMs = budget.limit / budget.windowMs;
-    const want = Math.max(share.batch, share.waiting);
+    const want = Math.max(bucket.batch, bucket.waiting);
     const rows = await database.prepared<{ tokens: number; granted: number }>("rate-bucket-lease", leaseSql, [
       rowId(budget, subject),
       now,
@@ -49,44 +50,44 @@ export function createBuckets({ database, clock, maxSubjects = 20_000 }: Limiter
       want,
     ]);
     const { tokens, granted } = rows[0]!;
-    share.tokens = granted;
-    share.leasedAt = now;
-    if (granted < want) share.refusedUntil = now + Math.ceil((1 - Math.max(0, tokens)) / perMs);
+    bucket.tokens = granted;
+    bucket.leasedAt = now;
+    if (granted < want) bucket.refusedUntil = now + Math.ceil((1 - Math.max(0, tokens)) / perMs);
   }
 
-  /** Undefined: the shared bucket has to be asked. */
-  function spend(share: Share): number | undefined {
+  /** Returns the wait in milliseconds, 0 when a token was spent; undefined when the shared bucket must be queried. */
+  function spend(bucket: Bucket): number | undefined {
     const now = clock.now();
-    if (share.tokens >= 1 && now - share.leasedAt < leaseMs) {
-      share.tokens--;
+    if (bucket.tokens >= 1 && now - bucket.leasedAt < LEASE_MS) {
+      bucket.tokens--;
       return 0;
     }
-    return share.refusedUntil > now ? share.refusedUntil - now : undefined;
+    return bucket.refusedUntil > now ? bucket.refusedUntil - now : undefined;
   }
 
-  async function ask(share: Share, budget: Budget, subject: string): Promise<number> {
-    share.waiting++;
+  async function query(bucket: Bucket, budget: Budget, subject: string): Promise<number> {
+    bucket.waiting++;
     try {
       for (;;) {
-        share.pending ??= lease(share, budget, subject).finally(() => (share.pending = undefined));
-        await share.pending;
-        const answer = spend(share);
+        bucket.pending ??= lease(bucket, budget, subject).finally(() => (bucket.pending = undefined));
+        await bucket.pending;
+        const answer = spend(bucket);
         if (answer !== undefined) return answer;
       }
     } finally {
-      share.waiting--;
+      bucket.waiting--;
     }
   }
 
   return {
     take(budget: Budget, subject: string): number | Promise<number> {
       const key = `${budget.name}\n${subject}`;
-      let share = shares.get(key);
-      if (share === undefined) {
-        share = { tokens: 0, batch: 1, leasedAt: -Infinity, refusedUntil: 0, waiting: 0, pending: undefined };
-        shares.set(key, share);
+      let bucket = cached.get(key);
+      if (bucket === undefined) {
+        bucket = { tokens: 0, batch: 1, leasedAt: -Infinity, refusedUntil: 0, waiting: 0, pending: undefined };
+        cached.set(key, bucket);
       }
-      return spend(share) ?? ask(share, budget, subject);
+      return spend(bucket) ?? query(bucket, budget, subject);
     },
   };
 }

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import type { LimiterDeps } from "./budget.ts";
 
 /**
- * Consecutive failures that are answered by a delay: `firstMs` after `tolerated` of them, doubling with each further
- * one to `mostMs`.
+ * Back-off after consecutive failures: `firstMs` after `tolerated` of them, doubled by each further one up to `mostMs`.
  */
 export interface DelayRule {
   name: string;
@@ -14,19 +13,19 @@ export interface DelayRule {
   forgetMs: number;
 }
 
-/** One try under a rule. */
+/** One attempt under a rule. */
 export interface DelayedTry {
-  /** Milliseconds until it may be made; 0: now. */
+  /** Milliseconds until it is allowed; 0: now. */
   waitMs: number;
-  /** It was made and failed. */
+  /** Records that it was made and failed. */
   failed(): Promise<void>;
-  /** It was made and succeeded: the failures before it no longer count. */
+  /** Records that it was made and succeeded, which resets the failures. */
   passed(): Promise<void>;
 }
 
-/** Growing delays for all instances together, in PostgreSQL. */
+/** Back-off shared by all instances, in PostgreSQL. */
 export interface Delays {
-  /** A try of `subject`. Rejects with `unavailable` without the database. */
+  /** Begins an attempt of `subject`. @throws {unavailable} when the database is unavailable */
   begin(rule: DelayRule, subject: string): Promise<DelayedTry>;
 }
 
@@ -40,7 +39,7 @@ const failedSql = `
   on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = $2::bigint + $6::bigint
   returning 1 as counted`;
 
-/** Delays over the service's clock. */
+/** Creates delays by the service's clock. */
 export function createDelays({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Delays {
   return {
     async begin(rule, subject) {

@@ -14,36 +14,36 @@ export type { DelayedTry, DelayRule, Delays } from "./delays.ts";
 export { endStreak, SIGN_IN_FAILURES } from "./streaks.ts";
 export type { StreakRule, Streaks } from "./streaks.ts";
 
-/** Counts calls for all instances together, in PostgreSQL. */
+/** Limits shared by all instances, counted in PostgreSQL. */
 export interface Limiter {
   /**
-   * Takes one from the budget of `subject`: 0, or the milliseconds until the next may be free.
+   * Takes one call from the budget of `subject`. Returns 0, or the milliseconds until the next call may be allowed.
    *
-   * A token bucket starts full with `limit` tokens and refills evenly over `windowMs`. Budgets of 100 and more are
-   * spent from tokens leased in advance, up to one second's worth, so that most calls answer at once and without the
-   * database; smaller budgets ask it each time. A refusal is remembered until it ends. Rejects with `unavailable`
-   * without the database.
+   * A token bucket starts with `limit` tokens and refills evenly over `windowMs`. Budgets of 100 and more are spent
+   * from tokens leased in advance, up to one second's worth, so that most calls do not query the database; smaller
+   * budgets query it each time. A refusal is cached until it ends.
+   * @throws {unavailable} when the database is unavailable
    */
   take(budget: Budget, subject: string): number | Promise<number>;
   /** Delays that grow with consecutive failures. */
   delays: Delays;
-  /** Failures in a row that only a success ends. */
+  /** Consecutive failures, which only a success resets. */
   streaks: Streaks;
-  /** Removes a batch of rows that say no more than their absence would. @returns how many */
+  /** Deletes a batch of rows that have no effect any more. @returns their number */
   purge(): Promise<number>;
 }
 
-/** SQL that removes a batch of rows that are over, by the index of their end. */
-const oldest = (table: string, end: string): string =>
+/** Returns SQL that deletes a batch of ended rows, by the index on their end. */
+const deleteEnded = (table: string, end: string): string =>
   `delete from ${table}
   where id in (select id from ${table} where ${end} < $1 limit 2000 for update skip locked)
   returning 1 as one`;
 
 /**
- * Counting writes for nobody: its statements are no part of the call in which they are sent, and never of a
- * transaction.
+ * Returns a database whose statements the guard does not count as writes of the current call: limits are kept even when
+ * the caller has lost access. Inside a transaction they throw.
  */
-export function countingOn({
+export function limiterDatabase({
   guard,
   prepared,
 }: Pick<Database, "prepared"> & { guard: Guard | undefined }): Pick<Database, "prepared"> {
@@ -66,9 +66,9 @@ export function createLimiter(deps: LimiterDeps): Limiter {
     async purge() {
       const now = deps.clock.now();
       const removed = await Promise.all([
-        deps.database.prepared("rate-buckets-purge", oldest("rate_buckets", "full_ms"), [now]),
-        deps.database.prepared("rate-windows-purge", oldest("rate_windows", "empty_ms"), [now]),
-        deps.database.prepared("rate-delays-purge", oldest("rate_delays", "forget_ms"), [now]),
+        deps.database.prepared("rate-buckets-purge", deleteEnded("rate_buckets", "full_ms"), [now]),
+        deps.database.prepared("rate-windows-purge", deleteEnded("rate_windows", "empty_ms"), [now]),
+        deps.database.prepared("rate-delays-purge", deleteEnded("rate_delays", "forget_ms"), [now]),
       ]);
       return removed.flat().length;
     },

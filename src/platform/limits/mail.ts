@@ -2,10 +2,10 @@ import type { Budget } from "./budget.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Mails to one email, whatever they are: codes, links, password resets and invitations share it (decisions 13). */
+/** Mails of every kind to one address: codes, links, password resets and invitations (decisions 13). */
 export const MAILS_PER_EMAIL: Budget = { name: "mail_email", limit: 3, windowMs: 10 * MINUTE_MS, sliding: false };
 
-/** Invitations of one organization, whoever makes them. */
+/** Invitations of one organization, by any of its members. */
 export const INVITATIONS_PER_ORGANIZATION: Budget = {
   name: "invitations",
   limit: 200,

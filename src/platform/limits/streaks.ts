@@ -2,27 +2,27 @@ import { createHash } from "node:crypto";
 import type { Tx } from "../db/types.ts";
 import type { LimiterDeps } from "./budget.ts";
 
-/** How many failures in a row are too many, and how long they are remembered after the last. */
+/** Maximum number of consecutive failures, and how long they count after the last one. */
 export interface StreakRule {
   name: string;
   most: number;
   forgetMs: number;
 }
 
-/** Failures in a row, for all instances together, that only a success ends. */
+/** Consecutive failures, shared by all instances, which only a success resets. */
 export interface Streaks {
   /**
-   * Counts a try as failed before it is made, so that parallel tries cannot outrun the count. False, and nothing is
-   * counted, at `most`.
+   * Counts an attempt as failed before it is made, so that parallel attempts cannot exceed the maximum. Returns false,
+   * and counts nothing, when `most` is reached.
    */
   charge(rule: StreakRule, subject: string): Promise<boolean>;
-  /** Takes back the charge of a try that neither failed nor succeeded. */
+  /** Reverts the charge of an attempt that neither failed nor succeeded. */
   refund(rule: StreakRule, subject: string): Promise<void>;
-  /** Whether there have been `most` failures in a row. */
+  /** Whether there were `most` consecutive failures. */
   full(rule: StreakRule, subject: string): Promise<boolean>;
 }
 
-/** Failed tries to sign a person in, by email, from wherever and by whichever door (decisions 13). */
+/** Failed sign-in attempts by email, from any address and by any sign-in method (decisions 13). */
 export const SIGN_IN_FAILURES: StreakRule = { name: "sign_in", most: 100, forgetMs: 30 * 24 * 60 * 60 * 1000 };
 
 const chargeSql = `
@@ -36,7 +36,7 @@ const refundSql = `
   update rate_delays set failures = failures - 1 where id = $1 and failures > 1 returning 1 as one`;
 const fullSql = "select 1 as one from rate_delays where id = $1 and failures >= $2::integer and forget_ms > $3::bigint";
 
-/** Streaks over the service's clock, in PostgreSQL. */
+/** Creates streaks by the service's clock, in PostgreSQL. */
 export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Streaks {
   return {
     charge: async (rule, subject) =>
@@ -56,7 +56,7 @@ export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" 
   };
 }
 
-/** Ends a streak in the transaction of the success. */
+/** Resets a streak in the transaction of the success. */
 export async function endStreak(tx: Pick<Tx, "query">, rule: StreakRule, subject: string): Promise<void> {
   await tx.query("delete from rate_delays where id = $1", [idOf(rule, subject)]);
 }

@@ -11,11 +11,11 @@ const takeSql = `
   returning 1 as taken`;
 const oldestSql = `select (select min(hit) ${within}) as oldest from rate_windows as w where id = $1`;
 
-/** Strict sliding windows in PostgreSQL: the times of the calls are kept, one statement a call. */
+/** Exact sliding windows in PostgreSQL: stores the times of the calls, with one statement per call. */
 export function createWindows({ database, clock, maxSubjects = 20_000 }: LimiterDeps) {
   const refused = createLru<number>(maxSubjects);
 
-  async function ask(budget: Budget, subject: string, key: string): Promise<number> {
+  async function query(budget: Budget, subject: string, key: string): Promise<number> {
     const now = clock.now();
     const id = rowId(budget, subject);
     const taken = await database.prepared("rate-window-take", takeSql, [id, now, budget.windowMs, budget.limit]);
@@ -34,7 +34,7 @@ export function createWindows({ database, clock, maxSubjects = 20_000 }: Limiter
     take(budget: Budget, subject: string): number | Promise<number> {
       const key = `${budget.name}\n${subject}`;
       const wait = (refused.get(key) ?? 0) - clock.now();
-      return wait > 0 ? wait : ask(budget, subject, key);
+      return wait > 0 ? wait : query(budget, subject, key);
     },
   };
 }

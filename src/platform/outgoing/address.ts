@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Ranges whose `X-Forwarded-For` is believed. */
+/** Address ranges whose `X-Forwarded-For` is trusted. */
 export type TrustedProxies = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-/** Reads `SERVICE_TRUSTED_PROXIES`: addresses and CIDR ranges. Throws RangeError naming the entry that is neither. */
+/** Parses `SERVICE_TRUSTED_PROXIES`. @throws {RangeError} for an entry that is neither an address nor a CIDR range */
 export function parseTrustedProxies(entries: readonly string[]): TrustedProxies {
   return entries.map((given) => {
     const entry = given.trim();
@@ -23,9 +23,9 @@ export function parseTrustedProxies(entries: readonly string[]): TrustedProxies 
 }
 
 /**
- * The client's address (decisions 3.11): the socket's, unless that is a trusted proxy; then `X-Forwarded-For` is
- * walked from the right past trusted proxies. An entry that is no address means the proxy that reported it;
- * when every entry is a trusted proxy, the first of them. IPv4-mapped addresses become IPv4, IPv6 its short form.
+ * Returns the client's address (decisions 3.11): that of the socket, unless it is a trusted proxy. Then it is the last
+ * entry of `X-Forwarded-For` that is not a trusted proxy, or the first entry if all are. For an entry that is not an
+ * address, it is the proxy that reported it. IPv4-mapped addresses are returned as IPv4, IPv6 in its short form.
  */
 export function clientAddress(
   socketAddress: string,
@@ -48,19 +48,19 @@ export function isTrustedProxy(address: string, trustedProxies: TrustedProxies):
   return isTrusted(canonicalAddress(address) ?? address, trustedProxies);
 }
 
-/** The key an address is counted under in limits: IPv4 whole, IPv6 by its /64. */
+/** Returns the subject of limits for an address: the whole IPv4 address, or the /64 of an IPv6 address. */
 export function limitKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const parts = ipaddr.IPv6.parse(withoutZone(address)).parts.slice(0, 4);
   return `${parts.map((part) => part.toString(16)).join(":")}::/64`;
 }
 
-/** One spelling for each address; undefined for what is none. Loose spellings (`127.1`, ports, brackets) are none. */
+/** Returns the canonical form; undefined for invalid addresses, which include `127.1`, ports and brackets. */
 function canonicalAddress(text: string): string | undefined {
   const version = isIP(text);
   if (version === 4) return text;
   if (version === 0) return undefined;
-  // The URL parser's spelling first: ipaddr.js takes ::127.0.0.1 for a mapped address, which it is not.
+  // Through the URL parser first: ipaddr.js mistakes ::127.0.0.1 for a mapped address.
   const address = ipaddr.IPv6.parse(URL.parse(`http://[${withoutZone(text)}]/`)?.hostname.slice(1, -1) ?? text);
   return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }

@@ -1,14 +1,14 @@
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { OutgoingError } from "./failure.ts";
 
-/** The part of an answer's body that is kept. */
+/** The part of a response body that is kept. */
 export interface KeptBody {
   body: Buffer;
-  /** There was more than is kept. */
+  /** The body was longer. */
   truncated: boolean;
 }
 
-/** Reads at most `maxBytes` and leaves the rest unread. */
+/** Reads at most `maxBytes`; the rest stays unread. */
 export async function readBounded(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<KeptBody> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -25,8 +25,8 @@ export async function readBounded(source: AsyncIterable<Uint8Array>, maxBytes: n
 }
 
 /**
- * Undoes one content coding although none was asked for. The limit holds for what comes out,
- * so a small body cannot grow; a coding that is unknown, stacked or broken is a bad response.
+ * Decodes one content coding, although none was requested. The limit applies to the decoded bytes.
+ * @throws {bad_response} when the coding is unknown, one of several, or broken
  */
 export async function decodeBounded(kept: KeptBody, encoding: string, maxBytes: number): Promise<KeptBody> {
   const coding = encoding.trim().toLowerCase();

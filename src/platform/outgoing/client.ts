@@ -12,35 +12,37 @@ import type { Resolve } from "./resolve.ts";
 export { OutgoingError } from "./failure.ts";
 export type { OutgoingReason } from "./failure.ts";
 
-/** A call to a URL somebody else chose. */
+/** A request to a URL chosen by a tenant. */
 export interface OutgoingRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   url: string;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer | string;
-  /** Milliseconds for everything, from name resolution to the body's last byte. Default 15,000. */
+  /** Time limit from name resolution to the last byte of the body, milliseconds. Default 15,000. */
   timeoutMs?: number;
-  /** Bytes of the body to keep, after decoding. Default 64 KiB. */
+  /** Maximum number of decoded body bytes to keep. Default 64 KiB. */
   maxBytes?: number;
   signal?: AbortSignal;
 }
 
-/** An answer, whatever its status; redirects are answers. */
+/** A response with any status, including redirects. */
 export interface OutgoingResponse {
   status: number;
   /** Names in lower case; repeated headers joined with `, `. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** The body was longer than what is kept. */
+  /** The body was longer. */
   truncated: boolean;
   durationMs: number;
 }
 
 /** An HTTP client for URLs of tenants. */
 export interface GuardedClient extends Pick<OutgoingGuard, "vetUrl"> {
-  /** Rejects with `OutgoingError`, or with the reason of `signal` when that is what ended it. */
+  /** Rejects with `OutgoingError`, or with the reason of `signal` when that was aborted. */
   request(request: OutgoingRequest): Promise<OutgoingResponse>;
-  /** Takes no more calls, waits for those under way, at most `graceMs` (default 5,000), and ends every connection. */
+  /**
+   * Refuses further requests, waits for those in flight at most `graceMs` (default 5,000) and closes all connections.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -49,25 +51,24 @@ export interface GuardedClientOptions extends GuardOptions {
   resolve?: Resolve;
   /** Default `Atrium/1`. */
   userAgent?: string;
-  /** Milliseconds for resolution, TCP and TLS. Default 5,000. */
+  /** Time limit for name resolution, TCP and TLS, milliseconds. Default 5,000. */
   connectTimeoutMs?: number;
   /**
-   * Connections to one origin at once; further calls wait, whoever they are for. Default 1,000: many tenants' URLs
-   * share a host, and those among them that never answer must not keep the others waiting. Callers bound what they have
-   * under way.
+   * Maximum concurrent connections to one origin; further requests wait. Default 1,000: URLs of many tenants share a
+   * host, and those that never respond must not delay the others. Callers limit their own requests in flight.
    */
   connectionsPerOrigin?: number;
-  /** Certificates to trust instead of the public ones, PEM (tests). */
+  /** Root certificates to trust instead of the public ones, PEM (tests). */
   ca?: string;
 }
 
-const maxHeaderBytes = 16 * 1024;
-const maxInformational = 16;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_INFORMATIONAL = 16;
 
 /**
- * undici behind a connect step of our own (decisions 11.5). HTTP/1.1; follows no redirects, reads no proxy
- * variables, asks for no content coding; every connection, also one used again, leads to an address that was vetted.
- * A call is a span of the present trace, but `traceparent` is not sent: whoever owns the URL is told nothing of our
+ * Creates a client on undici with its own connect step (decisions 11.5). HTTP/1.1; follows no redirects, ignores proxy
+ * variables and requests no content coding. Every connection, also a reused one, leads to a checked address. A request
+ * is a span of the current trace, but `traceparent` is not sent: the owner of the URL learns nothing about our
  * requests.
  */
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
@@ -77,10 +78,10 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     connect: createConnector({ guard, resolve, connectTimeoutMs, ca }),
     connections: connectionsPerOrigin,
     pipelining: 1,
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,
-    // One clock for all of it: the call's own.
+    // The request's own timer covers these.
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,
@@ -101,7 +102,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
       signal: stop.signal,
       onInfo: informationalLimit(stop),
     });
-    // Nobody else listens once reading stops early.
+    // There is no other listener once reading has stopped early.
     answer.body.on("error", () => undefined);
     const headers = flatten(answer.headers);
     const kept = await readBounded(answer.body, maxBytes);
@@ -138,7 +139,7 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
       request.signal?.throwIfAborted();
       if (guard.vetUrl(request.url) !== undefined) throw new OutgoingError("refused_address");
       const url = new URL(request.url);
-      // Neither path nor query: they may hold secrets.
+      // Neither path nor query: they may contain secrets.
       const facts = {
         "http.request.method": request.method,
         "server.address": url.hostname,
@@ -155,14 +156,14 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
   };
 }
 
-/** Counts 1xx answers and their headers: the parser's own limit starts anew with each. */
+/** Limits 1xx responses and their headers: the limit of the parser starts again with each of them. */
 function informationalLimit(stop: AbortController): NonNullable<Dispatcher.RequestOptions["onInfo"]> {
   let count = 0;
   let bytes = 0;
   return ({ headers }) => {
     count += 1;
     for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length;
-    if (count > maxInformational || bytes > maxHeaderBytes)
+    if (count > MAX_INFORMATIONAL || bytes > MAX_HEADER_BYTES)
       stop.abort(new OutgoingError("too_large", undefined, "too many interim answers"));
   };
 }

@@ -12,18 +12,18 @@ export interface ConnectorOptions {
   guard: OutgoingGuard;
   /** Replaces name resolution. */
   resolve?: Resolve | undefined;
-  /** Milliseconds for name resolution, TCP and TLS together. */
+  /** Time limit for name resolution, TCP and TLS together, milliseconds. */
   connectTimeoutMs: number;
-  /** Certificates to trust instead of the public ones, PEM. */
+  /** Root certificates to trust instead of the public ones, PEM. */
   ca?: string | undefined;
 }
 
-/** Most addresses of one name that are tried. */
-const maxAddresses = 6;
+/** Maximum number of addresses tried per name. */
+const MAX_ADDRESSES = 6;
 
 /**
- * undici's connect step: resolves once, refuses when any address of the name is refused, and connects to
- * exactly the addresses that were looked at. Host header and TLS name stay the URL's.
+ * Creates undici's connect step. It resolves the name once, refuses it when any of its addresses is refused, and
+ * connects only to the checked addresses. The Host header and the TLS server name remain those of the URL.
  */
 export function createConnector({ guard, resolve, connectTimeoutMs, ca }: ConnectorOptions): buildConnector.connector {
   async function addressesOf(host: string, port: number, signal: AbortSignal): Promise<string[]> {
@@ -37,7 +37,7 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
     if (addresses.length === 0) throw new OutgoingError("dns");
     if (!addresses.every((address) => isIP(address) !== 0 && guard.allowsAddress(host, port, address)))
       throw new OutgoingError("refused_address");
-    return addresses.slice(0, maxAddresses);
+    return addresses.slice(0, MAX_ADDRESSES);
   }
 
   async function open(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
@@ -56,7 +56,7 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
         })
       : connectTcp(target);
     await opened(socket, secure, signal);
-    // The look-up is pinned; this holds even if that should fail.
+    // A second check, in case the pinned look-up is ignored.
     if (!guard.allowsAddress(host, port, socket.remoteAddress ?? "")) {
       socket.destroy();
       throw new OutgoingError("refused_address");
@@ -78,7 +78,7 @@ export function createConnector({ guard, resolve, connectTimeoutMs, ca }: Connec
   };
 }
 
-/** A look-up that knows one answer. */
+/** Returns a look-up that always returns these addresses. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, callback) => {
@@ -88,7 +88,7 @@ function pinned(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Resolves once the socket can be written to; a failure tells TCP from TLS. */
+/** Resolves once the socket is writable; the error distinguishes TCP from TLS. */
 function opened(socket: Socket, secure: boolean, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     let connected = false;

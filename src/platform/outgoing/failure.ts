@@ -1,4 +1,4 @@
-/** Why a call came to nothing. */
+/** Why a request has no response. */
 export type OutgoingReason =
   | "refused_address"
   | "dns"
@@ -20,7 +20,7 @@ const messages: Readonly<Record<OutgoingReason, string>> = {
   bad_response: "the answer is not valid HTTP",
 };
 
-/** A call that brought no answer. The message may be shown to whoever gave the URL; details are in `cause`. */
+/** A request without a response. The message may be shown to the owner of the URL; details are in `cause`. */
 export class OutgoingError extends Error {
   readonly reason: OutgoingReason;
 
@@ -31,7 +31,7 @@ export class OutgoingError extends Error {
   }
 }
 
-/** Sorts what undici and sockets throw. */
+/** Classifies the errors of undici and sockets. */
 export function outgoingError(error: unknown): OutgoingError {
   if (error instanceof OutgoingError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

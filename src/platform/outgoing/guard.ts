@@ -8,29 +8,29 @@ export interface HostPort {
 }
 
 export interface GuardOptions {
-  /** Exceptions of the operator (`SERVICE_OUTGOING_ALLOW`): host as in the URL, whatever it resolves to. */
+  /** Exceptions by the operator (`SERVICE_OUTGOING_ALLOW`): host as in the URL, for all addresses it resolves to. */
   allow?: readonly HostPort[];
   /** Development profile: 127.0.0.0/8 and ::1 may be called. */
   allowLoopback?: boolean;
 }
 
-/** Decides where a URL that a tenant gave may lead. */
+/** Decides to which addresses the URL of a tenant may lead. */
 export interface OutgoingGuard {
   /**
-   * What is wrong with a URL as it is given: scheme, credentials, a literal address nobody may call.
-   * Names are judged when they are connected to. `field` names the member of the request.
+   * Checks the text of a URL: scheme, credentials, literal addresses. Names are checked when a connection is made.
+   * `field` is the name of the member in the violation.
    */
   vetUrl(url: string, field?: string): FieldViolation | undefined;
-  /** Whether a connection to `address`, for a URL with this host and port, may be made. */
+  /** Whether a connection to `address` is allowed for a URL with this host and port. */
   allowsAddress(host: string, port: number, address: string): boolean;
   /** Whether the operator named this host and port. */
   isException(host: string, port: number): boolean;
 }
 
-const maxUrlLength = 2_048;
+const MAX_URL_LENGTH = 2_048;
 
-/** What is refused beyond the special ranges ipaddr.js knows (IANA special-purpose address registries). */
-const refusedV4 = [
+/** Refused in addition to the special ranges of ipaddr.js (IANA special-purpose address registries). */
+const REFUSED_V4 = [
   "0.0.0.0/8",
   "192.0.0.0/24",
   "192.31.196.0/24",
@@ -40,10 +40,10 @@ const refusedV4 = [
   "198.18.0.0/15",
   "240.0.0.0/4",
 ].map((range) => ipaddr.IPv4.parseCIDR(range));
-const refusedV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map((range) =>
+const REFUSED_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map((range) =>
   ipaddr.IPv6.parseCIDR(range),
 );
-/** The only block of IPv6 from which global unicast addresses are given out. */
+/** The only IPv6 block with allocated global unicast addresses. */
 const globalV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 const loopbackV4 = ipaddr.IPv4.parseCIDR("127.0.0.0/8");
 
@@ -53,8 +53,8 @@ export function isGlobalAddress(text: string): boolean {
   const address = ipaddr.parse(text);
   if (address.range() !== "unicast") return false;
   if (address instanceof ipaddr.IPv6)
-    return address.match(globalV6) && !refusedV6.some((range) => address.match(range));
-  return !refusedV4.some((range) => address.match(range));
+    return address.match(globalV6) && !REFUSED_V6.some((range) => address.match(range));
+  return !REFUSED_V4.some((range) => address.match(range));
 }
 
 /** Whether an address is exactly in 127.0.0.0/8 or ::1; mapped forms are not. */
@@ -66,19 +66,19 @@ export function isLoopbackAddress(text: string): boolean {
     : address.toNormalizedString() === "0:0:0:0:0:0:0:1";
 }
 
-/** A URL's host without brackets and the root's dot, as it is resolved and compared. */
+/** Returns a URL's host without brackets and trailing dot, as it is resolved and compared. */
 export function bareHost(hostname: string): string {
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname.replace(/\.$/, "");
   return host.toLowerCase();
 }
 
-/** The port a URL leads to. */
+/** Returns the port of a URL. */
 export function portOf(url: URL): number {
   return url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
 }
 
 /**
- * Makes the guard. An exception's host may be a name, an IPv4 or an IPv6 address, the last with or without brackets.
+ * Creates the guard. The host of an exception is a name, an IPv4 address, or an IPv6 address with or without brackets.
  */
 export function createGuard({ allow = [], allowLoopback = false }: GuardOptions): OutgoingGuard {
   const exceptions = new Set(allow.map(({ host, port }) => key(canonicalHost(host), port)));
@@ -91,7 +91,7 @@ export function createGuard({ allow = [], allowLoopback = false }: GuardOptions)
     allowsAddress,
     vetUrl(given, field = "url") {
       const refused = (code: string, message: string): FieldViolation => ({ field, code, message });
-      if (given.length > maxUrlLength) return refused("too_long", `must have at most ${maxUrlLength} characters`);
+      if (given.length > MAX_URL_LENGTH) return refused("too_long", `must have at most ${MAX_URL_LENGTH} characters`);
       if (/[\s\\\p{Cc}]/u.test(given)) return refused("url", "must have no spaces, control characters or backslashes");
       const url = URL.parse(given);
       if (url === null) return refused("url", "must be an absolute URL");
@@ -111,7 +111,7 @@ function key(host: string, port: number): string {
   return `${host} ${port}`;
 }
 
-/** The spelling that a URL's parser gives a host. */
+/** Returns a host as the URL parser writes it. */
 function canonicalHost(host: string): string {
   const bracketed = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
   return bareHost(URL.parse(`http://${bracketed}/`)?.hostname ?? host);

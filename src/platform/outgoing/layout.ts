@@ -1,16 +1,16 @@
-/** What a mail says; plain text in every member. */
+/** Content of a mail; every member is plain text. */
 export interface MailContent {
   /** Headline. */
   title: string;
   /** Paragraphs before the action. */
   paragraphs: readonly string[];
-  /** The one thing to do. */
+  /** Link of the button. */
   action?: { label: string; url: string } | undefined;
-  /** A code to type somewhere, shown large. */
+  /** A code to enter, shown large. */
   code?: string | undefined;
-  /** Small print after the action: how long it is good for, what to do when it was not you. */
+  /** Small print after the action: validity, and what to do when the recipient did not request it. */
   notes?: readonly string[] | undefined;
-  /** Set apart at the end: a way out for a recipient who has nothing to do with the account. */
+  /** Last section: lets a recipient object who has nothing to do with the account. */
   objection?: { text: string; label: string; url: string; note: string } | undefined;
   /** On whose behalf the mail is sent. */
   organization: string;
@@ -24,12 +24,12 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text as HTML shows it, in content and in quoted attributes. */
+/** Escapes text for HTML content and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character);
 }
 
-/** Lays a mail out twice, as plain text and as one self-contained HTML page. Throws when a URL is not http(s). */
+/** Renders a mail as plain text and as a self-contained HTML page. @throws {TypeError} when a URL is not http(s) */
 export function layOutMail(content: MailContent): { text: string; html: string } {
   for (const { url } of [content.action, content.objection].filter((one) => one !== undefined)) {
     if (!/^https?:\/\//i.test(url)) throw new TypeError("a mail's action is an http(s) URL");

@@ -7,22 +7,23 @@ export interface MailerOptions {
   smtpUrl: string;
   /** Sender: an address, or `Name <address>`. */
   from: string;
-  /** Milliseconds for connecting, for the greeting, and for any silence after it. Default 10,000. */
+  /** Time limit for connecting, for the greeting and for each inactivity after it, milliseconds. Default 10,000. */
   timeoutMs?: number;
 }
 
-/** Mails over SMTP. */
+/** Sends mails over SMTP. */
 export interface Mailer extends MailSink {
   /**
-   * Resolves when the server has taken the mail; rejects when a later try makes sense, or with the signal's reason.
-   * TypeError for a recipient that is not one mailbox address.
+   * Resolves when the server has accepted the mail. Rejects when a later attempt may succeed, or with the signal's
+   * reason.
+   * @throws {TypeError} when the recipient is not a single mailbox address
    */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
-  /** Ends idle connections; a mail under way is finished. */
+  /** Closes idle connections; a mail in flight is still sent. */
   close(): void;
 }
 
-/** Makes a mailer with a few lasting connections, opened with the first mail. */
+/** Creates a mailer with up to three persistent connections, opened by the first mail. */
 export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOptions): Mailer {
   const transport = createTransport({
     pool: true,
@@ -38,7 +39,7 @@ export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOption
   return {
     async send({ to, subject, text, html }, signal) {
       signal?.throwIfAborted();
-      // One mailbox and nothing else: nodemailer would read lists, names and comments out of it.
+      // nodemailer would accept lists, names and comments.
       const address = parseEmail(to)?.address;
       if (address === undefined) throw new TypeError("the recipient is not one mailbox address");
       const sent = transport.sendMail({
@@ -50,7 +51,7 @@ export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOption
         html,
         headers: { "auto-submitted": "auto-generated" },
       });
-      await (signal === undefined ? sent : Promise.race([sent, abortion(signal)]));
+      await (signal === undefined ? sent : Promise.race([sent, rejectOnAbort(signal)]));
     },
     close: () => transport.close(),
   };
@@ -64,7 +65,7 @@ function senderAddress(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
 }
 
-function abortion(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener(
       "abort",

@@ -10,24 +10,24 @@ export interface Mail {
   html: string;
 }
 
-/** Whoever takes mails: an SMTP server, or the mailbox of the development profile. */
+/** Destination of mails: an SMTP server, or the mailbox of the development profile. */
 export interface MailSink {
-  /** Resolves when the mail is taken; rejects when a later try makes sense. */
+  /** Resolves when the mail is accepted; rejects when a later attempt may succeed. */
   send(mail: Mail): Promise<void>;
 }
 
 /** Drops every mail: `SERVICE_MAIL=off`. */
 export const noMail: MailSink = { send: () => Promise.resolve() };
 
-/** A mail as the mailbox keeps it. */
+/** A stored mail. */
 export interface KeptMail extends Mail {
   at: Date;
 }
 
-/** Mails the mailbox keeps at most; the oldest go first. */
-const KEPT = 500;
+/** Maximum number of stored mails; the oldest are deleted first. */
+const MAX_STORED = 500;
 
-/** The mailbox of the development profile: mails are kept in the database, so every instance shows the same. */
+/** Creates the mailbox of the development profile, which stores mails in the database, shared by all instances. */
 export function createMailbox(database: Database, clock: Clock): MailSink & { list(): Promise<KeptMail[]> } {
   return {
     send: (mail) =>
@@ -37,7 +37,7 @@ export function createMailbox(database: Database, clock: Clock): MailSink & { li
           [mail.to, mail.subject, mail.text, mail.html, dateOf(clock)],
         );
         await tx.query("delete from development_mails where id <= (select max(id) from development_mails) - $1", [
-          KEPT,
+          MAX_STORED,
         ]);
       }),
     /** Newest first. */
@@ -45,7 +45,7 @@ export function createMailbox(database: Database, clock: Clock): MailSink & { li
       database.transaction((tx) =>
         tx.query<KeptMail>(
           'select recipient as "to", subject, text, html, at from development_mails order by id desc limit $1',
-          [KEPT],
+          [MAX_STORED],
         ),
       ),
   };

@@ -1,13 +1,13 @@
 import { Resolver, lookup } from "node:dns/promises";
 
-/** All addresses of a host name; rejects or gives none when there are none. */
+/** Returns all addresses of a host name; rejects or returns none when there are none. */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 const loopback = ["127.0.0.1", "::1"];
 
 /**
- * Asks the name servers directly, so that slow ones of strangers never occupy the threads that files and the
- * system's resolver share, and no search domain or hosts file gives a stranger's name a private meaning.
+ * Queries the name servers directly, so that slow ones do not block the thread pool that files and the system's
+ * resolver use, and so that neither a search domain nor the hosts file maps a tenant's host name to a private address.
  */
 export const resolvePublic: Resolve = async (host, signal) => {
   if (host === "localhost" || host.endsWith(".localhost")) return loopback;
@@ -24,5 +24,5 @@ export const resolvePublic: Resolve = async (host, signal) => {
   }
 };
 
-/** The system's own way, hosts file included: for the few hosts the operator named. */
+/** Uses the system's resolver, hosts file included: only for hosts that the operator has allowed. */
 export const resolveSystem: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);

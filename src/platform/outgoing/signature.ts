@@ -13,13 +13,13 @@ export interface DeliverySignature {
   "service-signature": string;
 }
 
-/** A fresh secret: `whsec_` and base64 of 32 bytes. */
+/** Returns a new secret: `whsec_` and base64 of 32 bytes. */
 export function newWebhookSecret(random: Pick<Random, "bytes">): string {
   return `${prefix}${random.bytes(32).toString("base64")}`;
 }
 
 export interface Delivery {
-  /** The event's id; the same over every attempt. */
+  /** The event's id, the same in every attempt. */
   id: string;
   /** Unix seconds of this attempt. */
   timestamp: number;
@@ -28,7 +28,7 @@ export interface Delivery {
   secrets: readonly string[];
 }
 
-/** Signs with both schemes: Standard Webhooks, and `t=…,v1=…` as Stripe's libraries check it. */
+/** Signs with both schemes: Standard Webhooks, and `t=…,v1=…` as verified by Stripe's libraries. */
 export function signDelivery({ id, timestamp, body, secrets }: Delivery): DeliverySignature {
   const standard = secrets.map((secret) => `v1,${standardMac(secret, id, String(timestamp), body).toString("base64")}`);
   const service = secrets.map((secret) => `v1=${serviceMac(secret, String(timestamp), body).toString("hex")}`);
@@ -45,7 +45,7 @@ export type SignedHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The one refusal of a delivery to us, whatever is wrong with it (decisions 9.4). */
+/** The only error for a received delivery, for every reason (decisions 9.4). */
 export const badSignature: ErrorRow = [
   401,
   "unauthorized",
@@ -62,13 +62,13 @@ export interface ReceivedDelivery {
   secrets: readonly string[];
   /** Present time in Unix seconds. */
   nowSeconds: number;
-  /** Seconds a timestamp may be off, either way. Default 300. */
+  /** Maximum difference of a timestamp in either direction, seconds. Default 300. */
   toleranceSeconds?: number;
 }
 
 /**
- * Whether a delivery to us is genuine (decisions 9.4): it carries at least one of the two signatures,
- * and each that it carries verifies against one of the secrets and is in time.
+ * Whether a received delivery is genuine (decisions 9.4): it has at least one of the two signatures, and each of them
+ * verifies against one of the secrets and has a timestamp within the tolerance.
  */
 export function verifyDelivery(received: ReceivedDelivery): boolean {
   const { headers, body, secrets, nowSeconds, toleranceSeconds = 300 } = received;

@@ -5,7 +5,7 @@ import { temporalFailure } from "./failure.ts";
 import { namespaceHealth } from "./health.ts";
 import { clientTrace } from "./trace.ts";
 
-/** A workflow to start. Its id is made from the business id, so that starting twice is starting once. */
+/** A workflow to start. Its id is derived from the business id, so that starting is idempotent. */
 export interface StartWorkflow {
   workflowType: string;
   workflowId: string;
@@ -13,24 +13,24 @@ export interface StartWorkflow {
   args: unknown[];
 }
 
-/** What of Temporal the service uses outside the worker. */
+/** The functions of Temporal that the service uses outside the worker. */
 export interface TemporalClient {
-  /** Starts a workflow. `runs`: one of that id is under way; one that has ended is started again. */
+  /** Starts a workflow. Returns `runs` when one with that id is running; one that has ended is started again. */
   startWorkflow(start: StartWorkflow): Promise<"started" | "runs">;
-  /** Signals a workflow and starts it first when none of that id runs. */
+  /** Signals a workflow, and starts it first if none with that id is running. */
   signalWithStart(start: StartWorkflow, signal: string, args?: unknown[]): Promise<void>;
-  /** `ok`, or what is wrong; within 2 s. */
+  /** Returns `ok` or a description of the problem, within 2 s. */
   health(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Longest a call to Temporal may take, milliseconds. */
+/** Time limits for a call to Temporal and for the health check, milliseconds. */
 const CALL_MS = 5000;
 const HEALTH_MS = 2000;
 
 /**
- * A client that connects with its first call, so that a Temporal that is away holds up nothing;
- * calls then fail with a `TemporalFailure` that says whether trying again makes sense.
+ * Creates a client that connects with its first call, so that an unavailable Temporal server delays nothing. A call
+ * that fails throws a `TemporalFailure`, which says whether a retry may succeed.
  */
 export function createTemporalClient(target: TemporalTarget): TemporalClient {
   const connection = lazyConnection(target);
@@ -57,7 +57,7 @@ export function createTemporalClient(target: TemporalTarget): TemporalClient {
   return {
     startWorkflow: ({ workflowType, workflowId, taskQueue, args }) =>
       call<"started" | "runs">(
-        `workflow ${workflowId} could not be started`,
+        `Temporal could not start the workflow ${workflowId}`,
         async () => {
           await workflow.start(workflowType, {
             workflowId,
@@ -72,7 +72,7 @@ export function createTemporalClient(target: TemporalTarget): TemporalClient {
       ),
     signalWithStart: ({ workflowType, workflowId, taskQueue, args }, signal, signalArgs = []) =>
       call<void>(
-        `workflow ${workflowId} could not be signalled`,
+        `Temporal could not signal the workflow ${workflowId}`,
         async () => {
           await workflow.signalWithStart(workflowType, { workflowId, taskQueue, args, signal, signalArgs });
         },

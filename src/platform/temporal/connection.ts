@@ -1,6 +1,6 @@
 import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from "@temporalio/client";
 
-/** Where a Temporal server is and how to speak to it. */
+/** Address of a Temporal server and how to connect to it. */
 export interface TemporalTarget {
   /** `host:port`. */
   address: string;
@@ -13,16 +13,16 @@ export interface TemporalTarget {
 
 /** PEM texts and names for TLS. */
 export interface TemporalTls {
-  /** Roots that the server's certificate is checked against. */
+  /** Root certificates for verifying the server's certificate. */
   ca?: string | undefined;
-  /** Our certificate and its key, for mTLS. */
+  /** Client certificate and its key, for mTLS. */
   cert?: string | undefined;
   key?: string | undefined;
-  /** Name the server's certificate is checked for, when it is not the address. */
+  /** Name to verify in the server's certificate, if it differs from the address. */
   serverName?: string | undefined;
 }
 
-/** TLS options in the words of the SDK; the native connection of the worker takes the same. */
+/** Returns the TLS options of the SDK; the native connection of the worker accepts the same ones. */
 export function tlsOptions({ tls, apiKey }: Pick<TemporalTarget, "tls" | "apiKey">) {
   if (tls === undefined || typeof tls === "boolean") return tls ?? apiKey !== undefined;
   return {
@@ -35,7 +35,7 @@ export function tlsOptions({ tls, apiKey }: Pick<TemporalTarget, "tls" | "apiKey
 }
 
 /**
- * A connection that is made with the first call and made again, within 2 s of the server's return, when it was lost.
+ * Creates a connection that is opened by the first call, and reopened after a loss within 2 s of the server's return.
  */
 export function lazyConnection(target: TemporalTarget): Connection {
   return Connection.lazy({

@@ -4,12 +4,12 @@ import { lazyConnection } from "./connection.ts";
 import type { TemporalTarget } from "./connection.ts";
 import { temporalFailure } from "./failure.ts";
 
-/** gRPC's UNAVAILABLE and DEADLINE_EXCEEDED: nobody answers; what else the library says of it are addresses. */
-const AWAY: ReadonlySet<number> = new Set([4, 14]);
+/** gRPC's UNAVAILABLE and DEADLINE_EXCEEDED; the library's message adds only addresses. */
+const UNREACHABLE: ReadonlySet<number> = new Set([4, 14]);
 
 /**
- * `ok` when the server answers and has the namespace, else what is wrong; never throws, never takes longer than
- * `withinMs`.
+ * Returns `ok` when the server responds and has the namespace, otherwise a description of the problem. Never throws;
+ * takes at most `withinMs`.
  */
 export async function namespaceHealth(connection: Connection, namespace: string, withinMs: number): Promise<string> {
   try {
@@ -18,12 +18,12 @@ export async function namespaceHealth(connection: Connection, namespace: string,
     );
     return "ok";
   } catch (error) {
-    if (isGrpcServiceError(error) && AWAY.has(error.code)) return "not reachable";
+    if (isGrpcServiceError(error) && UNREACHABLE.has(error.code)) return "not reachable";
     return temporalFailure("not usable", error).message;
   }
 }
 
-/** As `namespaceHealth`, on a connection of its own. */
+/** As `namespaceHealth`, on a new connection. */
 export async function checkNamespace(target: TemporalTarget, withinMs: number): Promise<string> {
   const connection = lazyConnection(target);
   try {

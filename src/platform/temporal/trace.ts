@@ -4,12 +4,11 @@ import type { WorkflowClientInterceptor } from "@temporalio/client";
 import { currentTraceparent, withSpan } from "../tracing.ts";
 
 /**
- * Header of workflows, signals and activities that carries the trace (W3C Trace Context). The workflow hands it on
- * unread.
+ * Header of workflows, signals and activities with the trace (W3C Trace Context). Workflows forward it unread.
  */
 export const traceHeader = "traceparent";
 
-/** The trace a header tells of; undefined when it has none, or nonsense. */
+/** Returns the trace in the headers; undefined when it is missing or invalid. */
 export function traceparentOf(headers: Headers): string | undefined {
   const payload = headers[traceHeader];
   if (payload === undefined) return undefined;
@@ -17,7 +16,7 @@ export function traceparentOf(headers: Headers): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Calls to Temporal as spans, which workflows and their activities continue. */
+/** Records calls to Temporal as spans, which workflows and their activities continue. */
 export const clientTrace: WorkflowClientInterceptor = {
   startWithDetails: (input, next) => withSpan(`start ${input.workflowType}`, () => next(withTrace(input))),
   signalWithStart: (input, next) => withSpan(`start ${input.workflowType}`, () => next(withTrace(input))),

@@ -1,10 +1,10 @@
 import type { TopicHandler } from "../topics.ts";
 import type { StartWorkflow, TemporalClient } from "./client.ts";
 
-/** The task queue of this program's workflows and activities. */
+/** Task queue of the service's workflows and activities. */
 export const TASK_QUEUE = "atrium";
 
-/** A kind of workflow: one per row, named by the row's id. */
+/** A kind of workflow with one instance per row, identified by the row's id. */
 export interface WorkflowKind {
   /** Name of the exported workflow function. */
   type: string;
@@ -14,13 +14,13 @@ export interface WorkflowKind {
 
 /** Starts and signals workflows of rows. */
 export interface WorkflowStarter {
-  /** @returns false when the row's workflow runs already */
+  /** Starts the row's workflow. @returns false when it is already running */
   start(kind: WorkflowKind, id: string): Promise<boolean>;
-  /** Signals the row's workflow, and starts it first when it does not run. */
+  /** Signals the row's workflow, and starts it first if it is not running. */
   signal(kind: WorkflowKind, id: string, signal: string): Promise<void>;
 }
 
-/** Workflow ids are made of the business id, so that starting twice is starting once. */
+/** Creates a starter. Workflow ids are derived from the row's id, so that starting is idempotent. */
 export function createWorkflowStarter(
   temporal: Pick<TemporalClient, "startWorkflow" | "signalWithStart">,
 ): WorkflowStarter {
@@ -52,7 +52,7 @@ export function signalOn(
   };
 }
 
-/** For commands that change the database beside a running service, which starts the workflows. */
+/** For commands that change the database of a running service, which starts the workflows itself. */
 export const noWorkflows: WorkflowStarter = {
   start: () => Promise.reject(new Error("this command starts no workflows")),
   signal: () => Promise.reject(new Error("this command signals no workflows")),

@@ -1,11 +1,11 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { JsonObject, isHuge } from "./parse.ts";
+import { JsonObject, hasHugeNumber } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn, toPlain } from "./plain.ts";
 import type { FieldReader, MessageReader, ReadState } from "./read-state.ts";
-import { Misfit, enumReader, scalarReader, tooBig } from "./scalars.ts";
+import { Mismatch, enumReader, scalarReader, NUMBER_TOO_BIG } from "./scalars.ts";
 import type { ReadScalar } from "./scalars.ts";
 
 /** Reads one value as a message of protobuf-es holds it; undefined when a violation was noted. */
@@ -15,7 +15,7 @@ type ReaderOf = (desc: DescMessage) => MessageReader;
 function checked(read: ReadScalar): ReadValue {
   return (node, state) => {
     const value = read(node);
-    return value instanceof Misfit ? state.misfit(value.code, value.message) : value;
+    return value instanceof Mismatch ? state.addViolation(value.code, value.message) : value;
   };
 }
 
@@ -32,8 +32,8 @@ export function valueReader(field: DescField, readerOf: ReaderOf): ReadValue {
   }
   if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
     return (node, state) => {
-      if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
-      return isHuge(node) ? state.misfit("range", tooBig) : toPlain(node);
+      if (!(node instanceof JsonObject)) return state.addViolation("type", "must be an object");
+      return hasHugeNumber(node) ? state.addViolation("range", NUMBER_TOO_BIG) : toPlain(node);
     };
   }
   return readerOf(field.message);
@@ -57,7 +57,7 @@ export function fieldReader(field: DescField, readerOf: ReaderOf): FieldReader {
     return (message, node, state) => {
       if (node === null && !nullable) return;
       if ((message[group] as { case?: string }).case !== undefined) {
-        state.misfit("oneof", `only one of ${oneof.fields.map((f) => f.name).join(", ")} may be there`);
+        state.addViolation("oneof", `only one of ${oneof.fields.map((f) => f.name).join(", ")} may be there`);
         return;
       }
       const value = read(node, state);
@@ -75,7 +75,7 @@ function listReader(localName: string, nullable: boolean, read: ReadValue): Fiel
   return (message, node, state) => {
     if (node === null) return;
     if (!Array.isArray(node)) {
-      state.misfit("type", "must be an array");
+      state.addViolation("type", "must be an array");
       return;
     }
     const items: unknown[] = [];
@@ -83,7 +83,7 @@ function listReader(localName: string, nullable: boolean, read: ReadValue): Fiel
     for (let i = 0; i < node.length; i++) {
       state.path[depth] = i;
       const item = node[i] as JsonNode;
-      if (item === null && !nullable) state.misfit("type", "must not be null");
+      if (item === null && !nullable) state.addViolation("type", "must not be null");
       else items.push(read(item, state));
     }
     state.depth = depth;
@@ -97,7 +97,7 @@ function mapReader(field: DescField & { fieldKind: "map" }, nullable: boolean, r
   return (message, node, state) => {
     if (node === null) return;
     if (!(node instanceof JsonObject)) {
-      state.misfit("type", "must be an object");
+      state.addViolation("type", "must be an object");
       return;
     }
     const map = {};
@@ -107,9 +107,9 @@ function mapReader(field: DescField & { fieldKind: "map" }, nullable: boolean, r
       const value = node.values[i] as JsonNode;
       state.path[depth] = key;
       const name = readKey(key);
-      if (name === undefined) state.misfit("type", "is not a key this map can have");
-      else if (Object.hasOwn(map, name)) state.misfit("duplicate", "is there twice");
-      else if (value === null && !nullable) state.misfit("type", "must not be null");
+      if (name === undefined) state.addViolation("type", "is not a key this map can have");
+      else if (Object.hasOwn(map, name)) state.addViolation("duplicate", "is there twice");
+      else if (value === null && !nullable) state.addViolation("type", "must not be null");
       else setOwn(map, name, read(value, state));
     }
     state.depth = depth;
@@ -124,6 +124,6 @@ function keyReader(type: ScalarType): (key: string) => string | undefined {
   const read = scalarReader(type, true);
   return (key) => {
     const value = read(key);
-    return value instanceof Misfit ? undefined : String(value);
+    return value instanceof Mismatch ? undefined : String(value);
   };
 }

@@ -79,7 +79,7 @@ function memberOf(node: JsonObject, field: DescField): JsonNode {
 function refuseMember(field: DescField, code: string, message: string, state: ReadState): void {
   state.path[0] = printedName(field);
   state.depth = 1;
-  state.misfit(code, message);
+  state.addViolation(code, message);
   state.depth = 0;
 }
 

@@ -49,10 +49,10 @@ export function readJson(bytes: Buffer, maxDepth: number, huge: "refused" | "inf
 }
 
 /** True where a number somewhere in a value was beyond a double. */
-export function isHuge(node: JsonNode): boolean {
+export function hasHugeNumber(node: JsonNode): boolean {
   if (typeof node === "number") return !Number.isFinite(node);
   if (node === null || typeof node !== "object") return false;
-  return (Array.isArray(node) ? node : node.values).some(isHuge);
+  return (Array.isArray(node) ? node : node.values).some(hasHugeNumber);
 }
 
 class Reader {

@@ -18,7 +18,7 @@ export class ReadState {
   }
 
   /** Notes that the value at the present path does not fit. */
-  misfit(code: string, message: string): undefined {
+  addViolation(code: string, message: string): undefined {
     if (this.violations.length < this.most) this.violations.push({ field: this.where(), code, message });
     return undefined;
   }

@@ -6,7 +6,7 @@ import { acceptedNames, printedName } from "./names.ts";
 import { JsonError, JsonObject } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import type { FieldReader, MessageReader, ReadState } from "./read-state.ts";
-import { Misfit, scalarReader } from "./scalars.ts";
+import { Mismatch, scalarReader } from "./scalars.ts";
 import { wktReader } from "./wkt-read.ts";
 
 interface Member {
@@ -29,7 +29,7 @@ export function messageReader(desc: DescMessage): MessageReader {
   }
   const members = new Map<string, Member>();
   const reader: MessageReader = (node, state) => {
-    if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
+    if (!(node instanceof JsonObject)) return state.addViolation("type", "must be an object");
     return readMembers(create(desc), node, members, state);
   };
   // Known before its fields are compiled, since a type may hold itself.
@@ -77,7 +77,7 @@ function wrapperReader(desc: DescMessage): MessageReader | undefined {
   const read = scalarReader(field.scalar, field.longAsString);
   return (node, state) => {
     const value = read(node);
-    if (value instanceof Misfit) return state.misfit(value.code, value.message);
+    if (value instanceof Mismatch) return state.addViolation(value.code, value.message);
     return Object.assign(create(desc as DescMessage), { [field.localName]: value });
   };
 }

@@ -3,7 +3,7 @@ import type { DescEnum } from "@bufbuild/protobuf";
 import type { JsonNode } from "./parse.ts";
 
 /** A value that does not fit; what the violation says. */
-export class Misfit {
+export class Mismatch {
   readonly code: string;
   readonly message: string;
 
@@ -22,16 +22,16 @@ const floatMax = 3.4028234663852886e38;
 const base64Text = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** What is said of a number beyond a double where any JSON may stand. */
-export const tooBig = "must hold no number beyond the range of a double";
+export const NUMBER_TOO_BIG = "must hold no number beyond the range of a double";
 
-const notInteger = new Misfit("type", "must be an integer");
-const notNumber = new Misfit("type", "must be a number");
-const notString = new Misfit("type", "must be a string");
-const notBool = new Misfit("type", "must be true or false");
-const notBase64 = new Misfit("format", "must be base64");
+const notInteger = new Mismatch("type", "must be an integer");
+const notNumber = new Mismatch("type", "must be a number");
+const notString = new Mismatch("type", "must be a string");
+const notBool = new Mismatch("type", "must be true or false");
+const notBase64 = new Mismatch("format", "must be base64");
 
 function small(min: number, max: number): ReadScalar {
-  const range = new Misfit("range", `must be from ${min} to ${max}`);
+  const range = new Mismatch("range", `must be from ${min} to ${max}`);
   return (node) => {
     let value: number;
     if (typeof node === "number") value = node;
@@ -43,7 +43,7 @@ function small(min: number, max: number): ReadScalar {
 }
 
 function big(min: bigint, max: bigint, asString: boolean): ReadScalar {
-  const range = new Misfit("range", `must be from ${min} to ${max}`);
+  const range = new Mismatch("range", `must be from ${min} to ${max}`);
   return (node) => {
     let value: bigint;
     if (typeof node === "bigint") value = node;
@@ -64,7 +64,7 @@ function big(min: bigint, max: bigint, asString: boolean): ReadScalar {
 }
 
 function real(max: number): ReadScalar {
-  const range = new Misfit("range", "must be a finite number of the field's precision");
+  const range = new Mismatch("range", "must be a finite number of the field's precision");
   return (node) => {
     let value: number;
     if (typeof node === "number") value = node;
@@ -116,14 +116,14 @@ export function scalarReader(type: ScalarType, asString: boolean): ReadScalar {
 /** Reader for an enum: the name of a value, or its number. */
 export function enumReader(desc: DescEnum): ReadScalar {
   if (desc.typeName === "google.protobuf.NullValue") {
-    const misfit = new Misfit("type", "must be null");
-    return (node) => (node === null || node === "NULL_VALUE" || node === 0 ? 0 : misfit);
+    const mismatch = new Mismatch("type", "must be null");
+    return (node) => (node === null || node === "NULL_VALUE" || node === 0 ? 0 : mismatch);
   }
   const numbers = new Map<string, number>();
   for (const value of desc.values) numbers.set(value.jsonName, value.number);
   for (const value of desc.values) numbers.set(value.name, value.number);
   const known = new Set(numbers.values());
-  const misfit = new Misfit("enum", "must be one of the values the field has");
+  const mismatch = new Mismatch("enum", "must be one of the values the field has");
   const number = small(-0x80000000, 0x7fffffff);
   return (node) => {
     if (typeof node === "string") {
@@ -131,6 +131,6 @@ export function enumReader(desc: DescEnum): ReadScalar {
       if (found !== undefined) return found;
     }
     const value = number(node);
-    return typeof value === "number" && (desc.open || known.has(value)) ? value : misfit;
+    return typeof value === "number" && (desc.open || known.has(value)) ? value : mismatch;
   };
 }

@@ -9,11 +9,11 @@ import {
   anyPack,
 } from "@bufbuild/protobuf/wkt";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
-import { JsonObject, isHuge } from "./parse.ts";
+import { JsonObject, hasHugeNumber } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { setOwn } from "./plain.ts";
 import type { MessageReader, ReadState } from "./read-state.ts";
-import { tooBig } from "./scalars.ts";
+import { NUMBER_TOO_BIG } from "./scalars.ts";
 import { hasOwnForm } from "./wkt-write.ts";
 import { durationFromText, timestampFromText } from "./times.ts";
 
@@ -48,21 +48,21 @@ function fieldMask(text: string): Message | undefined {
 
 function fromText(read: (text: string) => Message | undefined, what: string): MessageReader {
   return (node, state) => {
-    if (typeof node !== "string") return state.misfit("type", "must be a string");
-    return read(node) ?? state.misfit("format", what);
+    if (typeof node !== "string") return state.addViolation("type", "must be a string");
+    return read(node) ?? state.addViolation("format", what);
   };
 }
 
 /** `google.protobuf.Any`: `@type` says how the rest is read, with the types the registry has. */
 function any(readerOf: (desc: DescMessage) => MessageReader): MessageReader {
   return (node, state) => {
-    if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
+    if (!(node instanceof JsonObject)) return state.addViolation("type", "must be an object");
     if (node.keys.length === 0) return create(AnySchema);
     const type = node.keys.indexOf("@type");
     const url = node.values[type];
-    if (typeof url !== "string") return state.misfit("type", "needs a member @type with the URL of a type");
+    if (typeof url !== "string") return state.addViolation("type", "needs a member @type with the URL of a type");
     const desc = state.registry?.getMessage(url.slice(url.lastIndexOf("/") + 1));
-    if (desc === undefined) return state.misfit("type", "is of a type that is not known here");
+    if (desc === undefined) return state.addViolation("type", "is of a type that is not known here");
     let rest: JsonNode | undefined;
     if (hasOwnForm(desc)) rest = node.values[node.keys.indexOf("value")] ?? null;
     else {
@@ -92,16 +92,16 @@ export function wktReader(
     case "google.protobuf.FieldMask":
       return fromText(fieldMask, "must be field paths with commas between them");
     case "google.protobuf.Value":
-      return (node, state) => (isHuge(node) ? state.misfit("range", tooBig) : valueFromNode(node));
+      return (node, state) => (hasHugeNumber(node) ? state.addViolation("range", NUMBER_TOO_BIG) : valueFromNode(node));
     case "google.protobuf.Struct":
       return (node, state: ReadState) => {
-        if (!(node instanceof JsonObject)) return state.misfit("type", "must be an object");
-        return isHuge(node) ? state.misfit("range", tooBig) : structFromNode(node);
+        if (!(node instanceof JsonObject)) return state.addViolation("type", "must be an object");
+        return hasHugeNumber(node) ? state.addViolation("range", NUMBER_TOO_BIG) : structFromNode(node);
       };
     case "google.protobuf.ListValue":
       return (node, state: ReadState) => {
-        if (!Array.isArray(node)) return state.misfit("type", "must be an array");
-        return isHuge(node) ? state.misfit("range", tooBig) : listFromNodes(node);
+        if (!Array.isArray(node)) return state.addViolation("type", "must be an array");
+        return hasHugeNumber(node) ? state.addViolation("range", NUMBER_TOO_BIG) : listFromNodes(node);
       };
     case "google.protobuf.Any":
       return any(readerOf);

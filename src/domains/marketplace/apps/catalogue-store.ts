@@ -1,5 +1,5 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { EXACT_TO, totalOf } from "../../../platform/db/total.ts";
+import { MAX_EXACT, totalOf } from "../../../platform/db/total.ts";
 import type { Total } from "../../../platform/db/total.ts";
 
 /** One row of the public catalogue. */
@@ -47,7 +47,7 @@ export async function searchCatalogue(
   // The words are parsed once and not for every row, and the matches are counted in the same statement.
   const sql = `with matches as materialized (
       select ${columns}, published_at, ts_rank(search, (select catalogue_query(?))) as rank
-      from apps where status = 'published' and search @@ (select catalogue_query(?)) limit ${EXACT_TO + 1}
+      from apps where status = 'published' and search @@ (select catalogue_query(?)) limit ${MAX_EXACT + 1}
     )
     select ${names}, (select count(*) from matches)::int as counted from matches
     order by rank desc, published_at desc, "appId" limit ? offset ?`;
