@@ -22,10 +22,12 @@ export function accessRpc(access: Access, contexts: RequestContexts): ServiceImp
   };
 }
 
-// A caller object stays the same from request to request while nothing about the caller changes.
+// A frozen caller stays the same from request to request while nothing about it changes. What is said of a caller that
+// no other request gets is not worth keeping: with tokens used once, that costs more than all else but the signature.
 const described = new WeakMap<Caller, GetMeResponse>();
 
 function describeCaller(who: Caller): GetMeResponse {
+  if (!Object.isFrozen(who)) return create(GetMeResponseSchema, printCaller(who));
   let message = described.get(who);
   if (message === undefined)
     described.set(who, (message = Object.freeze(create(GetMeResponseSchema, printCaller(who)))));

@@ -52,6 +52,8 @@ interface VerifiedToken {
   session: SessionKey;
   /** When its next use needs to be recorded, epoch milliseconds. */
   noteAtMs: number;
+  /** Whether the token was used before: its entry is cached, and its caller kept for further requests. */
+  isReused: boolean;
   /** The caller of the last request, and the row it was made from. */
   row?: LiveRow;
   caller?: Caller;
@@ -79,13 +81,15 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
       expected,
     );
     if (claims === undefined || typeof claims["sid"] !== "string") throw errors.unauthorized();
+    const isReused = used.seenBefore(Buffer.from(token.slice(-24, -8), "base64url"));
     const entry = {
       token,
       claims: claims as unknown as AccessClaims,
       session: sessionKey(claims["sid"], kid),
       noteAtMs: 0,
+      isReused,
     };
-    if (used.seenBefore(Buffer.from(token.slice(-24, -8), "base64url"))) cache.set(token.slice(-TAIL_LENGTH), entry);
+    if (isReused) cache.set(token.slice(-TAIL_LENGTH), entry);
     return entry;
   }
 
@@ -150,7 +154,10 @@ function agrees(claims: AccessClaims, row: LiveRow): boolean {
   );
 }
 
-/** Returns the caller of the last request where nothing has changed since, else a new one. */
+/**
+ * Returns the caller of the last request where nothing has changed since, else a new one. A caller that further requests
+ * may get is frozen.
+ */
 function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
   const { claims, row: before, caller } = entry;
   if (caller !== undefined && before !== undefined && isSame(before, row)) {
@@ -182,6 +189,7 @@ function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
     expiresAt: claims.exp,
     reauthorize: reauthorizationOf(claims, entry.session.kid, row, clock),
   };
+  if (!entry.isReused) return made;
   entry.row = row;
   entry.caller = Object.freeze(made);
   return made;
