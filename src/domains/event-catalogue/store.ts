@@ -34,12 +34,15 @@ export async function insertForSubscribers(
 ): Promise<void> {
   await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
   await tx.query(
-    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
-     select gen_random_uuid(), $1, w.webhook_id, w.generation, 'pending', case when open.next is null then 'first' else 'retry' end,
+    `insert into webhook_deliveries
+       (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
+     select gen_random_uuid(), $1, w.webhook_id, w.generation, 'pending',
+       case when open.next is null then 'first' else 'retry' end,
        coalesce(open.next, ${present("$5")}), $2, $4
      from webhooks w left join lateral (
        select min(next_attempt_at) as next from webhook_deliveries d
-       where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation and d.queue = 'retry'
+       where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation
+         and d.queue = 'retry'
          and d.status = 'pending'
      ) open on true
      where w.webhook_id = any($3::uuid[])`,
@@ -56,7 +59,8 @@ export async function insertForWebhooks(
 ): Promise<void> {
   await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
   await tx.query(
-    `insert into webhook_deliveries (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
+    `insert into webhook_deliveries
+       (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
      select d.delivery_id, $1, w.webhook_id, w.generation, 'pending', 'first', ${present("$6")}, $2, $5
      from unnest($3::uuid[], $4::uuid[]) as d (delivery_id, webhook_id) join webhooks w using (webhook_id)`,
     [
@@ -71,8 +75,8 @@ export async function insertForWebhooks(
 }
 
 /**
- * Ends every webhook of an organization: it receives nothing more, and its open deliveries fail. Returns those that were
- * enabled and subscribe to `type`, and those that had retries open.
+ * Ends every webhook of an organization: it receives nothing more, and its open deliveries fail. Returns those that
+ * were enabled and subscribe to `type`, and those that had retries open.
  */
 export async function endWebhooksOf(
   tx: Tx,
@@ -81,7 +85,8 @@ export async function endWebhooksOf(
   at: Date,
 ): Promise<{ subscribed: string[]; retrying: string[] }> {
   const rows = await tx.query<{ webhook_id: string; subscribed: boolean; retries: boolean }>(
-    `select w.webhook_id, w.status = 'enabled' and w.scope = 'org' and w.events && array[$2, '*'] as subscribed, exists (
+    `select w.webhook_id, w.status = 'enabled' and w.scope = 'org' and w.events && array[$2, '*'] as subscribed,
+     exists (
        select from webhook_deliveries d
        where d.webhook_id = w.webhook_id and d.generation = w.generation and d.status = 'pending' and d.queue = 'retry'
      ) as retries
@@ -89,7 +94,8 @@ export async function endWebhooksOf(
     [orgUuid, type],
   );
   await tx.query(
-    `update webhooks set status = 'disabled', ended_at = $2, updated_at = $2, generation = generation + 1, clearing = 'fail'
+    `update webhooks
+     set status = 'disabled', ended_at = $2, updated_at = $2, generation = generation + 1, clearing = 'fail'
      where webhook_id = any($1::uuid[])`,
     [rows.map((row) => row.webhook_id), at],
   );

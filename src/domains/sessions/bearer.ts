@@ -155,8 +155,8 @@ function agrees(claims: AccessClaims, row: LiveRow): boolean {
 }
 
 /**
- * Returns the caller of the last request where nothing has changed since, else a new one. A caller that further requests
- * may get is frozen.
+ * Returns the caller of the last request where nothing has changed since, else a new one. A caller that further
+ * requests may get is frozen.
  */
 function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
   const { claims, row: before, caller } = entry;

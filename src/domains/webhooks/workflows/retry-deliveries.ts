@@ -20,8 +20,8 @@ const { nextDeliveryRetry, attemptDueDeliveries } = proxyActivities<RetryActivit
 export const deliveriesChangedSignal = defineSignal("deliveries-changed");
 
 /**
- * Waits until the next retry of an endpoint is due, attempts what is due in batches, and ends when no retry is open. Its
- * cost depends on the number of due times, not of deliveries. Id: `webhook-retries/<webhook_id>`.
+ * Waits until the next retry of an endpoint is due, attempts what is due in batches, and ends when no retry is open.
+ * Its cost depends on the number of due times, not of deliveries. Id: `webhook-retries/<webhook_id>`.
  */
 export async function retryDeliveries(webhookId: string): Promise<void> {
   let changed = false;
@@ -29,8 +29,8 @@ export async function retryDeliveries(webhookId: string): Promise<void> {
     changed = true;
   });
   for (;;) {
-    // Checked in every iteration: while the next retry is far, signals alone can make the history long. The rows store what
-    // is due.
+    // Checked in every iteration: while the next retry is far, signals alone can make the history long. The rows store
+    // what is due.
     if (workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn"))
       await continueAsNew<typeof retryDeliveries>(webhookId);
     changed = false;
