@@ -68,11 +68,9 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requ
   const open = openTransaction(client, deps.orm, requester?.reauthorize);
   let result: T;
   try {
-    // The first statement does not wait for the response to `begin`: PostgreSQL runs them in order.
-    const begun = client.query("begin");
-    begun.catch(() => undefined);
+    // Nothing is sent before it has succeeded: after a cancelled `begin`, statements would commit by themselves.
+    await client.query("begin");
     result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
-    await begun;
     await open.flush();
     if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
     if (requester?.reauthorize === undefined && requester?.skipReauthorization === undefined)
