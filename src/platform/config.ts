@@ -2,7 +2,7 @@ import { parseEmail } from "./email.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
-import type { Config, Lifetimes, Patience, Profile, Provider } from "./config/types.ts";
+import type { Config, Lifetimes, Timing, Profile, Provider } from "./config/types.ts";
 
 export { parseDuration };
 export type { Environment } from "./config/reader.ts";
@@ -104,7 +104,7 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     stripe: readProvider(read, "SERVICE_STRIPE_SECRET_KEY", "SERVICE_STRIPE_WEBHOOK_SECRET", "SERVICE_STRIPE_API_BASE"),
     paddle: readProvider(read, "SERVICE_PADDLE_API_KEY", "SERVICE_PADDLE_WEBHOOK_SECRET", "SERVICE_PADDLE_API_BASE"),
     ttl: readLifetimes(read),
-    patience: readTiming(read),
+    timing: readTiming(read),
   };
   validate(read, config, options.databaseOnly === true);
   read.refuseUnknown("SERVICE_");
@@ -231,7 +231,7 @@ function readLifetimes(read: Reader): Lifetimes {
   };
 }
 
-function readTiming(read: Reader): Patience {
+function readTiming(read: Reader): Timing {
   return {
     stepUpLockMs: read.duration("SERVICE_STEP_UP_LOCK", "5m"),
     refreshGraceMs: read.duration("SERVICE_REFRESH_GRACE", "10s", { zero: true }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Received } from "./load/receiver.ts";
 import type { Helper } from "./processes.ts";
 import type { Service } from "./service.ts";
-import type { Stage } from "./stage.ts";
+import type { Environment } from "./environment.ts";
 
 /** A service that works in the background too, and one other party whom it calls: publisher and receiver in one. */
 export interface Market {
@@ -22,19 +22,19 @@ export interface Market {
 export function marketOfRow<T>(
   database: string,
   open: (market: Market) => Promise<T>,
-): (stage: Stage) => Promise<Market & T> {
+): (environment: Environment) => Promise<Market & T> {
   let opened: Promise<Market & T> | undefined;
-  return (stage) =>
-    (opened ??= openMarket(stage, database).then(async (market) => ({ ...market, ...(await open(market)) })));
+  return (environment) =>
+    (opened ??= openMarket(environment, database).then(async (market) => ({ ...market, ...(await open(market)) })));
 }
 
 /**
  * Starts both; they end with the row. The service may call this one address of the machine, as an operator can allow.
  */
-async function openMarket(stage: Stage, database: string): Promise<Market> {
-  const receiver = await stage.peer<{ port: number }>("load/receiver.ts");
-  const temporal = await stage.temporal();
-  const service = await stage.serviceOn(database, {
+async function openMarket(environment: Environment, database: string): Promise<Market> {
+  const receiver = await environment.peer<{ port: number }>("load/receiver.ts");
+  const temporal = await environment.temporal();
+  const service = await environment.serviceOn(database, {
     role: "all",
     env: {
       TEMPORAL_ADDRESS: temporal.address,

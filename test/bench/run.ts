@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { machine } from "./machine.ts";
 import { help, readOptions } from "./options.ts";
-import { play } from "./play.ts";
-import type { Outcome } from "./play.ts";
+import { measureRow } from "./measurement.ts";
+import type { Outcome } from "./measurement.ts";
 import { canPin } from "./processes.ts";
 import { rows } from "./rows/index.ts";
-import { setStage } from "./stage.ts";
+import { createEnvironment } from "./environment.ts";
 import { table } from "./table.ts";
 
 const results = new URL("results/", import.meta.url);
@@ -23,23 +23,23 @@ async function main(): Promise<void> {
   const pinning = canPin ? "" : "; processes are NOT pinned to cores, so ratios are approximate";
   log(`${facts.cpu}, ${facts.cores} cores, Node ${facts.node}${pinning}`);
 
-  const stage = await setStage({ tools: options.tools, log });
+  const environment = await createEnvironment({ tools: options.tools, log });
   const outcomes: Outcome[] = [];
   const failures: string[] = [];
   try {
     for (const row of chosen) {
       log(`${row.title} [${row.name}]`);
       try {
-        outcomes.push(await play(row, stage, { ...options, log }));
+        outcomes.push(await measureRow(row, environment, { ...options, log }));
       } catch (cause) {
         failures.push(`${row.name}: ${cause instanceof Error ? cause.message : String(cause)}`);
         log(`  ${failures.at(-1)}`);
       } finally {
-        await stage.endRow();
+        await environment.endRow();
       }
     }
   } finally {
-    await stage.stop();
+    await environment.stop();
   }
   mkdirSync(results, { recursive: true });
   const report = { at: new Date().toISOString(), machine: facts, options, outcomes, failures };

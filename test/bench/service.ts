@@ -52,7 +52,7 @@ export interface ServiceSettings {
   /** Settings beyond those of every bench. */
   env?: Readonly<Record<string, string>>;
   /** People with an organization each, and their sessions. */
-  crowd?: { people: number; sessions: number };
+  seededPeople?: { people: number; sessions: number };
   /** Default the server's core. */
   cores?: Cores;
 }
@@ -66,14 +66,14 @@ export async function startService({
   folder,
   role = "serve",
   env: more = {},
-  crowd = { people: 16, sessions: 64 },
+  seededPeople = { people: 16, sessions: 64 },
   cores = serverCore,
 }: ServiceSettings): Promise<Service> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
   // One key per database: a service started on it again must have the key it was first used with.
   const instanceKey = createHash("sha256").update(databaseUrl).digest();
-  const people = Array.from({ length: crowd.people }, (_, i) => personOf(i));
+  const people = Array.from({ length: seededPeople.people }, (_, i) => personOf(i));
   const first = personOf(0);
   const env = {
     PATH: process.env["PATH"] ?? "",
@@ -123,7 +123,7 @@ export async function startService({
       () => child.exitCode !== null,
       () => readFileSync(logFile, "utf8").slice(-2000),
     );
-    const { tokens, me } = await signEverybodyIn(base, people, crowd.sessions);
+    const { tokens, me } = await signEverybodyIn(base, people, seededPeople.sessions);
     return {
       pid: child.pid as number,
       port,

@@ -1,4 +1,4 @@
-import type { Outcome } from "./play.ts";
+import type { Outcome } from "./measurement.ts";
 import type { Spread } from "./stats.ts";
 
 /** How an outcome is compared with its target. */

@@ -6,7 +6,7 @@ import { stubbornClient } from "./client.ts";
 import { spreadOf } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 import { callRest } from "../support/app.ts";
 
 /** Address of the flooding client. */
@@ -22,13 +22,13 @@ const KEYS = 100;
 const MEASURED_MS = 5_000;
 
 /** A flood of connections and unread responses from one address: all requests of another address succeed. */
-export const connections: Scenario = async (say) => {
+export const connections: Scenario = async (log) => {
   const servers = await startServers(["serve"]);
   const sockets: Socket[] = [];
   try {
     const [url = ""] = servers.urls;
     const port = Number(new URL(url).port);
-    const token = await tradeOver(stubbornClient(servers.urls)).login(owner.email, owner.password, owner.org);
+    const token = await marketplaceClient(stubbornClient(servers.urls)).login(owner.email, owner.password, owner.org);
     const open = (): Socket => {
       const socket = connect({ port, host: "127.0.0.1", localAddress: BAD }).on("error", () => undefined);
       sockets.push(socket);
@@ -77,7 +77,7 @@ export const connections: Scenario = async (say) => {
       );
       times.push(performance.now() - from);
     }
-    say(
+    log(
       `${CONNECTIONS} connections of ${BAD}, ${refused} refused; ` +
         `${Math.round(unread / 2 ** 20)} MiB of responses unread, ${reset} reset; another address: ${spreadOf(times)}`,
     );

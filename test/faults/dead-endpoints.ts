@@ -6,7 +6,7 @@ import { stubbornClient } from "./client.ts";
 import { inLanes, percentile, spreadOf, within } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 const DEAD = 50;
 /** Events for each of the others at once, and then one for one of them beside each of the good one's. */
@@ -56,7 +56,7 @@ async function startReceivers(ages: number[]) {
  * Fifty endpoints beside a good one, alive and then dead: how long the good one's events take from their commit while
  * the others get the same.
  */
-export const deadEndpoints: Scenario = async (say) => {
+export const deadEndpoints: Scenario = async (log) => {
   const wrong: string[] = [];
   const servers = await startServers(["all"], {
     SERVICE_WEBHOOK_TIMEOUT: "15s",
@@ -66,7 +66,7 @@ export const deadEndpoints: Scenario = async (say) => {
   const receivers = await startReceivers(ages);
   try {
     const client = stubbornClient(servers.urls);
-    const { newcomer, listen } = tradeOver(client);
+    const { newcomer, listen } = marketplaceClient(client);
     const [token, otherToken] = [await newcomer(), await newcomer()];
     const good = (await listen(token, `${receivers.url}/good`, ["user.created"])).webhookId;
     const tell = async (webhookId: string, by: string): Promise<void> =>
@@ -95,15 +95,15 @@ export const deadEndpoints: Scenario = async (say) => {
       return [...ages];
     };
 
-    say(
+    log(
       `each gets ${BACKLOG} events at once; then the good one gets ${Math.round(1_000 / BETWEEN_MS)} a second, ` +
         "and so do the others together",
     );
     const alive = await measure();
-    say(`commit to delivery of the good one beside ${DEAD} that answer: ${spreadOf(alive)}`);
+    log(`commit to delivery of the good one beside ${DEAD} that answer: ${spreadOf(alive)}`);
     receivers.dead = true;
     const dead = await measure();
-    say(`beside ${DEAD} that are dead: ${spreadOf(dead)}`);
+    log(`beside ${DEAD} that are dead: ${spreadOf(dead)}`);
     const [before, after] = [percentile(alive, 0.99), percentile(dead, 0.99)];
     if (after > before + SLACK_MS)
       wrong.push(

@@ -3,7 +3,7 @@ import { stubbornClient } from "./client.ts";
 import { percentile, spreadOf } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 const MESSAGES = 1_000_000;
 const BATCH = 100_000;
@@ -12,11 +12,11 @@ const REQUESTS = 3_000;
 const MOST = 1.5;
 
 /** A million due messages of one topic, none of which can be handled: what GET /api/auth/me takes meanwhile. */
-export const fullOutbox: Scenario = async (say) => {
+export const fullOutbox: Scenario = async (log) => {
   const servers = await startServers(["all"], {});
   try {
     const client = stubbornClient(servers.urls);
-    const { newcomer } = tradeOver(client);
+    const { newcomer } = marketplaceClient(client);
     const token = await newcomer();
     const measure = async (): Promise<number[]> => {
       const times: number[] = [];
@@ -29,7 +29,7 @@ export const fullOutbox: Scenario = async (say) => {
     };
     await measure();
     const before = await measure();
-    say(`GET /api/auth/me with an empty outbox: ${spreadOf(before)}, p90 ${percentile(before, 0.9).toFixed(1)} ms`);
+    log(`GET /api/auth/me with an empty outbox: ${spreadOf(before)}, p90 ${percentile(before, 0.9).toFixed(1)} ms`);
     for (let from = 0; from < MESSAGES; from += BATCH) {
       await runSql(
         servers.databaseUrl,
@@ -42,7 +42,7 @@ export const fullOutbox: Scenario = async (say) => {
       servers.databaseUrl,
       "select count(*) as n from outbox",
     );
-    say(
+    log(
       `with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, ` +
         `p90 ${percentile(after, 0.9).toFixed(1)} ms`,
     );

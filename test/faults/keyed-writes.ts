@@ -82,7 +82,7 @@ export function startKeyedWrites(
 
   return {
     /** Waits for every response and compares the responses with the database. */
-    async verdict(): Promise<KeyedWrites> {
+    async report(): Promise<KeyedWrites> {
       on = false;
       await running;
       const rows = await runSql<{ name: string; id: string }>(

@@ -3,14 +3,14 @@ import { draftOf } from "../support/market.ts";
 import { startKeyedWrites } from "./keyed-writes.ts";
 import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
-import { must } from "./trade.ts";
+import { must } from "./marketplace-client.ts";
 
 /** Writes in flight at any time. */
 const LANES = 16;
 
 /** Two instances are killed in turn under writes with Idempotency-Keys; what was in flight is sent again at once. */
 export function killedKeys(kills: number): Scenario {
-  return async (say) => {
+  return async (log) => {
     const servers = await startServers(["serve", "serve"]);
     try {
       const [url = ""] = servers.urls;
@@ -20,8 +20,8 @@ export function killedKeys(kills: number): Scenario {
       const { app_id: appId } = must(await callRest(url, "POST", "/api/marketplace/apps", { token, body: draft }));
       const writes = startKeyedWrites(servers.urls, servers.databaseUrl, token, appId, LANES);
       for (let nth = 0; nth < kills; nth++) await servers.kill("serve");
-      const { wrong, ...met } = await writes.verdict();
-      say(
+      const { wrong, ...met } = await writes.report();
+      log(
         `${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ` +
           `${met.replayed} with a stored response`,
       );

@@ -6,9 +6,9 @@ import type { AddressInfo } from "node:net";
 import { verifyDelivery } from "../../src/platform/outgoing/signature.ts";
 
 /** How a peer misbehaves at the first post of an id. */
-export const manners = ["good", "error", "reset", "hang", "garbage"] as const;
-/** One of {@link manners}. */
-export type Manner = (typeof manners)[number];
+export const behaviours = ["good", "error", "reset", "hang", "garbage"] as const;
+/** One of {@link behaviours}. */
+export type Behaviour = (typeof behaviours)[number];
 
 /** A message as a peer received it. */
 export interface Message {
@@ -35,7 +35,7 @@ export interface Peer {
  * returns otherwise.
  */
 export async function startPeer(
-  manner: (endpoint: string) => Manner,
+  manner: (endpoint: string) => Behaviour,
   answer: (endpoint: string, message: Message) => number,
 ): Promise<Peer> {
   const secrets = new Map<string, string>();

@@ -8,7 +8,7 @@ const vitest = fileURLToPath(new URL("../../node_modules/vitest/vitest.mjs", imp
 
 /** The check of test/lists of every plan, over this many rows of every table that a list reads. */
 export function plansOfLists(rows: number): Scenario {
-  return async (say) => {
+  return async (log) => {
     const args = [vitest, "run", "--config", "test/vitest.config.ts", "test/lists/plans.test.ts"];
     const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ATRIUM_TEST_ROWS: String(rows) } });
     const end = (): boolean => child.kill();
@@ -19,7 +19,7 @@ export function plansOfLists(rows: number): Scenario {
     const since = Date.now();
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);
-    say(`${rows} rows of each table; made and looked at in ${Math.round((Date.now() - since) / 1_000)} s`);
+    log(`${rows} rows of each table; made and looked at in ${Math.round((Date.now() - since) / 1_000)} s`);
     return code === 0 ? [] : [said.join("")];
   };
 }

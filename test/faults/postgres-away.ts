@@ -4,7 +4,7 @@ import { stubbornClient } from "./client.ts";
 import { percentile } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
-import { tradeOver } from "./trade.ts";
+import { marketplaceClient } from "./marketplace-client.ts";
 
 const AWAY_MS = 10_000;
 /** Longest wait for a refusal, and for readiness after the database is back. */
@@ -21,12 +21,12 @@ interface Met {
 }
 
 /** PostgreSQL is stopped, then suspended, for 10 s each, while requests continue. */
-export const postgresAway: Scenario = async (say) => {
+export const postgresAway: Scenario = async (log) => {
   const wrong: string[] = [];
   const servers = await startServers();
   try {
     const [url = ""] = servers.urls;
-    const token = await tradeOver(stubbornClient(servers.urls)).login(owner.email, owner.password, owner.org);
+    const token = await marketplaceClient(stubbornClient(servers.urls)).login(owner.email, owner.password, owner.org);
     const asked: Readonly<Record<string, () => ReturnType<typeof callRest>>> = {
       "a list": () => callRest(url, "GET", "/api/installs", { token }),
       "a sign-in": () =>
@@ -73,7 +73,7 @@ export const postgresAway: Scenario = async (say) => {
         refused.map(({ from, to }) => to - from),
         0.99,
       );
-      say(
+      log(
         `PostgreSQL ${how} for ${AWAY_MS} ms: ${refused.length} responses of 503 with p99 ${p99} ms, ` +
           `longest response ${longest} ms, ready ${readyMs} ms after its return`,
       );
@@ -98,7 +98,7 @@ export const postgresAway: Scenario = async (say) => {
     }
     const after = servers.pids();
     const alive = before.join() === after.join() && after.every((pid) => process.kill(pid, 0));
-    say(`the same process all the while: ${alive ? "yes" : "no"}`);
+    log(`the same process all the while: ${alive ? "yes" : "no"}`);
     if (!alive) wrong.push("the service's process did not live through it");
     return wrong;
   } finally {

@@ -4,12 +4,12 @@ import { deadEndpoints } from "./dead-endpoints.ts";
 import { killedKeys } from "./killed-keys.ts";
 import { fullOutbox } from "./full-outbox.ts";
 import { plansOfLists } from "./plans.ts";
-import { play } from "./play.ts";
+import { runFaults } from "./fault-run.ts";
 import { postgresAway } from "./postgres-away.ts";
 import type { Scenario } from "./scenario.ts";
 import { slowTenant } from "./slow-tenant.ts";
 import { fullBacklog, temporalAway } from "./temporal-away.ts";
-import { watchHerd } from "./watch-herd.ts";
+import { manyWatchers } from "./many-watchers.ts";
 
 const HELP = `Provokes faults and checks that the service survives them. Exits 1 when a target is missed, else 0. Takes
 a quarter of an hour at most.
@@ -26,20 +26,20 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
   temporal-away    Temporal is killed: installs return 202, first attempts continue, /readyz stays 200 and reports it.
                    10,000 deliveries whose first attempt failed wait for the retry workflows of 50 endpoints, and 200
                    installs for theirs; all are done within 60 s of its return
-  campaign         two instances and two workers on one database are killed in turn with Temporal, and PostgreSQL is
+  workload         two instances and two workers on one database are killed in turn with Temporal, and PostgreSQL is
                    stopped for 10 s; publishers and receivers fail, hang, reset and send garbage, while installs and
                    events are acknowledged: each install reaches its one correct state, each event is delivered at
                    least once under one id
   killed-keys      two instances are killed in turn under writes with Idempotency-Keys that are sent again at once: none
                    is lost, doubled or refused
-  watch-herd       4,000 streams watch one install that changes: the p99 of another client's requests is under 100 ms
+  many-watchers    4,000 streams watch one install that changes: the p99 of another client's requests is under 100 ms
   connections      1,100 connections and 100 MiB of unread responses from one address: all requests of another address
                    succeed
   plans            1,000,000 rows of every table that a list reads: no list, with any filter, reads or sorts a whole
                    table, by a plan for its values and by a generic plan; runs only when named
 
   --only NAMES     only these                                        (default: all but plans, in this order)
-  --installs N     installs of the campaign                          (default 2000)
+  --installs N     installs of the workload                          (default 2000)
   --events N       its test events, besides the events of installs   (default 20000)
   --load S         minimum duration of its load, seconds             (default 120)
   --seconds S      time limit after the load, seconds                (default 200)
@@ -62,9 +62,9 @@ const { values } = parseArgs({
 /** Time limit of the whole run. */
 const LIMIT_MS = 900_000;
 
-const campaign: Scenario = async (say) => {
+const workload: Scenario = async (log) => {
   const installs = Number(values.installs);
-  const played = await play({
+  const result = await runFaults({
     roles: ["serve", "serve", "worker", "worker"],
     installs,
     events: Number(values.events),
@@ -75,19 +75,19 @@ const campaign: Scenario = async (say) => {
     temporalAwayMs: 5_000,
     pauseMs: 8_000,
     limitMs: 300_000,
-    patienceMs: Number(values.seconds) * 1000,
-    say,
+    settleTimeoutMs: Number(values.seconds) * 1000,
+    log,
   });
-  const { states, events, delivered, repeated, trouble, wrong, left } = played;
-  say(`installs: ${played.installs} ${JSON.stringify(states)}`);
-  say(`events: ${events}, delivered ${delivered}, brought again ${repeated}`);
-  say(
+  const { states, events, delivered, repeated, trouble, wrong, left } = result;
+  log(`installs: ${result.installs} ${JSON.stringify(states)}`);
+  log(`events: ${events}, delivered ${delivered}, brought again ${repeated}`);
+  log(
     `clients got ${trouble.unavailable} responses of 503 (${trouble.withoutRetryAfter} without Retry-After), ` +
       `${trouble.lost} lost connections, ${trouble.faults.length} other faults, ` +
       `longest response ${trouble.longestMs} ms`,
   );
-  say(`ready after the database was back: at most ${played.readyMs} ms`);
-  if (played.readyMs > 5_000) wrong.push(`ready ${played.readyMs} ms after the database was back`);
+  log(`ready after the database was back: at most ${result.readyMs} ms`);
+  if (result.readyMs > 5_000) wrong.push(`ready ${result.readyMs} ms after the database was back`);
   if (trouble.withoutRetryAfter > 0) wrong.push(`${trouble.withoutRetryAfter} answers of 503 had no Retry-After`);
   return [...wrong, ...trouble.faults.slice(0, 5), ...(left === "" ? [] : [`still under way: ${left}`])];
 };
@@ -98,9 +98,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "slow-tenant": slowTenant,
   "full-outbox": fullOutbox,
   "temporal-away": temporalAway(fullBacklog),
-  campaign,
+  workload,
   "killed-keys": killedKeys(Number(values.kills)),
-  "watch-herd": watchHerd(4_000),
+  "many-watchers": manyWatchers(4_000),
   connections,
   plans: plansOfLists(1_000_000),
 };
@@ -109,7 +109,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(sign
 
 async function run(names: readonly string[]): Promise<void> {
   const since = Date.now();
-  const say = (line: string): void =>
+  const log = (line: string): void =>
     void process.stdout.write(`${((Date.now() - since) / 1_000).toFixed(1).padStart(6)} s  ${line}\n`);
   const limit = setTimeout(() => {
     process.stderr.write("A quarter of an hour is over.\n");
@@ -117,16 +117,16 @@ async function run(names: readonly string[]): Promise<void> {
   }, LIMIT_MS);
   const missed: string[] = [];
   for (const name of names) {
-    say(`== ${name}`);
+    log(`== ${name}`);
     const wrong =
-      (await scenarios[name]?.(say).catch((error: unknown) => [
+      (await scenarios[name]?.(log).catch((error: unknown) => [
         error instanceof Error ? (error.stack ?? error.message) : String(error),
       ])) ?? [];
-    say(wrong.length === 0 ? `${name}: as it has to be` : `${name}: WRONG\n${wrong.join("\n")}`);
+    log(wrong.length === 0 ? `${name}: as it has to be` : `${name}: WRONG\n${wrong.join("\n")}`);
     if (wrong.length > 0) missed.push(name);
   }
   clearTimeout(limit);
-  say(missed.length === 0 ? "Nothing lost, nothing doubled, no figure missed." : `Missed: ${missed.join(", ")}`);
+  log(missed.length === 0 ? "Nothing lost, nothing doubled, no figure missed." : `Missed: ${missed.join(", ")}`);
   process.exit(missed.length === 0 ? 0 : 1);
 }
 

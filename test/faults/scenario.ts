@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A part of the fault runs: prints its figures and resolves to the violations; empty is right. */
-export type Scenario = (say: (line: string) => void) => Promise<string[]>;
+export type Scenario = (log: (line: string) => void) => Promise<string[]>;
 
 /** Milliseconds below which this share of the times lies. */
 export function percentile(times: readonly number[], share: number): number {

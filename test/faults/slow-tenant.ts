@@ -5,7 +5,7 @@ import { stubbornClient } from "./client.ts";
 import { inLanes, percentile, spreadOf, within } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 /** The maximum of an organization. */
 const SLOW = 1_000;
@@ -55,14 +55,14 @@ async function startReceivers(ages: number[]) {
  * A thousand endpoints of one organization that answer after 14 s beside a good one of another: how long the good one's
  * events take.
  */
-export const slowTenant: Scenario = async (say) => {
+export const slowTenant: Scenario = async (log) => {
   const wrong: string[] = [];
   const servers = await startServers(["all"], { SERVICE_WEBHOOK_TIMEOUT: "15s" });
   const ages: number[] = [];
   const receivers = await startReceivers(ages);
   try {
     const client = stubbornClient(servers.urls);
-    const { newcomer, listen } = tradeOver(client);
+    const { newcomer, listen } = marketplaceClient(client);
     const [token, otherToken] = [await newcomer(), await newcomer()];
     const good = (await listen(token, receivers.goodUrl, ["user.created"])).webhookId;
     const tell = async (webhookId: string, by: string): Promise<void> =>
@@ -86,15 +86,15 @@ export const slowTenant: Scenario = async (say) => {
       return [...ages];
     };
 
-    say(`the good one gets ${Math.round(1_000 / BETWEEN_MS)} events a second`);
+    log(`the good one gets ${Math.round(1_000 / BETWEEN_MS)} events a second`);
     const alone = await measure();
-    say(`commit to delivery alone: ${spreadOf(alone)}`);
+    log(`commit to delivery alone: ${spreadOf(alone)}`);
     await inLanes(
       slow.flatMap((webhookId) => Array.from({ length: BACKLOG }, () => () => tell(webhookId, otherToken))),
       16,
     );
     const beside = await measure();
-    say(`beside ${SLOW} endpoints of one organization that answer after ${ANSWER_MS / 1_000} s: ${spreadOf(beside)}`);
+    log(`beside ${SLOW} endpoints of one organization that answer after ${ANSWER_MS / 1_000} s: ${spreadOf(beside)}`);
     const [before, after] = [percentile(alone, 0.99), percentile(beside, 0.99)];
     if (!(after <= before + SLACK_MS))
       wrong.push(

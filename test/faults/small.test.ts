@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { play } from "./play.ts";
+import { runFaults } from "./fault-run.ts";
 import { temporalAway } from "./temporal-away.ts";
 
 it("no acknowledged work is lost or doubled while service, Temporal and PostgreSQL go down", async () => {
   const lines: string[] = [];
   // A fixed number of requests and faults, however long they take.
-  const played = await play({
+  const result = await runFaults({
     roles: ["all"],
     installs: 30,
     events: 200,
@@ -16,16 +16,16 @@ it("no acknowledged work is lost or doubled while service, Temporal and PostgreS
     temporalAwayMs: 1_000,
     pauseMs: 500,
     rounds: 2,
-    patienceMs: 600_000,
-    say: (line) => lines.push(line),
+    settleTimeoutMs: 600_000,
+    log: (line) => lines.push(line),
   });
   const told = lines.join("\n");
-  expect(played.wrong, told).toEqual([]);
-  expect(played.left, told).toBe("");
-  expect(played.trouble.faults, told).toEqual([]);
-  expect(played.trouble.withoutRetryAfter, told).toBe(0);
-  expect(played.installs).toBe(30);
-  expect(played.delivered).toBeGreaterThan(200 + 2 * 30);
+  expect(result.wrong, told).toEqual([]);
+  expect(result.left, told).toBe("");
+  expect(result.trouble.faults, told).toEqual([]);
+  expect(result.trouble.withoutRetryAfter, told).toBe(0);
+  expect(result.installs).toBe(30);
+  expect(result.delivered).toBeGreaterThan(200 + 2 * 30);
 }, 1_800_000);
 
 it("without Temporal installs are accepted and first attempts continue, and all finish after its return", async () => {

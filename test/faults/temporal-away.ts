@@ -6,7 +6,7 @@ import { startPeer } from "./peers.ts";
 import { inLanes, spreadOf, within } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 /** Amount of work. */
 export interface AwayOptions {
@@ -31,7 +31,7 @@ const APPS = 10;
  */
 export const temporalAway =
   ({ installs, events, endpoints, drainedMs }: AwayOptions): Scenario =>
-  async (say) => {
+  async (log) => {
     const wrong: string[] = [];
     const servers = await startServers();
     const publisher = await startPeer(
@@ -47,7 +47,7 @@ export const temporalAway =
     try {
       const [url = ""] = servers.urls;
       const client = stubbornClient(servers.urls);
-      const { login, newcomer, publish, listen } = tradeOver(client);
+      const { login, newcomer, publish, listen } = marketplaceClient(client);
       const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
       const slugs: string[] = [];
       for (let nth = 0; nth < APPS; nth++) {
@@ -77,15 +77,15 @@ export const temporalAway =
         took.push(performance.now() - since);
       };
       await inLanes(buyers.flatMap((token) => slugs.map((slug) => install(token, slug))).slice(0, installs), 8);
-      say(`Temporal away: ${installs} installs answered ${[...statuses].join()}, ${spreadOf(took)}`);
+      log(`Temporal away: ${installs} installs answered ${[...statuses].join()}, ${spreadOf(took)}`);
       if ([...statuses].join() !== "202")
         wrong.push(`installs were answered ${[...statuses].join()} while Temporal was away`);
 
       await sleep(1_000);
       const { status, text } = await callRest(url, "GET", "/readyz");
-      say(`/readyz: ${status} ${text}`);
+      log(`/readyz: ${status} ${text}`);
       if (status !== 200 || (JSON.parse(text) as { temporal: string }).temporal === "ok")
-        wrong.push("/readyz did not say that Temporal is away, or was not 200");
+        wrong.push("/readyz did not log that Temporal is away, or was not 200");
 
       const since = Date.now();
       const beside = Math.min(100, events);
@@ -101,7 +101,7 @@ export const temporalAway =
         async () => (await count("webhook_deliveries where status = 'pending' and tries = 0")) === 0,
       );
       const delivered = await count("webhook_deliveries where status = 'delivered'");
-      say(
+      log(
         `first attempts continued: ${events + beside} events, all attempted ` +
           `${((Date.now() - since) / 1_000).toFixed(1)} s after the first was created, ${delivered} delivered`,
       );
@@ -111,7 +111,7 @@ export const temporalAway =
         await count("webhook_deliveries where status = 'pending'"),
         await count("installs where status = 'provisioning'"),
       ];
-      say(`waiting for Temporal: ${messages} outbox messages of ${open} deliveries and ${waiting} installs`);
+      log(`waiting for Temporal: ${messages} outbox messages of ${open} deliveries and ${waiting} installs`);
       if (messages < endpoints || open < events || waiting < installs) wrong.push("not everything was made to wait");
 
       servers.startTemporal();
@@ -127,7 +127,7 @@ export const temporalAway =
       const ms = Date.now() - back;
       const undelivered = await count("webhook_deliveries where status <> 'delivered'");
       const inactive = await count("installs where status <> 'active'");
-      say(
+      log(
         drained
           ? `everything was done ${(ms / 1_000).toFixed(1)} s after Temporal was started again`
           : `after ${(ms / 1_000).toFixed(1)} s, ${undelivered} deliveries and ${inactive} installs were not done`,

@@ -45,11 +45,11 @@ describe("readConfig", () => {
       invitationMs: 604_800_000,
       svidHourMs: 3_600_000,
     });
-    expect(config.patience.webhookScheduleMs).toEqual(
+    expect(config.timing.webhookScheduleMs).toEqual(
       [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000),
     );
     expect(
-      Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.patience.webhookScheduleMs),
+      Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.timing.webhookScheduleMs),
     ).toBe(true);
   });
 

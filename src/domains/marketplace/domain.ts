@@ -25,7 +25,7 @@ export const marketplaceDomain = defineDomain(
   "marketplace",
   ({
     eventCatalogue: events,
-    config: { baseUrl, patience },
+    config: { baseUrl, timing },
     workflows,
     contexts,
     ...below
@@ -35,10 +35,10 @@ export const marketplaceDomain = defineDomain(
       events,
       config: {
         baseUrl,
-        provisionDeadlineMs: patience.provisionDeadlineMs,
-        deprovisionDeadlineMs: patience.deprovisionDeadlineMs,
-        webhookTimeoutMs: patience.webhookTimeoutMs,
-        schedule: patience.webhookScheduleMs,
+        provisionDeadlineMs: timing.provisionDeadlineMs,
+        deprovisionDeadlineMs: timing.deprovisionDeadlineMs,
+        webhookTimeoutMs: timing.webhookTimeoutMs,
+        schedule: timing.webhookScheduleMs,
       },
     });
     const change = { idMember: "install_id", signal: "install-changed", concurrency: 16 };

@@ -12,12 +12,12 @@ export const mfaDomain = defineDomain(
   "mfa",
   ({
     eventCatalogue: events,
-    config: { ttl, patience },
+    config: { ttl, timing },
     ...below
   }: Ground & { eventCatalogue: Events; people: People; access: Access; rbac: Rbac; sessions: Sessions }) =>
     createMfa({
       ...below,
       events,
-      config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: patience.stepUpLockMs },
+      config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: timing.stepUpLockMs },
     }),
 );

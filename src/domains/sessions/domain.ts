@@ -12,7 +12,7 @@ export const sessionsDomain = defineDomain(
   ({
     eventCatalogue: events,
     signingKeys: keys,
-    config: { baseUrl, ttl, patience },
+    config: { baseUrl, ttl, timing },
     contexts,
     ...below
   }: Ground & { eventCatalogue: Events; signingKeys: Keys; access: Access }) => {
@@ -27,7 +27,7 @@ export const sessionsDomain = defineDomain(
           pairMs: ttl.pairMs,
           refreshMs: ttl.refreshMs,
           refreshIdleMs: ttl.refreshIdleMs,
-          refreshGraceMs: patience.refreshGraceMs,
+          refreshGraceMs: timing.refreshGraceMs,
         },
       },
     });

@@ -20,7 +20,7 @@ export const webhooksDomain = defineDomain(
   "webhooks",
   ({
     eventCatalogue: events,
-    config: { patience, ttl },
+    config: { timing, ttl },
     workflows,
     contexts,
     ...below
@@ -29,8 +29,8 @@ export const webhooksDomain = defineDomain(
       ...below,
       events,
       config: {
-        schedule: patience.webhookScheduleMs,
-        timeoutMs: patience.webhookTimeoutMs,
+        schedule: timing.webhookScheduleMs,
+        timeoutMs: timing.webhookTimeoutMs,
         secretOverlapMs: ttl.secretOverlapMs,
       },
     });

@@ -72,7 +72,7 @@ export interface Config {
   readonly stripe: Provider | undefined;
   readonly paddle: Provider | undefined;
   readonly ttl: Lifetimes;
-  readonly patience: Patience;
+  readonly timing: Timing;
 }
 
 /** A payment provider's account. */
@@ -110,7 +110,7 @@ export interface Lifetimes {
 }
 
 /** Lockouts, grace periods, retry schedules and deadlines. */
-export interface Patience {
+export interface Timing {
   readonly stepUpLockMs: number;
   readonly refreshGraceMs: number;
   /** Wait before each attempt, the first included. */

@@ -66,14 +66,14 @@ async function signIn({ secret, ...credentials }: LoginPerson): Promise<void> {
 }
 
 async function run({ people, connections, seconds }: LoginJob): Promise<void> {
-  const crowd = people[0]?.email ?? "";
+  const seededPeople = people[0]?.email ?? "";
   const started = performance.now();
   const end = started + seconds * 1000;
   let completed = 0;
   const worker = async (): Promise<void> => {
     while (performance.now() < end) {
-      const turn = turns.get(crowd) ?? 0;
-      turns.set(crowd, turn + 1);
+      const turn = turns.get(seededPeople) ?? 0;
+      turns.set(seededPeople, turn + 1);
       await signIn(people[turn % people.length] as LoginPerson);
       completed++;
     }

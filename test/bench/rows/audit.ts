@@ -1,7 +1,7 @@
 import { auditLogs } from "../scale.ts";
 import type { ReadLog } from "../scale.ts";
 import type { Service } from "../service.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import { p50Side } from "./latency.ts";
 import type { RatioRow, Side } from "./row.ts";
 
@@ -54,13 +54,21 @@ export const auditLists: readonly RatioRow[] = lists.map((list) => ({
   unit: "ms",
   target: 1.5,
   at: "most",
-  async sides(stage) {
-    const { small, large } = await auditLogs(stage);
-    return [await side(stage, "10 million events", list, large), await side(stage, "10 thousand events", list, small)];
+  async sides(environment) {
+    const { small, large } = await auditLogs(environment);
+    return [
+      await side(environment, "10 million events", list, large),
+      await side(environment, "10 thousand events", list, small),
+    ];
   },
 }));
 
-async function side(stage: Stage, name: string, { auth, filter }: List, service: Service & ReadLog): Promise<Side> {
+async function side(
+  environment: Environment,
+  name: string,
+  { auth, filter }: List,
+  service: Service & ReadLog,
+): Promise<Side> {
   const query = new URLSearchParams({ limit: String(limit), ...filter(service.log) }).toString();
   const path = `${auth === true ? "/api/auth/events" : `/api/organizations/${service.org}/audit-events`}?${query}`;
   const [first = ""] = service.readers;
@@ -70,6 +78,6 @@ async function side(stage: Stage, name: string, { auth, filter }: List, service:
   const page = (await answer.json()) as { data?: unknown[]; total?: number };
   if (answer.status !== 200 || page.data?.length !== limit)
     throw new Error(`GET ${path} answered ${answer.status}: ${JSON.stringify(page).slice(0, 300)}`);
-  stage.log(`  ${name}: ${page.total?.toLocaleString("en")} of them in the list`);
-  return p50Side(stage, name, service, path, service.readers);
+  environment.log(`  ${name}: ${page.total?.toLocaleString("en")} of them in the list`);
+  return p50Side(environment, name, service, path, service.readers);
 }

@@ -1,6 +1,6 @@
 import type { Serving } from "../baselines/serve.ts";
 import type { Helper } from "../processes.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import { inFlight, loginJob } from "./logins.ts";
 import { meOverRest } from "./me.ts";
 import type { RatioRow } from "./row.ts";
@@ -12,8 +12,11 @@ interface Other extends Serving {
 }
 
 /** Starts better-auth on the same PostgreSQL as the service. */
-async function betterAuth(stage: Stage): Promise<Helper<Other>> {
-  return stage.server<Other>("baselines/better-auth.ts", { DATABASE: await stage.baselineDatabase(), PEOPLE: "64" });
+async function betterAuth(environment: Environment): Promise<Helper<Other>> {
+  return environment.server<Other>("baselines/better-auth.ts", {
+    DATABASE: await environment.baselineDatabase(),
+    PEOPLE: "64",
+  });
 }
 
 /** `GET /api/auth/me` against a session that better-auth reads from its signed cookie. */
@@ -24,13 +27,13 @@ export const meAgainstBetterAuth: RatioRow = {
   unit: "req/s",
   target: 30,
   at: "least",
-  async sides(stage) {
-    const { ready, pid } = await betterAuth(stage);
+  async sides(environment) {
+    const { ready, pid } = await betterAuth(environment);
     const path = "/api/auth/get-session";
-    const file = stage.requests(ready.cookies.map((cookie) => ({ method: "GET", path, headers: { cookie } })));
+    const file = environment.requests(ready.cookies.map((cookie) => ({ method: "GET", path, headers: { cookie } })));
     const job = { protocol: "http1", port: ready.port, connections: 64, file } as const;
-    const ours = await meOverRest(stage);
-    return [ours, { name: "better-auth", measure: (seconds) => stage.load({ ...job, seconds }, pid) }];
+    const ours = await meOverRest(environment);
+    return [ours, { name: "better-auth", measure: (seconds) => environment.load({ ...job, seconds }, pid) }];
   },
 };
 
@@ -42,9 +45,9 @@ export const loginsAgainstBetterAuth: RatioRow = {
   unit: "1/s",
   target: 3,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
-    const { ready, pid } = await betterAuth(stage);
+  async sides(environment) {
+    const service = await environment.service();
+    const { ready, pid } = await betterAuth(environment);
     const headers = { "content-type": "application/json", origin: "http://127.0.0.1" };
     const path = "/api/auth/sign-in/email";
     const requests = ready.accounts.map((account) => ({
@@ -53,16 +56,16 @@ export const loginsAgainstBetterAuth: RatioRow = {
       headers,
       body: JSON.stringify(account),
     }));
-    const theirs = { protocol: "http1", port: ready.port, file: stage.requests(requests), tools: false } as const;
-    const ours = await loginJob(stage);
+    const theirs = { protocol: "http1", port: ready.port, file: environment.requests(requests), tools: false } as const;
+    const ours = await loginJob(environment);
     return [
       {
         name: "Atrium, logins",
-        measure: (seconds) => stage.load({ ...ours, connections: inFlight, seconds }, service.pid),
+        measure: (seconds) => environment.load({ ...ours, connections: inFlight, seconds }, service.pid),
       },
       {
         name: "better-auth, sign-ins",
-        measure: (seconds) => stage.load({ ...theirs, connections: inFlight, seconds }, pid),
+        measure: (seconds) => environment.load({ ...theirs, connections: inFlight, seconds }, pid),
       },
     ];
   },

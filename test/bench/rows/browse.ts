@@ -1,5 +1,5 @@
 import { runSql } from "../../support/postgres.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import { p50Side } from "./latency.ts";
 import type { RatioRow, Side } from "./row.ts";
 
@@ -38,11 +38,11 @@ const seed = (count: number): string => `
 
 const seeded = new Set<string>();
 
-async function catalogue(stage: Stage, apps: number, query: string): Promise<Side> {
-  const service = await stage.keptService(`catalogue_${apps}`, { crowd: { people: 1, sessions: 1 } });
+async function catalogue(environment: Environment, apps: number, query: string): Promise<Side> {
+  const service = await environment.keptService(`catalogue_${apps}`, { seededPeople: { people: 1, sessions: 1 } });
   if (!seeded.has(service.databaseUrl)) await runSql(service.databaseUrl, seed(apps));
   seeded.add(service.databaseUrl);
-  return p50Side(stage, `${apps} apps`, service, `/api/marketplace?${query}`, service.tokens.slice(0, 1));
+  return p50Side(environment, `${apps} apps`, service, `/api/marketplace?${query}`, service.tokens.slice(0, 1));
 }
 
 function row(name: string, what: string, query: string): RatioRow {
@@ -53,7 +53,10 @@ function row(name: string, what: string, query: string): RatioRow {
     unit: "ms",
     target: 1.5,
     at: "most",
-    sides: async (stage) => [await catalogue(stage, large, query), await catalogue(stage, small, query)],
+    sides: async (environment) => [
+      await catalogue(environment, large, query),
+      await catalogue(environment, small, query),
+    ],
   };
 }
 

@@ -56,10 +56,10 @@ export const deliveriesAgainstLoop: RatioRow = {
   unit: "1/s",
   target: 0.7,
   at: "least",
-  async sides(stage) {
-    const market = await withWebhook(stage);
-    const loop = await stage.server<Serving>("baselines/plain-deliveries.ts", {
-      DATABASE: await stage.baselineDatabase(),
+  async sides(environment) {
+    const market = await withWebhook(environment);
+    const loop = await environment.server<Serving>("baselines/plain-deliveries.ts", {
+      DATABASE: await environment.baselineDatabase(),
       RECEIVER: market.url,
     });
     return [
@@ -78,7 +78,7 @@ export const deliveryRate: FigureRow = {
   unit: "1/s",
   target: 300,
   at: "least",
-  measure: async (stage, seconds) => (await drain(await forRate(stage), seconds * 3)).value,
+  measure: async (environment, seconds) => (await drain(await forRate(environment), seconds * 3)).value,
 };
 
 const forLatency = marketOfRow("deliveries_latency", webhook);
@@ -89,9 +89,9 @@ export const deliveryLatency: FigureRow = {
   title: `p99 from an event to its delivery, ${commitsPerSecond} events a second by requests`,
   unit: "ms",
   target: 1_000,
-  async measure(stage, seconds) {
-    const { service, webhookId, begin, received } = await forLatency(stage);
-    const file = stage.requests([
+  async measure(environment, seconds) {
+    const { service, webhookId, begin, received } = await forLatency(environment);
+    const file = environment.requests([
       {
         method: "POST",
         path: `/api/v2/webhooks/${webhookId}/test`,
@@ -99,7 +99,7 @@ export const deliveryLatency: FigureRow = {
       },
     ]);
     await begin();
-    const sent = await stage.load(
+    const sent = await environment.load(
       {
         protocol: "http1",
         port: service.port,

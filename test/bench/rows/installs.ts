@@ -42,7 +42,7 @@ async function offer(market: Market): Promise<Offer> {
   let made = 0;
   const next = (): { path: string; session: number } => {
     const [session, slug] = [made % people, slugs[Math.floor(made / people)]];
-    if (slug === undefined) throw new Error("every organization has installed every app: play fewer rounds");
+    if (slug === undefined) throw new Error("every organization has installed every app: run fewer rounds");
     made++;
     return { path: `/api/marketplace/${slug}/install`, session };
   };
@@ -74,8 +74,8 @@ export const idleInstall: FigureRow = {
   title: "install to active, publisher answers at once, p50 idle",
   unit: "ms",
   target: 300,
-  async measure(stage) {
-    const market = await forIdle(stage);
+  async measure(environment) {
+    const market = await forIdle(environment);
     const took: number[] = [];
     for (let i = 0; i < 30; i++) {
       const began = performance.now();
@@ -104,8 +104,8 @@ export const installRate: FigureRow = {
   unit: "1/s",
   target: perSecond,
   at: "least",
-  async measure(stage, seconds) {
-    const market = await forRate(stage);
+  async measure(environment, seconds) {
+    const market = await forRate(environment);
     const count = Math.min(300, Math.ceil(seconds * 100));
     const began = performance.now();
     for (let left = count; left > 0; left -= 10)
@@ -124,8 +124,8 @@ export const installRequest: RatioRow = {
   unit: "ms",
   target: 3,
   at: "most",
-  async sides(stage) {
-    const market = await forRequest(stage);
+  async sides(environment) {
+    const market = await forRequest(environment);
     const p99 = (took: readonly number[]) => {
       const latencies = new Latencies();
       for (const ms of took) latencies.add(ms);

@@ -11,15 +11,15 @@ export const magicLinks: FigureRow = {
   unit: "1/s",
   target: 1_000,
   at: "least",
-  async measure(stage, seconds) {
-    const { port, pid } = await stage.service();
+  async measure(environment, seconds) {
+    const { port, pid } = await environment.service();
     const headers = { "content-type": "application/json" };
     const bodies = Array.from({ length: addresses }, (_, i) => JSON.stringify({ email: `reader${i}@links.test` }));
-    const file = stage.requests(
+    const file = environment.requests(
       bodies.map((body) => ({ method: "POST", path: "/api/auth/magic-link/send", headers, body })),
     );
     const job = { protocol: "http1", port, connections: 32, file } as const;
-    await stage.load({ ...job, seconds: 1 }, pid);
-    return (await stage.load({ ...job, seconds }, pid)).value;
+    await environment.load({ ...job, seconds: 1 }, pid);
+    return (await environment.load({ ...job, seconds }, pid)).value;
   },
 };

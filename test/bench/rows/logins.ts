@@ -3,7 +3,7 @@ import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
 import type { LoadJob } from "../load/job.ts";
 import { bothCores } from "../processes.ts";
 import type { Service } from "../service.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import type { RatioRow, Sample } from "./row.ts";
 
 /** Logins that are in flight at once: enough to keep argon2 busy, fewer than may wait. */
@@ -21,18 +21,18 @@ export const logins: RatioRow = {
   unit: "1/s",
   target: 0.85,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
-    const job = await loginJob(stage);
+  async sides(environment) {
+    const service = await environment.service();
+    const job = await loginJob(environment);
     // One thread on one core, as the service has there.
-    const bare = await stage.server<object>("baselines/argon2-verifies.ts", {
+    const bare = await environment.server<object>("baselines/argon2-verifies.ts", {
       UV_THREADPOOL_SIZE: "1",
       COST: JSON.stringify(defaultPasswordCost),
     });
     return [
       {
         name: "Atrium, logins",
-        measure: (seconds) => stage.load({ ...job, connections: inFlight, seconds }, service.pid),
+        measure: (seconds) => environment.load({ ...job, connections: inFlight, seconds }, service.pid),
       },
       {
         name: "bare verifies",
@@ -53,16 +53,16 @@ export const meDuringLogins: RatioRow = {
   unit: "ms",
   target: 3,
   at: "most",
-  async sides(stage) {
-    const { port, pid, tokens } = await stage.service();
-    const flood = await loginJob(stage);
-    const background = await stage.background();
-    const file = stage.requests(
+  async sides(environment) {
+    const { port, pid, tokens } = await environment.service();
+    const flood = await loginJob(environment);
+    const background = await environment.background();
+    const file = environment.requests(
       tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })),
     );
     const probe = { protocol: "http1", port, connections: 32, file, rate: probesPerSecond } as const;
     const p99 = async (seconds: number) => {
-      const sample = await stage.load({ ...probe, seconds }, pid);
+      const sample = await environment.load({ ...probe, seconds }, pid);
       return { ...sample, value: sample.p99 ?? Number.NaN };
     };
     return [
@@ -99,11 +99,11 @@ export const meAmongLogins: RatioRow = {
   unit: "ms",
   target: 3,
   at: "most",
-  async sides(stage) {
-    const service = await stage.serviceAmongLoad();
-    const flood = { ...loginsOf(stage, service), connections: clients, refusal: 503 };
-    const [probes, background] = [await stage.background(bothCores), await stage.background(bothCores)];
-    const file = stage.requests(
+  async sides(environment) {
+    const service = await environment.serviceAmongLoad();
+    const flood = { ...loginsOf(environment, service), connections: clients, refusal: 503 };
+    const [probes, background] = [await environment.background(bothCores), await environment.background(bothCores)];
+    const file = environment.requests(
       service.tokens.map((token) => ({
         method: "GET",
         path: "/api/auth/me",
@@ -145,15 +145,15 @@ export const meAmongLogins: RatioRow = {
 };
 
 /** Logins of all people at the service, one after another. */
-export async function loginJob(stage: Stage): Promise<Omit<LoadJob, "seconds" | "connections">> {
-  return loginsOf(stage, await stage.service());
+export async function loginJob(environment: Environment): Promise<Omit<LoadJob, "seconds" | "connections">> {
+  return loginsOf(environment, await environment.service());
 }
 
 function loginsOf(
-  stage: Stage,
+  environment: Environment,
   { port, people }: Pick<Service, "port" | "people">,
 ): Omit<LoadJob, "seconds" | "connections"> {
-  const file = stage.requests(
+  const file = environment.requests(
     people.map((person) => ({
       method: "POST",
       path: "/api/auth/login",

@@ -3,7 +3,7 @@ import { GetMeResponseSchema } from "../../../gen/atrium/access/v1/access_pb.ts"
 import type { Serving } from "../baselines/serve.ts";
 import type { GrpcCall, LoadJob } from "../load/job.ts";
 import type { Helper } from "../processes.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import type { RatioRow, Side } from "./row.ts";
 
 // Enough that neither side waits for the load: our answers leave in batches, one for each turn of the database.
@@ -13,17 +13,17 @@ const procedure = "/atrium.access.v1.AccessService/GetMe";
 const json = { "content-type": "application/json" };
 
 /** Our side: `GET /api/auth/me` from as many sessions as there are connections. */
-export async function meOverRest(stage: Stage): Promise<Side> {
-  const { port, pid, tokens } = await stage.service();
-  const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
-  return side(stage, "Atrium, REST", { protocol: "http1", port, connections, file }, pid);
+export async function meOverRest(environment: Environment): Promise<Side> {
+  const { port, pid, tokens } = await environment.service();
+  const file = environment.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+  return side(environment, "Atrium, REST", { protocol: "http1", port, connections, file }, pid);
 }
 
-async function bareHttp(stage: Stage): Promise<Side> {
-  const { me, tokens } = await stage.service();
-  const { ready, pid } = await stage.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
-  const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
-  return side(stage, "bare node:http", { protocol: "http1", port: ready.port, connections, file }, pid);
+async function bareHttp(environment: Environment): Promise<Side> {
+  const { me, tokens } = await environment.service();
+  const { ready, pid } = await environment.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
+  const file = environment.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+  return side(environment, "bare node:http", { protocol: "http1", port: ready.port, connections, file }, pid);
 }
 
 /** `GET /api/auth/me` against a bare server that answers the same bytes. */
@@ -34,7 +34,7 @@ export const meAgainstBare: RatioRow = {
   unit: "req/s",
   target: 0.6,
   at: "least",
-  sides: async (stage) => [await meOverRest(stage), await bareHttp(stage)],
+  sides: async (environment) => [await meOverRest(environment), await bareHttp(environment)],
 };
 
 /** The same against jose and an ORM behind Connect. */
@@ -45,13 +45,13 @@ export const meAgainstPlain: RatioRow = {
   unit: "req/s",
   target: 6,
   at: "least",
-  async sides(stage) {
-    const { me } = await stage.service();
-    const { ready, pid } = await stage.server<Serving & { tokens: string[] }>("baselines/plain-way.ts", {
+  async sides(environment) {
+    const { me } = await environment.service();
+    const { ready, pid } = await environment.server<Serving & { tokens: string[] }>("baselines/plain-way.ts", {
       ANSWER: me,
-      DATABASE: await stage.baselineDatabase(),
+      DATABASE: await environment.baselineDatabase(),
     });
-    const file = stage.requests(
+    const file = environment.requests(
       ready.tokens.map((token) => ({
         method: "POST",
         path: procedure,
@@ -60,8 +60,8 @@ export const meAgainstPlain: RatioRow = {
       })),
     );
     return [
-      await meOverRest(stage),
-      side(stage, "the plain way", { protocol: "http1", port: ready.port, connections, file }, pid),
+      await meOverRest(environment),
+      side(environment, "the plain way", { protocol: "http1", port: ready.port, connections, file }, pid),
     ];
   },
 };
@@ -74,23 +74,25 @@ export const meOverConnect: RatioRow = {
   unit: "req/s",
   target: 1.2,
   at: "least",
-  async sides(stage) {
-    const { port, pid, tokens, me } = await stage.service();
-    const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "http1" });
-    const file = stage.requests(
+  async sides(environment) {
+    const { port, pid, tokens, me } = await environment.service();
+    const empty = await environment.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "http1" });
+    const file = environment.requests(
       tokens.map((token) => ({ method: "POST", path: procedure, headers: { ...json, ...bearer(token) }, body: "{}" })),
     );
     const job = { protocol: "http1", connections, file } as const;
     return [
-      side(stage, "Atrium, Connect", { ...job, port }, pid),
-      side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid),
+      side(environment, "Atrium, Connect", { ...job, port }, pid),
+      side(environment, "empty handler", { ...job, port: empty.ready.port }, empty.pid),
     ];
   },
 };
 
 /** Ours over gRPC. */
-async function meOverGrpcSide(stage: Stage): Promise<{ ours: Side; job: Omit<LoadJob, "port" | "seconds"> }> {
-  const { port, pid, tokens, me } = await stage.service();
+async function meOverGrpcSide(
+  environment: Environment,
+): Promise<{ ours: Side; job: Omit<LoadJob, "port" | "seconds"> }> {
+  const { port, pid, tokens, me } = await environment.service();
   // Tokens of one person: their responses have one length, by which the generator recognizes good ones.
   const own = tokens.filter((_, i) => i % 16 === 0);
   const grpc: GrpcCall = {
@@ -101,7 +103,7 @@ async function meOverGrpcSide(stage: Stage): Promise<{ ours: Side; job: Omit<Loa
     streams: 16,
   };
   const job = { protocol: "grpc", connections: 4, grpc } as const;
-  return { ours: side(stage, "Atrium, gRPC", { ...job, port }, pid), job };
+  return { ours: side(environment, "Atrium, gRPC", { ...job, port }, pid), job };
 }
 
 /** Over gRPC against a handler that does nothing. */
@@ -112,11 +114,11 @@ export const meOverGrpc: RatioRow = {
   unit: "req/s",
   target: 1,
   at: "least",
-  async sides(stage) {
-    const { me } = await stage.service();
-    const empty = await stage.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "h2c" });
-    const { ours, job } = await meOverGrpcSide(stage);
-    return [ours, side(stage, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
+  async sides(environment) {
+    const { me } = await environment.service();
+    const empty = await environment.server<Serving>("baselines/empty-connect.ts", { ANSWER: me, PROTOCOL: "h2c" });
+    const { ours, job } = await meOverGrpcSide(environment);
+    return [ours, side(environment, "empty handler", { ...job, port: empty.ready.port }, empty.pid)];
   },
 };
 
@@ -128,11 +130,11 @@ export const meAgainstGrpcJs: RatioRow = {
   unit: "req/s",
   target: 1.5,
   at: "least",
-  async sides(stage) {
-    const { me } = await stage.service();
-    const empty = await stage.server<Serving>("baselines/grpc-js.ts", { ANSWER: me });
-    const { ours, job } = await meOverGrpcSide(stage);
-    return [ours, side(stage, "@grpc/grpc-js", { ...job, port: empty.ready.port }, empty.pid)];
+  async sides(environment) {
+    const { me } = await environment.service();
+    const empty = await environment.server<Serving>("baselines/grpc-js.ts", { ANSWER: me });
+    const { ours, job } = await meOverGrpcSide(environment);
+    return [ours, side(environment, "@grpc/grpc-js", { ...job, port: empty.ready.port }, empty.pid)];
   },
 };
 
@@ -144,18 +146,20 @@ export const newTokens: RatioRow = {
   unit: "req/s",
   target: 0.65,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
+  async sides(environment) {
+    const service = await environment.service();
     const ours: Side = {
       name: "Atrium, new tokens",
       async measure(seconds) {
         const tokens = await service.fresh(Math.ceil(seconds * 15_000));
-        const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+        const file = environment.requests(
+          tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })),
+        );
         const job = { protocol: "http1", port: service.port, connections, file, once: true, seconds } as const;
-        return stage.load(job, service.pid);
+        return environment.load(job, service.pid);
       },
     };
-    const bare = await stage.server<object>("baselines/ed25519-verifies.ts", { TOKEN: service.tokens[0] ?? "" });
+    const bare = await environment.server<object>("baselines/ed25519-verifies.ts", { TOKEN: service.tokens[0] ?? "" });
     return [ours, verifications(bare)];
   },
 };
@@ -178,18 +182,18 @@ export const meAtHalf: RatioRow = {
   unit: "ms",
   target: 2,
   at: "most",
-  async sides(stage) {
-    const { port, pid, tokens, me } = await stage.service();
-    const { ready, pid: barePid } = await stage.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
-    const file = stage.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
-    const full = await stage.load({ protocol: "http1", port, connections, file, seconds: 3 }, pid);
+  async sides(environment) {
+    const { port, pid, tokens, me } = await environment.service();
+    const { ready, pid: barePid } = await environment.server<Serving>("baselines/bare-http.ts", { ANSWER: me });
+    const file = environment.requests(tokens.map((token) => ({ method: "GET", path: rest, headers: bearer(token) })));
+    const full = await environment.load({ protocol: "http1", port, connections, file, seconds: 3 }, pid);
     const rate = Math.round(full.value / 2);
-    stage.log(`  half of the saturated service: ${rate} requests a second`);
+    environment.log(`  half of the saturated service: ${rate} requests a second`);
     const p99 = (name: string, at: number, server: number): Side => ({
       name,
       async measure(seconds) {
         const job = { protocol: "http1", port: at, connections: 64, file, rate, seconds } as const;
-        const sample = await stage.load(job, server);
+        const sample = await environment.load(job, server);
         return { ...sample, value: sample.p99 ?? Number.NaN };
       },
     });
@@ -201,8 +205,8 @@ function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-function side(stage: Stage, name: string, job: Omit<LoadJob, "seconds">, pid: number): Side {
-  return { name, measure: (seconds) => stage.load({ ...job, seconds }, pid) };
+function side(environment: Environment, name: string, job: Omit<LoadJob, "seconds">, pid: number): Side {
+  return { name, measure: (seconds) => environment.load({ ...job, seconds }, pid) };
 }
 
 /** Length of the gRPC response with the content of this JSON. */

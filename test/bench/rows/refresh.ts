@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { crowd, seedCrowd, seedSessions } from "../crowd.ts";
+import { seededPeople, seedPeople, seedSessions } from "../seeded-people.ts";
 import type { RatioRow, Sample } from "./row.ts";
 
 /** Connections the service has for transactions, and what the bare side gets too. */
@@ -17,12 +17,12 @@ export const refreshes: RatioRow = {
   unit: "1/s",
   target: 0.6,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
-    await seedCrowd(service, { name: "refresher", count: 2_000 });
-    const members = await crowd(service, "refresher", 2_000);
-    const bare = await stage.server<object>("baselines/two-updates-two-inserts.ts", {
-      DATABASE: await stage.baselineDatabase(),
+  async sides(environment) {
+    const service = await environment.service();
+    await seedPeople(service, { name: "refresher", count: 2_000 });
+    const members = await seededPeople(service, "refresher", 2_000);
+    const bare = await environment.server<object>("baselines/two-updates-two-inserts.ts", {
+      DATABASE: await environment.baselineDatabase(),
       CONNECTIONS: String(connections),
     });
     return [
@@ -37,7 +37,7 @@ export const refreshes: RatioRow = {
             tokens.map((_, i) => members[i % members.length] as (typeof members)[number]),
             tokens,
           );
-          const file = stage.requests(
+          const file = environment.requests(
             tokens.map((token) => ({
               method: "POST",
               path: "/api/auth/refresh",
@@ -45,7 +45,7 @@ export const refreshes: RatioRow = {
               body: JSON.stringify({ refresh_token: token }),
             })),
           );
-          return stage.load(
+          return environment.load(
             { protocol: "http1", port: service.port, connections: inFlight, file, once: true, seconds },
             service.pid,
           );

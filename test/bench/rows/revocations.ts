@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { crowd, host, organizationOf, seedCrowd, seedSessions } from "../crowd.ts";
+import { seededPeople, HOST, organizationOf, seedPeople, seedSessions } from "../seeded-people.ts";
 import type { RatioRow } from "./row.ts";
 
 const connections = 16;
@@ -15,15 +15,15 @@ export const meDuringRevocations: RatioRow = {
   unit: "req/s",
   target: 0.9,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
+  async sides(environment) {
+    const service = await environment.service();
     const { port, pid, tokens } = service;
-    const background = await stage.background();
-    await seedCrowd(service, { name: "revoked", count: 500 });
-    const members = await crowd(service, "revoked", 500);
-    const base = `/api/organizations/${organizationOf(service, host)}/session-inventory`;
-    const headers = { authorization: `Bearer ${tokens[host]}` };
-    const file = stage.requests(
+    const background = await environment.background();
+    await seedPeople(service, { name: "revoked", count: 500 });
+    const members = await seededPeople(service, "revoked", 500);
+    const base = `/api/organizations/${organizationOf(service, HOST)}/session-inventory`;
+    const headers = { authorization: `Bearer ${tokens[HOST]}` };
+    const file = environment.requests(
       tokens.map((token) => ({ method: "GET", path: "/api/auth/me", headers: { authorization: `Bearer ${token}` } })),
     );
     const me = { protocol: "http1", port, connections, file } as const;
@@ -39,7 +39,7 @@ export const meDuringRevocations: RatioRow = {
               (_, i) => members[i % members.length] as (typeof members)[number],
             ),
           );
-          const revocations = stage.requests(
+          const revocations = environment.requests(
             ended.map(({ sid }) => ({ method: "DELETE", path: `${base}/${sid}`, headers })),
           );
           const revoking = background.run({
@@ -53,14 +53,14 @@ export const meDuringRevocations: RatioRow = {
             seconds: all,
           });
           await sleep(margin * 1000);
-          const sample = await stage.load({ ...me, seconds }, pid);
+          const sample = await environment.load({ ...me, seconds }, pid);
           const { perSecond } = await revoking;
           if (perSecond < revocationsPerSecond * 0.95)
             throw new Error(`only ${perSecond.toFixed(1)} revocations a second were made`);
           return sample;
         },
       },
-      { name: "without", measure: (seconds) => stage.load({ ...me, seconds }, pid) },
+      { name: "without", measure: (seconds) => environment.load({ ...me, seconds }, pid) },
     ];
   },
 };

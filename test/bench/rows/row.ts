@@ -1,4 +1,4 @@
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 
 /** What one side of a row reached in one round. */
 export interface Sample {
@@ -37,7 +37,7 @@ export interface RatioRow {
   /** Whether `target` is the least, the most, or how far it may be from 1 either way, as a factor. */
   at: "least" | "most" | "near";
   /** Starts what the row needs; it is stopped at the end of the row. */
-  sides(stage: Stage): Promise<[ours: Side, other: Side]>;
+  sides(environment: Environment): Promise<[ours: Side, other: Side]>;
 }
 
 /** A figure of our own that has to keep to a bound. */
@@ -50,7 +50,7 @@ export interface FigureRow {
   target: number;
   at?: "least" | "most";
   /** `seconds`: about as long as one side of a comparison. */
-  measure(stage: Stage, seconds: number): Promise<number>;
+  measure(environment: Environment, seconds: number): Promise<number>;
 }
 
 /** A row of the table. */

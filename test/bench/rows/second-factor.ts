@@ -4,8 +4,8 @@ import { createSealer } from "../../../src/platform/crypto/sealed.ts";
 import { generateTotpSecret } from "../../../src/platform/crypto/totp.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { secretContext } from "../../../src/domains/mfa/codes.ts";
-import { crowd, seedCrowd } from "../crowd.ts";
-import type { Member } from "../crowd.ts";
+import { seededPeople, seedPeople } from "../seeded-people.ts";
+import type { Member } from "../seeded-people.ts";
 import type { LoginPerson } from "../load/two-step-logins.ts";
 import { cpuSeconds } from "../processes.ts";
 import type { Service } from "../service.ts";
@@ -25,13 +25,13 @@ export const secondFactor: RatioRow = {
   unit: "1/s",
   target: 0.8,
   at: "least",
-  async sides(stage) {
-    const service = await stage.service();
-    const logins = await stage.peer<object>("load/two-step-logins.ts", { PORT: String(service.port) });
+  async sides(environment) {
+    const service = await environment.service();
+    const logins = await environment.peer<object>("load/two-step-logins.ts", { PORT: String(service.port) });
     const passwordHash = await hash(password, { type: 2, ...defaultPasswordCost });
     const people = async (name: string): Promise<Member[]> => {
-      await seedCrowd(service, { name, count, passwordHash });
-      return crowd(service, name, count);
+      await seedPeople(service, { name, count, passwordHash });
+      return seededPeople(service, name, count);
     };
     const org = service.people[1]?.org_name ?? "";
     const guarded = await people("guarded");

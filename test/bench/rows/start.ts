@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../support/postgres.ts";
 import { residentMiB } from "../processes.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import type { FigureRow } from "./row.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -19,8 +19,8 @@ export const freshStart: FigureRow = {
   title: "npm start to the first 200 of /readyz, fresh data folder",
   unit: "s",
   target: 5,
-  async measure(stage) {
-    const folder = dataFolder(stage, "fresh");
+  async measure(environment) {
+    const folder = dataFolder(environment, "fresh");
     const started = await npmStart(folder);
     await started.stop();
     return started.seconds;
@@ -34,8 +34,8 @@ export const laterStart: FigureRow = {
   title: "the same, existing data folder",
   unit: "s",
   target: 5,
-  async measure(stage) {
-    const folder = dataFolder(stage, "again");
+  async measure(environment) {
+    const folder = dataFolder(environment, "again");
     await (await npmStart(folder)).stop();
     const started = await npmStart(folder);
     await started.stop();
@@ -50,8 +50,8 @@ export const idleMemory: FigureRow = {
   title: "resident memory of our process, idle",
   unit: "MiB",
   target: 300,
-  async measure(stage) {
-    const started = await npmStart(dataFolder(stage, "memory"));
+  async measure(environment) {
+    const started = await npmStart(dataFolder(environment, "memory"));
     try {
       await sleep(5_000);
       const pid = descendants(started.pid).find((child) => commandOf(child).includes("src/main.ts"));
@@ -64,8 +64,8 @@ export const idleMemory: FigureRow = {
   },
 };
 
-function dataFolder(stage: Stage, name: string): string {
-  const folder = stage.folder(name);
+function dataFolder(environment: Environment, name: string): string {
+  const folder = environment.folder(name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   chmodSync(folder, 0o755);

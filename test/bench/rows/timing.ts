@@ -1,7 +1,7 @@
 import { hash } from "argon2";
 import { defaultPasswordCost } from "../../../src/platform/crypto/password.ts";
-import { crowd, seedCrowd } from "../crowd.ts";
-import type { Stage } from "../stage.ts";
+import { seededPeople, seedPeople } from "../seeded-people.ts";
+import type { Environment } from "../environment.ts";
 import type { RatioRow } from "./row.ts";
 
 /** Known people. */
@@ -49,10 +49,10 @@ export const timings: readonly RatioRow[] = doors.map((door) => ({
   unit: "ms",
   target: 1.1,
   at: "near",
-  async sides(stage) {
-    const service = await stage.service();
-    const emails = await knownPeople(stage);
-    const pair = await stage.peer<object>("load/alternating.ts", { PORT: String(service.port) });
+  async sides(environment) {
+    const service = await environment.service();
+    const emails = await knownPeople(environment);
+    const pair = await environment.peer<object>("load/alternating.ts", { PORT: String(service.port) });
     const bodies = [emails.map((email) => email.replace("@", ".unknown@")), emails].map((those) =>
       those.map((email) => JSON.stringify(door.body(email, service.people[1]?.org_name ?? ""))),
     );
@@ -77,17 +77,17 @@ export const timings: readonly RatioRow[] = doors.map((door) => ({
   },
 }));
 
-const seeded = new WeakMap<Stage, Promise<string[]>>();
+const seeded = new WeakMap<Environment, Promise<string[]>>();
 
-function knownPeople(stage: Stage): Promise<string[]> {
-  const made = seeded.get(stage) ?? seedKnown(stage);
-  seeded.set(stage, made);
+function knownPeople(environment: Environment): Promise<string[]> {
+  const made = seeded.get(environment) ?? seedKnown(environment);
+  seeded.set(environment, made);
   return made;
 }
 
-async function seedKnown(stage: Stage): Promise<string[]> {
-  const service = await stage.service();
+async function seedKnown(environment: Environment): Promise<string[]> {
+  const service = await environment.service();
   const passwordHash = await hash("the right one of everybody", { type: 2, ...defaultPasswordCost });
-  await seedCrowd(service, { name: "known", count, passwordHash });
-  return (await crowd(service, "known", count)).map(({ email }) => email);
+  await seedPeople(service, { name: "known", count, passwordHash });
+  return (await seededPeople(service, "known", count)).map(({ email }) => email);
 }

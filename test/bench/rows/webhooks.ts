@@ -1,7 +1,7 @@
 import { webhookLists } from "../scale.ts";
 import type { Backlogged } from "../scale.ts";
 import type { Service } from "../service.ts";
-import type { Stage } from "../stage.ts";
+import type { Environment } from "../environment.ts";
 import { p50Side } from "./latency.ts";
 import type { FigureRow, RatioRow, Row } from "./row.ts";
 
@@ -33,16 +33,16 @@ const ratios: readonly RatioRow[] = reads.map(({ name, title, path }) => ({
   unit: "ms",
   target: 1.5,
   at: "most",
-  async sides(stage) {
-    const { small, large } = await webhookLists(stage);
+  async sides(environment) {
+    const { small, large } = await webhookLists(environment);
     const side = (size: string, service: Service & Backlogged) =>
-      p50Side(stage, size, service, path(service.webhookId), service.tokens.slice(0, 1));
+      p50Side(environment, size, service, path(service.webhookId), service.tokens.slice(0, 1));
     return [side("3 million deliveries", large), side("10 thousand deliveries", small)];
   },
 }));
 
-/** By stage: a webhook can be deleted once. */
-const changed = new WeakMap<Stage, Promise<number>>();
+/** By environment: a webhook can be deleted once. */
+const changed = new WeakMap<Environment, Promise<number>>();
 
 /**
  * The longest of the routes that change a webhook of three million deliveries, a third of them open; it is gone at the
@@ -54,17 +54,17 @@ const changes: FigureRow = {
   title: "longest of test, redelivery, PATCH and DELETE of a webhook with 3 million deliveries",
   unit: "ms",
   target: 300,
-  measure(stage) {
-    const known = changed.get(stage) ?? longestChange(stage);
-    changed.set(stage, known);
+  measure(environment) {
+    const known = changed.get(environment) ?? longestChange(environment);
+    changed.set(environment, known);
     return known;
   },
 };
 
-async function longestChange(stage: Stage): Promise<number> {
+async function longestChange(environment: Environment): Promise<number> {
   const {
     large: { port, tokens, webhookId },
-  } = await webhookLists(stage);
+  } = await webhookLists(environment);
   const path = `/api/v2/webhooks/${webhookId}`;
   const headers = { authorization: `Bearer ${tokens[0]}`, "content-type": "application/json" };
   let longest = 0;

@@ -3,9 +3,9 @@ import type { Service } from "./service.ts";
 import { runSql } from "../support/postgres.ts";
 
 /** Person whose organization gets many members: an owner, but no platform admin. */
-export const host = 1;
+export const HOST = 1;
 
-/** Somebody of a crowd. */
+/** One of many seeded people. */
 export interface Member {
   userUuid: string;
   email: string;
@@ -19,9 +19,9 @@ export function organizationOf({ tokens }: Service, session: number): string {
   return claims.org;
 }
 
-/** What a crowd is like. */
-export interface CrowdOptions {
-  /** Before the number in their addresses; also distinguishes crowds. */
+/** How many people are seeded, and how. */
+export interface SeedOptions {
+  /** Before the number in their addresses; also distinguishes groups. */
   name: string;
   count: number;
   /** PHC string; without it nobody has a password. */
@@ -32,8 +32,8 @@ export interface CrowdOptions {
 const batch = 100_000;
 
 /** Makes people who are admins of the host's organization, as fast as the database takes them. */
-export async function seedCrowd(service: Service, { name, count, passwordHash, log }: CrowdOptions): Promise<void> {
-  const org = organizationOf(service, host);
+export async function seedPeople(service: Service, { name, count, passwordHash, log }: SeedOptions): Promise<void> {
+  const org = organizationOf(service, HOST);
   for (let from = 0; from < count; from += batch) {
     const to = Math.min(count, from + batch);
     const made = await runSql<{ users: string[] }>(
@@ -43,7 +43,7 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
            (uuid, email, email_key, first_name, password_hash, email_confirmed_at, created_at, updated_at)
          select gen_random_uuid(), a.email, a.email, 'Bench', $4, now(), now(), now()
          from generate_series($2::integer, $3::integer - 1) n,
-           lateral (select $1 || lpad(n::text, 7, '0') || '@crowd.test' as email) a
+           lateral (select $1 || lpad(n::text, 7, '0') || '@people.test' as email) a
          returning uuid
        ) select array_agg(uuid) as users from made`,
       [name, from, to, passwordHash ?? null],
@@ -61,8 +61,8 @@ export async function seedCrowd(service: Service, { name, count, passwordHash, l
   await runSql(service.databaseUrl, "analyze people, memberships");
 }
 
-/** The first of a crowd. */
-export function crowd({ databaseUrl }: Service, name: string, count: number): Promise<Member[]> {
+/** The first `count` people seeded under a name. */
+export function seededPeople({ databaseUrl }: Service, name: string, count: number): Promise<Member[]> {
   const sql = `select uuid as "userUuid", email from people
     where email_key >= $1 and email_key < $1 || 'a' order by email_key limit $2`;
   return runSql<Member>(databaseUrl, sql, [name, count]);
@@ -91,7 +91,7 @@ export function seedSessions(
        from unnest($2::uuid[], $4::text[]) as r (sid, token) where token is not null
      ) select sid, sub from opened`,
     [
-      organizationOf(service, host),
+      organizationOf(service, HOST),
       members.map(() => crypto.randomUUID()),
       members.map(({ userUuid }) => userUuid),
       refreshTokens,

@@ -3,7 +3,7 @@ import type { ClientHttp2Session } from "node:http2";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 
 /** Options of the thread of the watchers. */
-export interface HerdOptions {
+export interface WatcherOptions {
   url: string;
   path: string;
   /** Bearers; each has a connection of its own with `each` streams. */
@@ -12,14 +12,14 @@ export interface HerdOptions {
 }
 
 /** How many records have come over all streams, each stream's first included, and how many streams have ended. */
-export interface HerdCount {
+export interface WatcherCount {
   records: number;
   ended: number;
 }
 
 /** Opens every stream and reports the count whenever it has changed. */
-function watch({ url, path, tokens, each }: HerdOptions): void {
-  const count: HerdCount = { records: 0, ended: 0 };
+function watch({ url, path, tokens, each }: WatcherOptions): void {
+  const count: WatcherCount = { records: 0, ended: 0 };
   setInterval(() => parentPort?.postMessage(count), 20);
   /** Opens a stream, and the next one when it has been answered. */
   function open(session: ClientHttp2Session, token: string, left: number): void {
@@ -39,4 +39,4 @@ function watch({ url, path, tokens, each }: HerdOptions): void {
   }
 }
 
-if (!isMainThread) watch(workerData as HerdOptions);
+if (!isMainThread) watch(workerData as WatcherOptions);

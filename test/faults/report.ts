@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runSql } from "../support/postgres.ts";
-import type { Acknowledged, Campaign, Outcome } from "./campaign.ts";
+import type { Acknowledged, Workload, Outcome } from "./workload.ts";
 import type { Servers } from "./servers.ts";
 
 /** Outcome of everything that was acknowledged. */
-export interface Verdict {
+export interface Report {
   installs: number;
   /** Acknowledged installs by their state. */
   states: Record<string, number>;
@@ -24,11 +24,11 @@ const announced: Readonly<Record<Outcome, readonly string[]>> = {
   "given back": ["install.provisioning", "install.deprovisioning", "install.deprovisioned"],
 };
 
-/** Waits until no work is left; resolves to the duration, or to what is left after `patienceMs`. */
+/** Waits until no work is left; resolves to the duration, or to what is left after `settleTimeoutMs`. */
 export async function drained(
   { databaseUrl }: Servers,
-  patienceMs: number,
-  say: (line: string) => void,
+  settleTimeoutMs: number,
+  log: (line: string) => void,
 ): Promise<{ ms: number; left: string }> {
   const since = Date.now();
   for (let round = 1; ; round++) {
@@ -42,20 +42,20 @@ export async function drained(
     const left = Object.entries(row ?? {}).filter(([, count]) => count !== "0");
     const ms = Date.now() - since;
     const told = left.map(([what, count]) => `${count} ${what}`).join(", ");
-    if (left.length === 0 || ms > patienceMs) return { ms, left: told };
-    if (round % 60 === 0) say(`under way: ${told}`);
+    if (left.length === 0 || ms > settleTimeoutMs) return { ms, left: told };
+    if (round % 60 === 0) log(`under way: ${told}`);
     await sleep(250);
   }
 }
 
 /** Compares the database and the peers' records with what was acknowledged. */
-export async function judge(
+export async function verifyAcknowledged(
   { databaseUrl }: Servers,
-  { publisher, receiver }: Campaign,
+  { publisher, receiver }: Workload,
   acknowledged: Acknowledged,
-): Promise<Verdict> {
+): Promise<Report> {
   const wrong: string[] = [];
-  const say = (what: string): void => void (wrong.length < 50 && wrong.push(what));
+  const log = (what: string): void => void (wrong.length < 50 && wrong.push(what));
 
   const rows = await runSql<{ install_id: string; status: string; failure_reason: string | null; events: string[] }>(
     databaseUrl,
@@ -68,24 +68,24 @@ export async function judge(
   for (const { installId, outcome } of acknowledged.installs) {
     const row = installs.get(installId);
     if (row === undefined) {
-      say(`install ${installId} is lost`);
+      log(`install ${installId} is lost`);
       continue;
     }
     states[row.status] = (states[row.status] ?? 0) + 1;
     const told = `${row.status}${row.failure_reason === null ? "" : " with a reason"}`;
     const right =
       outcome === "refused" ? "deprovisioned with a reason" : outcome === "given back" ? "deprovisioned" : "active";
-    if (told !== right) say(`install ${installId} (${outcome}) is ${told}: ${row.events.join()}`);
+    if (told !== right) log(`install ${installId} (${outcome}) is ${told}: ${row.events.join()}`);
     for (const event of ["requested", "active", "failed", "deprovisioning", "deprovisioned"])
-      if (row.events.filter((one) => one === event).length > 1) say(`install ${installId} was ${event} more than once`);
+      if (row.events.filter((one) => one === event).length > 1) log(`install ${installId} was ${event} more than once`);
   }
   if (rows.length !== acknowledged.installs.length)
-    say(`${rows.length} installs stand for ${acknowledged.installs.length} that were acknowledged`);
+    log(`${rows.length} installs stand for ${acknowledged.installs.length} that were acknowledged`);
 
   const asked = new Map<string, string>();
   for (const { message } of publisher.got.values()) {
     const what = `${message.type} ${message.data.install_id ?? ""}`;
-    if ((asked.get(what) ?? message.id) !== message.id) say(`the publisher was asked under two ids: ${what}`);
+    if ((asked.get(what) ?? message.id) !== message.id) log(`the publisher was asked under two ids: ${what}`);
     asked.set(what, message.id);
   }
 
@@ -102,19 +102,19 @@ export async function judge(
   );
   const arrived = new Set([...receiver.got.values()].map(({ message }) => message.id));
   const stored = new Map(deliveries.map((row) => [row.delivery_id, row]));
-  for (const id of acknowledged.deliveries) if (!stored.has(id)) say(`delivery ${id} is lost`);
+  for (const id of acknowledged.deliveries) if (!stored.has(id)) log(`delivery ${id} is lost`);
   for (const { event_id: id, type, status } of deliveries)
     if (status !== "delivered" || !arrived.has(id))
-      say(`${type} ${id} is ${status} and ${arrived.has(id) ? "arrived" : "never arrived"}`);
+      log(`${type} ${id} is ${status} and ${arrived.has(id) ? "arrived" : "never arrived"}`);
   const known = new Set(deliveries.map((row) => row.event_id));
-  for (const id of arrived) if (!known.has(id)) say(`${id} arrived, which never happened`);
+  for (const id of arrived) if (!known.has(id)) log(`${id} arrived, which never happened`);
   const about = deliveries.filter((row) => row.install_id !== null).map((row) => `${row.type} ${row.install_id ?? ""}`);
   const heard = new Set(about);
-  if (heard.size !== about.length) say("something that happened once has two events");
+  if (heard.size !== about.length) log("something that happened once has two events");
   for (const { installId, outcome } of acknowledged.installs)
     for (const event of announced[outcome])
-      if (!heard.has(`${event} ${installId}`)) say(`nobody was told of ${event} of ${installId}`);
-  if (publisher.forged + receiver.forged > 0) say(`${publisher.forged + receiver.forged} posts had a wrong signature`);
+      if (!heard.has(`${event} ${installId}`)) log(`nobody was told of ${event} of ${installId}`);
+  if (publisher.forged + receiver.forged > 0) log(`${publisher.forged + receiver.forged} posts had a wrong signature`);
 
   return {
     installs: acknowledged.installs.length,

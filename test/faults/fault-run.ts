@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Role } from "../../src/app/app.ts";
-import { prepare } from "./campaign.ts";
+import { prepare } from "./workload.ts";
 import type { Trouble } from "./client.ts";
 import { startServers } from "./servers.ts";
-import { drained, judge } from "./verdict.ts";
-import type { Verdict } from "./verdict.ts";
+import { drained, verifyAcknowledged } from "./report.ts";
+import type { Report } from "./report.ts";
 
 /** Options of a run. */
-export interface PlayOptions {
+export interface FaultRunOptions {
   /** Instances of the service, by what they do. */
   roles: readonly Role[];
   installs: number;
@@ -27,12 +27,12 @@ export interface PlayOptions {
   /** Longest time for the load, however many faults there are; unlimited when absent. */
   limitMs?: number;
   /** Longest wait for everything to settle after the last fault. */
-  patienceMs: number;
-  say(line: string): void;
+  settleTimeoutMs: number;
+  log(line: string): void;
 }
 
 /** The outcome of a run. */
-export interface Played extends Verdict {
+export interface FaultRunResult extends Report {
   faults: string[];
   trouble: Trouble;
   /** Duration of the load and then of the remaining work, milliseconds. */
@@ -45,11 +45,11 @@ export interface Played extends Verdict {
 }
 
 /** Puts load on real processes that are killed and stopped meanwhile, then checks the outcome. */
-export async function play(options: PlayOptions): Promise<Played> {
-  const { say } = options;
+export async function runFaults(options: FaultRunOptions): Promise<FaultRunResult> {
+  const { log } = options;
   const servers = await startServers(options.roles);
   try {
-    const campaign = await prepare(servers, options.buyers, Math.ceil(options.installs / options.buyers));
+    const workload = await prepare(servers, options.buyers, Math.ceil(options.installs / options.buyers));
     const faults: string[] = [];
     let loading = true;
     let readyMs = 0;
@@ -77,7 +77,7 @@ export async function play(options: PlayOptions): Promise<Played> {
       sleep(ms, undefined, { signal: limit.signal }).then(() =>
         Promise.reject(new Error(`the load took longer than ${ms} ms`)),
       );
-    const load = campaign.load(options.installs, options.events, options.lanes, options.spreadMs);
+    const load = workload.load(options.installs, options.events, options.lanes, options.spreadMs);
     const loaded = (limitMs === undefined ? load : Promise.race([load, late(limitMs)])).finally(() => {
       loading = false;
       limit.abort();
@@ -87,19 +87,19 @@ export async function play(options: PlayOptions): Promise<Played> {
       await sleep(options.pauseMs);
       const line = (await round[nth % round.length]?.()) ?? "";
       faults.push(line);
-      say(`${((Date.now() - since) / 1000).toFixed(1)} s: ${line}`);
+      log(`${((Date.now() - since) / 1000).toFixed(1)} s: ${line}`);
     }
     const acknowledged = await loaded;
     const loadMs = Date.now() - since;
-    say(
+    log(
       `${acknowledged.installs.length} installs and ${acknowledged.deliveries.length} test events ` +
         `acknowledged in ${(loadMs / 1000).toFixed(1)} s`,
     );
-    const { ms: drainMs, left } = await drained(servers, options.patienceMs, say);
-    say(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);
-    const verdict = await judge(servers, campaign, acknowledged);
-    await campaign.close();
-    return { ...verdict, faults, trouble: campaign.client.trouble, loadMs, drainMs, left, readyMs };
+    const { ms: drainMs, left } = await drained(servers, options.settleTimeoutMs, log);
+    log(`settled ${(drainMs / 1000).toFixed(1)} s later${left === "" ? "" : `, but for ${left}`}`);
+    const report = await verifyAcknowledged(servers, workload, acknowledged);
+    await workload.close();
+    return { ...report, faults, trouble: workload.client.trouble, loadMs, drainMs, left, readyMs };
   } finally {
     await servers.close();
   }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { stubbornClient } from "./client.ts";
 import type { StubbornClient } from "./client.ts";
-import { manners, startPeer } from "./peers.ts";
-import type { Manner, Peer } from "./peers.ts";
+import { behaviours, startPeer } from "./peers.ts";
+import type { Behaviour, Peer } from "./peers.ts";
 import { owner } from "./servers.ts";
 import type { Servers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 /** How a publisher completes an install. */
 export const outcomes = ["done", "accepted", "refused", "given back"] as const;
@@ -19,8 +19,8 @@ export interface Acknowledged {
   deliveries: string[];
 }
 
-/** What a campaign has set up. */
-export interface Campaign {
+/** What a workload has set up. */
+export interface Workload {
   client: StubbornClient;
   publisher: Peer;
   receiver: Peer;
@@ -42,11 +42,11 @@ interface Buyer {
  * Publishes an app for every way to misbehave and every outcome, and signs up `buyers` organizations with a webhook
  * each.
  */
-export async function prepare({ urls }: Servers, buyerCount: number, appsEach: number): Promise<Campaign> {
+export async function prepare({ urls }: Servers, buyerCount: number, appsEach: number): Promise<Workload> {
   const client = stubbornClient(urls);
   const secrets = new Map<string, string>();
   const reports = new Set<Promise<unknown>>();
-  const mannerOf = (endpoint: string): Manner => endpoint.split(".")[0] as Manner;
+  const mannerOf = (endpoint: string): Behaviour => endpoint.split(".")[0] as Behaviour;
   const publisher = await startPeer(mannerOf, (endpoint, { type, data }) => {
     const outcome = endpoint.split(".")[1] ?? "";
     if (outcome === "refused") return 422;
@@ -65,11 +65,14 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
     () => 200,
   );
 
-  const { login, newcomer, publish, listen } = tradeOver(client);
+  const { login, newcomer, publish, listen } = marketplaceClient(client);
   const [platform, seller] = [await login(owner.email, owner.password, owner.org), await newcomer()];
   const shops: Shop[] = [];
   for (let nth = 0; nth < appsEach; nth++) {
-    const [manner, outcome] = [manners[nth % manners.length] ?? "good", outcomes[nth % outcomes.length] ?? "done"];
+    const [manner, outcome] = [
+      behaviours[nth % behaviours.length] ?? "good",
+      outcomes[nth % outcomes.length] ?? "done",
+    ];
     const endpoint = `${manner}.${outcome === "given back" ? "done" : outcome}.${nth}`;
     const { slug, secret } = await publish(seller, platform, publisher.url(endpoint));
     publisher.useSecret(endpoint, secret);
@@ -79,7 +82,7 @@ export async function prepare({ urls }: Servers, buyerCount: number, appsEach: n
   const buyers: Buyer[] = [];
   for (let nth = 0; nth < buyerCount; nth++) {
     const token = await newcomer();
-    const endpoint = `${manners[nth % manners.length]}.hook.${nth}`;
+    const endpoint = `${behaviours[nth % behaviours.length]}.hook.${nth}`;
     const { webhookId, secret } = await listen(token, receiver.url(endpoint), [
       "install.provisioning",
       "install.active",

@@ -1,5 +1,5 @@
 import type { FigureRow, RatioRow, Row, Sample } from "./rows/row.ts";
-import type { Stage } from "./stage.ts";
+import type { Environment } from "./environment.ts";
 import { spread } from "./stats.ts";
 import type { Spread } from "./stats.ts";
 
@@ -39,12 +39,16 @@ export interface Outcome {
 }
 
 /** Measures a row. */
-export function play(row: Row, stage: Stage, measure: Measure): Promise<Outcome> {
-  return row.kind === "ratio" ? playRatio(row, stage, measure) : playFigure(row, stage, measure);
+export function measureRow(row: Row, environment: Environment, measure: Measure): Promise<Outcome> {
+  return row.kind === "ratio" ? playRatio(row, environment, measure) : playFigure(row, environment, measure);
 }
 
-async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp, log }: Measure): Promise<Outcome> {
-  const [ours, other] = await row.sides(stage);
+async function playRatio(
+  row: RatioRow,
+  environment: Environment,
+  { rounds, seconds, warmUp, log }: Measure,
+): Promise<Outcome> {
+  const [ours, other] = await row.sides(environment);
   await ours.measure(warmUp);
   await other.measure(warmUp);
   const samples: { ours: Sample; other: Sample }[] = [];
@@ -72,10 +76,14 @@ async function playRatio(row: RatioRow, stage: Stage, { rounds, seconds, warmUp,
   };
 }
 
-async function playFigure(row: FigureRow, stage: Stage, { rounds, seconds, log }: Measure): Promise<Outcome> {
+async function playFigure(
+  row: FigureRow,
+  environment: Environment,
+  { rounds, seconds, log }: Measure,
+): Promise<Outcome> {
   const values: number[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const value = await row.measure(stage, seconds);
+    const value = await row.measure(environment, seconds);
     values.push(value);
     log(`  ${row.name} ${round}/${rounds}: ${value.toFixed(2)} ${row.unit}`);
   }

@@ -3,11 +3,11 @@ import { Worker } from "node:worker_threads";
 import { callRest } from "../support/app.ts";
 import { runSql } from "../support/postgres.ts";
 import { stubbornClient } from "./client.ts";
-import type { HerdCount, HerdOptions } from "./herd.ts";
+import type { WatcherCount, WatcherOptions } from "./watcher-thread.ts";
 import { percentile, spreadOf, within } from "./scenario.ts";
 import type { Scenario } from "./scenario.ts";
 import { owner, startServers } from "./servers.ts";
-import { must, tradeOver } from "./trade.ts";
+import { must, marketplaceClient } from "./marketplace-client.ts";
 
 /** Streams a principal may have open. */
 const EACH = 100;
@@ -17,13 +17,13 @@ const P99_MS = 100;
 const MEASURED_MS = 3_000;
 
 /** Many streams watch one install that changes, while another person sends `GET /api/auth/me`. */
-export function watchHerd(watchers: number): Scenario {
-  return async (say) => {
+export function manyWatchers(watchers: number): Scenario {
+  return async (log) => {
     const servers = await startServers(["serve"]);
-    let herd: Worker | undefined;
+    let watcherThread: Worker | undefined;
     try {
       const [url = ""] = servers.urls;
-      const { login, publish } = tradeOver(stubbornClient(servers.urls));
+      const { login, publish } = marketplaceClient(stubbornClient(servers.urls));
       const token = await login(owner.email, owner.password, owner.org);
       const { slug } = await publish(token, token, "http://127.0.0.1:9/provision");
       const { org_uuid: orgUuid } = must(await callRest(url, "GET", "/api/auth/me", { token }));
@@ -33,7 +33,7 @@ export function watchHerd(watchers: number): Scenario {
       const tokens: string[] = [];
       for (let nth = 0; nth < watchers / EACH; nth++) {
         // Streams count under a person, whatever credential holds them.
-        const watcher = { email: `watcher${nth}@herd.test`, password: "correct horse battery staple" };
+        const watcher = { email: `watcher${nth}@watchers.test`, password: "correct horse battery staple" };
         const founder = { ...watcher, name: `Herd ${nth}`, first_name: "Watcher" };
         const { user_uuid: userUuid } = must(await callRest(url, "POST", "/api/organizations", { body: founder }));
         await runSql(
@@ -43,10 +43,10 @@ export function watchHerd(watchers: number): Scenario {
         );
         tokens.push(await login(watcher.email, watcher.password, owner.org));
       }
-      let count: HerdCount = { records: 0, ended: 0 };
-      const workerData: HerdOptions = { url, path: `/api/installs/${installId}/watch`, tokens, each: EACH };
-      herd = new Worker(new URL("./herd.ts", import.meta.url), { workerData });
-      herd.on("message", (told: HerdCount) => (count = told));
+      let count: WatcherCount = { records: 0, ended: 0 };
+      const workerData: WatcherOptions = { url, path: `/api/installs/${installId}/watch`, tokens, each: EACH };
+      watcherThread = new Worker(new URL("./watcher-thread.ts", import.meta.url), { workerData });
+      watcherThread.on("message", (message: WatcherCount) => (count = message));
 
       const all = tokens.length * EACH;
       if (!(await within(60_000, () => Promise.resolve(count.records >= all))))
@@ -67,7 +67,7 @@ export function watchHerd(watchers: number): Scenario {
       must(await callRest(url, "DELETE", `/api/installs/${installId}`, { token }));
       const times = await during;
       const heard = await within(30_000, () => Promise.resolve(count.records >= 2 * all));
-      say(
+      log(
         `${all} watchers of one install; another client before: ${spreadOf(before)}; ` +
           `from the change on: ${spreadOf(times)}`,
       );
@@ -78,7 +78,7 @@ export function watchHerd(watchers: number): Scenario {
         ...(p99 <= P99_MS ? [] : [`the bystander's p99 was ${Math.round(p99)} ms`]),
       ];
     } finally {
-      await herd?.terminate();
+      await watcherThread?.terminate();
       await servers.close();
     }
   };

@@ -14,7 +14,7 @@ import type { Service, ServiceSettings } from "./service.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
 
 /** The environment of rows: the service, its database, helpers, load. */
-export interface Stage {
+export interface Environment {
   /** The service under test with people signed in; started when it is first asked for. */
   service(): Promise<Service>;
   /** Another service with a database of its own under this name; it ends with the row. */
@@ -52,7 +52,10 @@ interface Postgres {
 }
 
 /** Creates the environment; `tools` allows wrk and h2load. */
-export async function setStage(options: { tools: boolean; log: (line: string) => void }): Promise<Stage> {
+export async function createEnvironment(options: {
+  tools: boolean;
+  log: (line: string) => void;
+}): Promise<Environment> {
   const root = mkdtempSync(join(tmpdir(), "atrium-bench-"));
   chmodSync(root, 0o755); // PostgreSQL may run as another user
   const databaseFolder = join(root, "database");
@@ -87,7 +90,7 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     ofRow.push(started);
     return started;
   };
-  const play = async (job: LoadJob, serverPid: number): Promise<Sample> => {
+  const runLoad = async (job: LoadJob, serverPid: number): Promise<Sample> => {
     const before = cpuSeconds(serverPid);
     const began = performance.now();
     const { perSecond, completed, tool, p50, p99, cpu } = await load.run(job);
@@ -146,7 +149,7 @@ export async function setStage(options: { tools: boolean; log: (line: string) =>
     },
     requests: (specs) => writeRequests(join(root, `requests-${++files}`), specs),
     folder: (name) => join(root, name),
-    load: play,
+    load: runLoad,
     async endRow() {
       // The latest first: services before those they talk to.
       for (const one of ofRow.splice(0).reverse()) await one.stop();

@@ -10,7 +10,7 @@ export function must({ status, text, body }: Answer): Answer["body"] {
 }
 
 /** Setup of a market; every request is repeated until it has a response. */
-export function tradeOver(client: StubbornClient) {
+export function marketplaceClient(client: StubbornClient) {
   const login = async (email: string, password: string, org: string): Promise<string> =>
     must(await client.call("POST", "/api/auth/login", undefined, { email, password, org_name: org }))
       .access_token as string;
