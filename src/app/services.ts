@@ -1,7 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
 import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
-import { GatewayService } from "../../gen/atrium/gateway/v1/gateway_pb.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
@@ -14,7 +13,6 @@ import type { ServiceRegistration } from "../platform/rpc.ts";
 /** Services of the contract that are not built yet: their rpcs return `unimplemented` (501). */
 const UNBUILT: ReadonlySet<DescService> = new Set<DescService>([
   BillingService,
-  GatewayService,
   MtlsCaService,
   OidcService,
   ScimService,

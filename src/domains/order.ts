@@ -5,6 +5,7 @@ import { auditRecordDomain } from "./audit-record/index.ts";
 import { authEventsDomain } from "./auth-events/index.ts";
 import { credentialsDomain } from "./credentials/index.ts";
 import { eventCatalogueDomain } from "./event-catalogue/index.ts";
+import { gatewayDomain } from "./gateway/index.ts";
 import { invitationsDomain } from "./invitations/index.ts";
 import { loginDomain } from "./login/index.ts";
 import { marketplaceDomain } from "./marketplace/index.ts";
@@ -43,6 +44,7 @@ export const DOMAINS = composition<Ground>()
   .add(offboardingDomain)
   .add(loginDomain)
   .add(usersDomain)
+  .add(gatewayDomain)
   .add(operatorDomain);
 
 /** Every domain, built. */

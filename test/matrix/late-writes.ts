@@ -287,8 +287,16 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     );
     return {};
   },
+  "PUT /api/ops/ai-gateway-config": () => ({ body: { provider: "openai", budget_usd: 1.5 } }),
+  "PUT /api/ops/ai-routing-config": () => ({ body: { slm: some(), llm: "large", auto_escalate: true } }),
+  "POST /api/ops/mcp-servers": () => ({ body: { name: some(), install_command: "npx server" } }),
+  "DELETE /api/ops/mcp-servers/{id}": async (stage) => ({ ids: { mcp_server: await mcpServer(stage) } }),
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
+
+async function mcpServer(stage: Stage): Promise<string> {
+  return (await call(stage, "POST", "/api/ops/mcp-servers", { name: some(), install_command: "x" }))["id"] ?? "";
+}
 
 async function account(stage: Stage): Promise<Write> {
   const added = await call(

@@ -26,6 +26,7 @@ export const unknownIds: Ids = {
       "account",
       "challenge_id",
       "target_id",
+      "mcp_server",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -43,6 +44,7 @@ export function kindOf(path: string, parameter: string): string {
   if (parameter === "key_id") return path.includes("/signing-keys/") ? "signing_key" : "api_key";
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
   if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
+  if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";
   return parameter;
 }
 

@@ -36,6 +36,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   pictures: { eachOf: "person", atMost: "1" },
   signing_keys: { eachOf: "organization", atMost: "2 within the overlap of a rotation, during which no other begins" },
 
+  ai_gateway_configs: { eachOf: "organization", atMost: "1" },
+  ai_routing_configs: { eachOf: "organization", atMost: "1" },
+  mcp_servers: { eachOf: "organization", atMost: "200" },
+
   // The marketplace.
   apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },
   app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },

@@ -1,0 +1,1 @@
+export { gatewayDomain } from "./domain.ts";
