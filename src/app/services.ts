@@ -1,4 +1,4 @@
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
 import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
@@ -10,14 +10,18 @@ import { TemplatesService } from "../../gen/atrium/templates/v1/templates_pb.ts"
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
-/** Services of the contract that are not built yet: their rpcs return `unimplemented` (501). */
-const UNBUILT: ReadonlySet<DescService> = new Set<DescService>([
+/** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
+const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | DescMethod>([
   BillingService,
   MtlsCaService,
   OidcService,
   ScimService,
   ServiceIdentitiesService,
-  SpiffeService,
+  SpiffeService.method.issueSvid,
+  SpiffeService.method.issueJwtSvid,
+  SpiffeService.method.listSvids,
+  SpiffeService.method.revokeSvid,
+  SpiffeService.method.getRevocationList,
   TemplatesService,
   VaultService,
 ]);
@@ -35,7 +39,8 @@ export function composeServices(registered: readonly ServiceRegistration[]): Ser
   return services.map((service) => {
     const entry = byService.get(service);
     if (entry === undefined && UNBUILT.has(service)) return { service, implementation: {} };
-    const missing = service.methods.filter(({ localName }) => !(localName in (entry?.implementation ?? {})));
+    const implementation = entry?.implementation ?? {};
+    const missing = service.methods.filter((method) => !(method.localName in implementation) && !UNBUILT.has(method));
     if (entry === undefined || missing.length > 0)
       throw new Error(`${service.typeName} has no implementation of ${missing.map(({ name }) => name).join(", ")}`);
     return entry;

@@ -17,6 +17,7 @@ import { peopleDomain } from "./people/index.ts";
 import { rbacDomain } from "./rbac/index.ts";
 import { sessionsDomain } from "./sessions/index.ts";
 import { signingKeysDomain } from "./signing-keys/index.ts";
+import { spiffeDomain } from "./spiffe/index.ts";
 import { stepUpDomain } from "./step-up/index.ts";
 import { usersDomain } from "./users/index.ts";
 import { webhooksDomain } from "./webhooks/index.ts";
@@ -41,6 +42,7 @@ export const DOMAINS = composition<Ground>()
   .add(stepUpDomain)
   .add(marketplaceDomain)
   .add(invitationsDomain)
+  .add(spiffeDomain)
   .add(offboardingDomain)
   .add(loginDomain)
   .add(usersDomain)

@@ -30,6 +30,7 @@ import { ordersOfLists } from "./0028-orders-of-lists.ts";
 import { signingKeyUses } from "./0029-signed-until.ts";
 import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
+import { spiffeRoots } from "./0044-spiffe.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -65,5 +66,6 @@ export const migrations: readonly MigrationObject[] = [
   signingKeyUses,
   invitationSenders,
   endsOfRows,
+  spiffeRoots,
   gatewayTables,
 ];

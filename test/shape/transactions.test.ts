@@ -24,6 +24,7 @@ const WITHOUT_CONTEXT: Readonly<Record<string, "background" | "start" | "read or
   "src/domains/signing-keys/activities.ts": "background",
   "src/domains/signing-keys/signing-keys.ts": "background",
   "src/domains/signing-keys/signing.ts": "start",
+  "src/domains/spiffe/roots.ts": "background",
   "src/domains/step-up/step-up.ts": "read or refusal",
   "src/domains/webhooks/activities.ts": "background",
   "src/domains/webhooks/failure-recorder.ts": "background",

@@ -13,6 +13,7 @@ import { createUsers } from "../../src/domains/users/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createInvitations } from "../../src/domains/invitations/index.ts";
 import { createLogin } from "../../src/domains/login/index.ts";
+import { createSpiffe } from "../../src/domains/spiffe/index.ts";
 import { createStepUp } from "../../src/domains/step-up/index.ts";
 import { createPeople, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
@@ -170,6 +171,7 @@ function build(
     people,
     access,
     keys,
+    spiffe: createSpiffe({ ...shared, config: { trustDomain: "atrium.local" } }),
     sessions,
     mfa,
     stepUp,

@@ -13,6 +13,7 @@ import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
+import type { Spiffe } from "../spiffe/index.ts";
 import type { StepUp } from "../step-up/index.ts";
 import type { Webhooks } from "../webhooks/index.ts";
 
@@ -29,6 +30,7 @@ export interface LoginDeps {
   people: People;
   access: Pick<Access, "standing">;
   keys: Keys;
+  spiffe: { roots: Pick<Spiffe["roots"], "insertFirst"> };
   sessions: Sessions;
   mfa: Pick<Mfa, "isRequired" | "requestSecondFactor" | "verifyPending" | "factors">;
   stepUp: Pick<StepUp, "counter" | "endMailed">;

@@ -17,13 +17,14 @@ export function createNewOrganization({
   organizations,
   people,
   keys,
-}: Pick<LoginDeps, "organizations" | "people" | "keys">) {
+  spiffe,
+}: Pick<LoginDeps, "organizations" | "people" | "keys" | "spiffe">) {
   return {
     /** The signing key of a new organization; generated before the transaction, off the event loop. */
     generateKey: (): Promise<NewKeyPair> => keys.signing.generate("ed25519"),
 
     /**
-     * Creates organization, owner and signing key.
+     * Creates organization, owner, signing key and SPIFFE root.
      * @throws {conflict} when the name is or was in use
      * @throws {email_taken} when a person to create exists
      */
@@ -32,6 +33,7 @@ export function createNewOrganization({
       const userUuid = "userUuid" in founder ? founder.userUuid : (await people.create(tx, founder)).uuid;
       await people.memberships.addOwner(tx, org.uuid, userUuid);
       await keys.signing.insertFirst(tx, org.uuid, key);
+      await spiffe.roots.insertFirst(tx, org.uuid);
       return { org, userUuid };
     },
   };

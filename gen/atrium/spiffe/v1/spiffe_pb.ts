@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/spiffe/v1/spiffe.proto.
  */
 export const file_atrium_spiffe_v1_spiffe: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hdHJpdW0vc3BpZmZlL3YxL3NwaWZmZS5wcm90bxIQYXRyaXVtLnNwaWZmZS52MSI3ChlHZXRSb290Q2VydGlmaWNhdGVSZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAASIXChVHZXRUcnVzdEJ1bmRsZVJlcXVlc3QiXgoLVHJ1c3RCdW5kbGUSFAoMdHJ1c3RfZG9tYWluGAEgASgJEjkKEHg1MDlfYXV0aG9yaXRpZXMYAiADKAsyHy5hdHJpdW0uc3BpZmZlLnYxLlg1MDlBdXRob3JpdHkiHQoNWDUwOUF1dGhvcml0eRIMCgRhc24xGAEgASgMIpYBChBJc3N1ZVN2aWRSZXF1ZXN0EiUKE3NlcnZpY2VfaWRlbnRpdHlfaWQYASABKAlCCLq7GAQIAUABEi4KCXR0bF9ob3VycxgCIAEoDUIWursYEikAAAAAAADwPzEAAAAAAAA4QEgAiAEBEh0KCHNhbl91cmlzGAMgAygJQgu6uxgHEAEYgBBQAUIMCgpfdHRsX2hvdXJzIsACCgRTdmlkEg8KB3N2aWRfaWQYASABKAkSEQoJc3BpZmZlX2lkGAIgASgJEhsKE3NlcnZpY2VfaWRlbnRpdHlfaWQYAyABKAkSDgoGc2VyaWFsGAQgASgJEi4KCm5vdF9iZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCW5vdF9hZnRlchgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3RhdHVzGAcgASgJEjkKCnJldm9rZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTAuxgBSACIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDQoLX3Jldm9rZWRfYXQi+AIKCklzc3VlZFN2aWQSDwoHc3ZpZF9pZBgBIAEoCRIRCglzcGlmZmVfaWQYAiABKAkSGwoTc2VydmljZV9pZGVudGl0eV9pZBgDIAEoCRIOCgZzZXJpYWwYBCABKAkSLgoKbm90X2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJbm90X2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzdGF0dXMYByABKAkSOQoKcmV2b2tlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAFIAIgBARIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9jZXJ0aWZpY2F0ZV9wZW0YCiABKAkSFwoPcHJpdmF0ZV9rZXlfcGVtGAsgASgJQg0KC19yZXZva2VkX2F0IoICChBMaXN0U3ZpZHNSZXF1ZXN0EigKE3NlcnZpY2VfaWRlbnRpdHlfaWQYASABKAlCBrq7GAJAAUgAiAEBEjMKBnN0YXR1cxgCIAEoCUIeursYGjoGYWN0aXZlOgdyZXZva2VkOgdleHBpcmVkSAGIAQESKgoFbGltaXQYAyABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAogBARIrCgZvZmZzZXQYBCABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIA4gBAUIWChRfc2VydmljZV9pZGVudGl0eV9pZEIJCgdfc3RhdHVzQggKBl9saW1pdEIJCgdfb2Zmc2V0Ip0BChFMaXN0U3ZpZHNSZXNwb25zZRIkCgRkYXRhGAEgAygLMhYuYXRyaXVtLnNwaWZmZS52MS5TdmlkEg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZSIuChFSZXZva2VTdmlkUmVxdWVzdBIZCgdzdmlkX2lkGAEgASgJQgi6uxgECAFAASI0ChZHZXRTcGlmZmVCdW5kbGVSZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAASJvCgxTcGlmZmVCdW5kbGUSKQoEa2V5cxgBIAMoCzIbLmF0cml1bS5zcGlmZmUudjEuU3BpZmZlS2V5EhcKD3NwaWZmZV9zZXF1ZW5jZRgCIAEoDRIbChNzcGlmZmVfcmVmcmVzaF9oaW50GAMgASgNIlUKCVNwaWZmZUtleRILCgN1c2UYASABKAkSCwoDa3R5GAIgASgJEgsKA2NydhgDIAEoCRIJCgF4GAQgASgJEgkKAXkYBSABKAkSCwoDeDVjGAYgAygJIpgBChhHZXRSZXZvY2F0aW9uTGlzdFJlcXVlc3QSGgoIb3JnX3V1aWQYASABKAlCCLq7GAQIAUABEiMKBmZvcm1hdBgCIAEoCUIOursYCjoDZGVyOgNwZW1IAIgBARIlCgZpc3N1ZXIYAyABKAlCELq7GAw6AmNhOgZzcGlmZmVIAYgBAUIJCgdfZm9ybWF0QgkKB19pc3N1ZXIyvggKDVNwaWZmZVNlcnZpY2USqQEKEkdldFJvb3RDZXJ0aWZpY2F0ZRIrLmF0cml1bS5zcGlmZmUudjEuR2V0Um9vdENlcnRpZmljYXRlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiUJACAaq7GAIIAbK7GBgSFmFwcGxpY2F0aW9uL3gtcGVtLWZpbGWC0+STAiUSIy9vcmdzL3tvcmdfdXVpZH0vLndlbGwta25vd24vY2EucGVtEogBCg5HZXRUcnVzdEJ1bmRsZRInLmF0cml1bS5zcGlmZmUudjEuR2V0VHJ1c3RCdW5kbGVSZXF1ZXN0Gh0uYXRyaXVtLnNwaWZmZS52MS5UcnVzdEJ1bmRsZSIukAIBqrsYAggCgtPkkwIfEh0vYXBpL2F1dGgvc3BpZmZlL3RydXN0LWJ1bmRsZRKRAQoJSXNzdWVTdmlkEiIuYXRyaXVtLnNwaWZmZS52MS5Jc3N1ZVN2aWRSZXF1ZXN0GhwuYXRyaXVtLnNwaWZmZS52MS5Jc3N1ZWRTdmlkIkKquxgVCAISAQEYASIKaWRlbnRpdGllc0gBsrsYBQjJASgBgtPkkwIaOgEqIhUvYXBpL2F1dGgvc3BpZmZlL3N2aWQSjAEKCUxpc3RTdmlkcxIiLmF0cml1bS5zcGlmZmUudjEuTGlzdFN2aWRzUmVxdWVzdBojLmF0cml1bS5zcGlmZmUudjEuTGlzdFN2aWRzUmVzcG9uc2UiNpACAaq7GBEIAhIBASIKaWRlbnRpdGllc4LT5JMCGBIWL2FwaS9hdXRoL3NwaWZmZS9zdmlkcxKPAQoKUmV2b2tlU3ZpZBIjLmF0cml1bS5zcGlmZmUudjEuUmV2b2tlU3ZpZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRKq7GBEIAhIBASIKaWRlbnRpdGllc7K7GAMIzAGC0+STAiIqIC9hcGkvYXV0aC9zcGlmZmUvc3ZpZHMve3N2aWRfaWR9EpgBCg9HZXRTcGlmZmVCdW5kbGUSKC5hdHJpdW0uc3BpZmZlLnYxLkdldFNwaWZmZUJ1bmRsZVJlcXVlc3QaHi5hdHJpdW0uc3BpZmZlLnYxLlNwaWZmZUJ1bmRsZSI7kAIBqrsYAggBgtPkkwIsEiovb3Jncy97b3JnX3V1aWR9Ly53ZWxsLWtub3duL3NwaWZmZS1idW5kbGUSpQEKEUdldFJldm9jYXRpb25MaXN0EiouYXRyaXVtLnNwaWZmZS52MS5HZXRSZXZvY2F0aW9uTGlzdFJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5Ik6QAgGquxgCCAGyuxgWEhRhcHBsaWNhdGlvbi9wa2l4LWNybILT5JMCJRIjL29yZ3Mve29yZ191dWlkfS8ud2VsbC1rbm93bi9jYS5jcmxCVAoUY29tLmF0cml1bS5zcGlmZmUudjFQAVonYXRyaXVtL2dlbi9nby9hdHJpdW0vc3BpZmZlL3YxO3NwaWZmZXYxqgIQQXRyaXVtLlNwaWZmZS5WMWIGcHJvdG8z", [file_atrium_options_v1_options, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch1hdHJpdW0vc3BpZmZlL3YxL3NwaWZmZS5wcm90bxIQYXRyaXVtLnNwaWZmZS52MSI3ChlHZXRSb290Q2VydGlmaWNhdGVSZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAASIXChVHZXRUcnVzdEJ1bmRsZVJlcXVlc3QiXgoLVHJ1c3RCdW5kbGUSFAoMdHJ1c3RfZG9tYWluGAEgASgJEjkKEHg1MDlfYXV0aG9yaXRpZXMYAiADKAsyHy5hdHJpdW0uc3BpZmZlLnYxLlg1MDlBdXRob3JpdHkiHQoNWDUwOUF1dGhvcml0eRIMCgRhc24xGAEgASgMIpYBChBJc3N1ZVN2aWRSZXF1ZXN0EiUKE3NlcnZpY2VfaWRlbnRpdHlfaWQYASABKAlCCLq7GAQIAUABEi4KCXR0bF9ob3VycxgCIAEoDUIWursYEikAAAAAAADwPzEAAAAAAAA4QEgAiAEBEh0KCHNhbl91cmlzGAMgAygJQgu6uxgHEAEYgBBQAUIMCgpfdHRsX2hvdXJzIqwBChNJc3N1ZUp3dFN2aWRSZXF1ZXN0EiAKC2lkZW50aXR5X2lkGAEgASgJQga6uxgCQAFIAIgBARIhCghhdWRpZW5jZRgCIAMoCUIPursYCwgBEAEYgBBQClgBEjAKC3R0bF9zZWNvbmRzGAMgASgNQha6uxgSKQAAAAAAAE5AMQAAAAAAIKxASAGIAQFCDgoMX2lkZW50aXR5X2lkQg4KDF90dGxfc2Vjb25kcyJaCgdKd3RTdmlkEgwKBHN2aWQYASABKAkSEQoJc3BpZmZlX2lkGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsACCgRTdmlkEg8KB3N2aWRfaWQYASABKAkSEQoJc3BpZmZlX2lkGAIgASgJEhsKE3NlcnZpY2VfaWRlbnRpdHlfaWQYAyABKAkSDgoGc2VyaWFsGAQgASgJEi4KCm5vdF9iZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCW5vdF9hZnRlchgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc3RhdHVzGAcgASgJEjkKCnJldm9rZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgTAuxgBSACIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDQoLX3Jldm9rZWRfYXQi+AIKCklzc3VlZFN2aWQSDwoHc3ZpZF9pZBgBIAEoCRIRCglzcGlmZmVfaWQYAiABKAkSGwoTc2VydmljZV9pZGVudGl0eV9pZBgDIAEoCRIOCgZzZXJpYWwYBCABKAkSLgoKbm90X2JlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJbm90X2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzdGF0dXMYByABKAkSOQoKcmV2b2tlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAFIAIgBARIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9jZXJ0aWZpY2F0ZV9wZW0YCiABKAkSFwoPcHJpdmF0ZV9rZXlfcGVtGAsgASgJQg0KC19yZXZva2VkX2F0IoICChBMaXN0U3ZpZHNSZXF1ZXN0EigKE3NlcnZpY2VfaWRlbnRpdHlfaWQYASABKAlCBrq7GAJAAUgAiAEBEjMKBnN0YXR1cxgCIAEoCUIeursYGjoGYWN0aXZlOgdyZXZva2VkOgdleHBpcmVkSAGIAQESKgoFbGltaXQYAyABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAogBARIrCgZvZmZzZXQYBCABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIA4gBAUIWChRfc2VydmljZV9pZGVudGl0eV9pZEIJCgdfc3RhdHVzQggKBl9saW1pdEIJCgdfb2Zmc2V0Ip0BChFMaXN0U3ZpZHNSZXNwb25zZRIkCgRkYXRhGAEgAygLMhYuYXRyaXVtLnNwaWZmZS52MS5TdmlkEg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZSIuChFSZXZva2VTdmlkUmVxdWVzdBIZCgdzdmlkX2lkGAEgASgJQgi6uxgECAFAASI0ChZHZXRTcGlmZmVCdW5kbGVSZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAASJvCgxTcGlmZmVCdW5kbGUSKQoEa2V5cxgBIAMoCzIbLmF0cml1bS5zcGlmZmUudjEuU3BpZmZlS2V5EhcKD3NwaWZmZV9zZXF1ZW5jZRgCIAEoDRIbChNzcGlmZmVfcmVmcmVzaF9oaW50GAMgASgNIoEBCglTcGlmZmVLZXkSCwoDdXNlGAEgASgJEgsKA2t0eRgCIAEoCRILCgNjcnYYAyABKAkSCQoBeBgEIAEoCRIJCgF5GAUgASgJEhEKA3g1YxgGIAMoCUIEyLsYARIRCgNraWQYByABKAlCBMi7GAESEQoDYWxnGAggASgJQgTIuxgBIpgBChhHZXRSZXZvY2F0aW9uTGlzdFJlcXVlc3QSGgoIb3JnX3V1aWQYASABKAlCCLq7GAQIAUABEiMKBmZvcm1hdBgCIAEoCUIOursYCjoDZGVyOgNwZW1IAIgBARIlCgZpc3N1ZXIYAyABKAlCELq7GAw6AmNhOgZzcGlmZmVIAYgBAUIJCgdfZm9ybWF0QgkKB19pc3N1ZXIyzwkKDVNwaWZmZVNlcnZpY2USqQEKEkdldFJvb3RDZXJ0aWZpY2F0ZRIrLmF0cml1bS5zcGlmZmUudjEuR2V0Um9vdENlcnRpZmljYXRlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiUJACAaq7GAIIAbK7GBgSFmFwcGxpY2F0aW9uL3gtcGVtLWZpbGWC0+STAiUSIy9vcmdzL3tvcmdfdXVpZH0vLndlbGwta25vd24vY2EucGVtEogBCg5HZXRUcnVzdEJ1bmRsZRInLmF0cml1bS5zcGlmZmUudjEuR2V0VHJ1c3RCdW5kbGVSZXF1ZXN0Gh0uYXRyaXVtLnNwaWZmZS52MS5UcnVzdEJ1bmRsZSIukAIBqrsYAggCgtPkkwIfEh0vYXBpL2F1dGgvc3BpZmZlL3RydXN0LWJ1bmRsZRKRAQoJSXNzdWVTdmlkEiIuYXRyaXVtLnNwaWZmZS52MS5Jc3N1ZVN2aWRSZXF1ZXN0GhwuYXRyaXVtLnNwaWZmZS52MS5Jc3N1ZWRTdmlkIkKquxgVCAISAQEYASIKaWRlbnRpdGllc0gBsrsYBQjJASgBgtPkkwIaOgEqIhUvYXBpL2F1dGgvc3BpZmZlL3N2aWQSjgEKDElzc3VlSnd0U3ZpZBIlLmF0cml1bS5zcGlmZmUudjEuSXNzdWVKd3RTdmlkUmVxdWVzdBoZLmF0cml1bS5zcGlmZmUudjEuSnd0U3ZpZCI8qrsYDggCIgppZGVudGl0aWVzsrsYAigBgtPkkwIeOgEqIhkvYXBpL2F1dGgvc3BpZmZlL2p3dC1zdmlkEowBCglMaXN0U3ZpZHMSIi5hdHJpdW0uc3BpZmZlLnYxLkxpc3RTdmlkc1JlcXVlc3QaIy5hdHJpdW0uc3BpZmZlLnYxLkxpc3RTdmlkc1Jlc3BvbnNlIjaQAgGquxgRCAISAQEiCmlkZW50aXRpZXOC0+STAhgSFi9hcGkvYXV0aC9zcGlmZmUvc3ZpZHMSjwEKClJldm9rZVN2aWQSIy5hdHJpdW0uc3BpZmZlLnYxLlJldm9rZVN2aWRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkSquxgRCAISAQEiCmlkZW50aXRpZXOyuxgDCMwBgtPkkwIiKiAvYXBpL2F1dGgvc3BpZmZlL3N2aWRzL3tzdmlkX2lkfRKYAQoPR2V0U3BpZmZlQnVuZGxlEiguYXRyaXVtLnNwaWZmZS52MS5HZXRTcGlmZmVCdW5kbGVSZXF1ZXN0Gh4uYXRyaXVtLnNwaWZmZS52MS5TcGlmZmVCdW5kbGUiO5ACAaq7GAIIAYLT5JMCLBIqL29yZ3Mve29yZ191dWlkfS8ud2VsbC1rbm93bi9zcGlmZmUtYnVuZGxlEqUBChFHZXRSZXZvY2F0aW9uTGlzdBIqLmF0cml1bS5zcGlmZmUudjEuR2V0UmV2b2NhdGlvbkxpc3RSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJOkAIBqrsYAggBsrsYFhIUYXBwbGljYXRpb24vcGtpeC1jcmyC0+STAiUSIy9vcmdzL3tvcmdfdXVpZH0vLndlbGwta25vd24vY2EuY3JsQlQKFGNvbS5hdHJpdW0uc3BpZmZlLnYxUAFaJ2F0cml1bS9nZW4vZ28vYXRyaXVtL3NwaWZmZS92MTtzcGlmZmV2MaoCEEF0cml1bS5TcGlmZmUuVjFiBnByb3RvMw", [file_atrium_options_v1_options, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * Whose root certificate to read.
@@ -142,6 +142,76 @@ export const IssueSvidRequestSchema: GenMessage<IssueSvidRequest> = /*@__PURE__*
   messageDesc(file_atrium_spiffe_v1_spiffe, 4);
 
 /**
+ * A new JWT-SVID.
+ *
+ * @generated from message atrium.spiffe.v1.IssueJwtSvidRequest
+ */
+export type IssueJwtSvidRequest = Message<"atrium.spiffe.v1.IssueJwtSvidRequest"> & {
+  /**
+   * Service identity it is for; the caller's own when it is left out.
+   *
+   * @generated from field: optional string identity_id = 1;
+   */
+  identityId?: string | undefined;
+
+  /**
+   * Who may accept it, 1 to 10.
+   *
+   * @generated from field: repeated string audience = 2;
+   */
+  audience: string[];
+
+  /**
+   * Lifetime in seconds, 60 to 3,600; 300 when it is left out.
+   *
+   * @generated from field: optional uint32 ttl_seconds = 3;
+   */
+  ttlSeconds?: number | undefined;
+};
+
+/**
+ * Describes the message atrium.spiffe.v1.IssueJwtSvidRequest.
+ * Use `create(IssueJwtSvidRequestSchema)` to create a new message.
+ */
+export const IssueJwtSvidRequestSchema: GenMessage<IssueJwtSvidRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_spiffe_v1_spiffe, 5);
+
+/**
+ * A JWT-SVID.
+ *
+ * @generated from message atrium.spiffe.v1.JwtSvid
+ */
+export type JwtSvid = Message<"atrium.spiffe.v1.JwtSvid"> & {
+  /**
+   * The token, a compact JWS.
+   *
+   * @generated from field: string svid = 1;
+   */
+  svid: string;
+
+  /**
+   * Its subject.
+   *
+   * @generated from field: string spiffe_id = 2;
+   */
+  spiffeId: string;
+
+  /**
+   * Valid until.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message atrium.spiffe.v1.JwtSvid.
+ * Use `create(JwtSvidSchema)` to create a new message.
+ */
+export const JwtSvidSchema: GenMessage<JwtSvid> = /*@__PURE__*/
+  messageDesc(file_atrium_spiffe_v1_spiffe, 6);
+
+/**
  * A record of an SVID.
  *
  * @generated from message atrium.spiffe.v1.Svid
@@ -216,7 +286,7 @@ export type Svid = Message<"atrium.spiffe.v1.Svid"> & {
  * Use `create(SvidSchema)` to create a new message.
  */
 export const SvidSchema: GenMessage<Svid> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 5);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 7);
 
 /**
  * An SVID with what is shown once.
@@ -307,7 +377,7 @@ export type IssuedSvid = Message<"atrium.spiffe.v1.IssuedSvid"> & {
  * Use `create(IssuedSvidSchema)` to create a new message.
  */
 export const IssuedSvidSchema: GenMessage<IssuedSvid> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 6);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 8);
 
 /**
  * Which SVIDs to list.
@@ -349,7 +419,7 @@ export type ListSvidsRequest = Message<"atrium.spiffe.v1.ListSvidsRequest"> & {
  * Use `create(ListSvidsRequestSchema)` to create a new message.
  */
 export const ListSvidsRequestSchema: GenMessage<ListSvidsRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 7);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 9);
 
 /**
  * A page of SVIDs.
@@ -399,7 +469,7 @@ export type ListSvidsResponse = Message<"atrium.spiffe.v1.ListSvidsResponse"> & 
  * Use `create(ListSvidsResponseSchema)` to create a new message.
  */
 export const ListSvidsResponseSchema: GenMessage<ListSvidsResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 8);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 10);
 
 /**
  * Which SVID to revoke.
@@ -420,7 +490,7 @@ export type RevokeSvidRequest = Message<"atrium.spiffe.v1.RevokeSvidRequest"> & 
  * Use `create(RevokeSvidRequestSchema)` to create a new message.
  */
 export const RevokeSvidRequestSchema: GenMessage<RevokeSvidRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 9);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 11);
 
 /**
  * Whose bundle to read.
@@ -441,7 +511,7 @@ export type GetSpiffeBundleRequest = Message<"atrium.spiffe.v1.GetSpiffeBundleRe
  * Use `create(GetSpiffeBundleRequestSchema)` to create a new message.
  */
 export const GetSpiffeBundleRequestSchema: GenMessage<GetSpiffeBundleRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 10);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 12);
 
 /**
  * A trust bundle as SPIFFE Trust Domain and Bundle, section 4, prescribes it.
@@ -450,14 +520,14 @@ export const GetSpiffeBundleRequestSchema: GenMessage<GetSpiffeBundleRequest> = 
  */
 export type SpiffeBundle = Message<"atrium.spiffe.v1.SpiffeBundle"> & {
   /**
-   * The roots, as JSON Web Keys.
+   * Roots and keys of JWT-SVIDs, as JSON Web Keys.
    *
    * @generated from field: repeated atrium.spiffe.v1.SpiffeKey keys = 1;
    */
   keys: SpiffeKey[];
 
   /**
-   * Grows with every change of the roots.
+   * Grows with every change of the keys.
    *
    * @generated from field: uint32 spiffe_sequence = 2;
    */
@@ -476,16 +546,16 @@ export type SpiffeBundle = Message<"atrium.spiffe.v1.SpiffeBundle"> & {
  * Use `create(SpiffeBundleSchema)` to create a new message.
  */
 export const SpiffeBundleSchema: GenMessage<SpiffeBundle> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 11);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 13);
 
 /**
- * A root of a trust domain as JSON Web Key, RFC 7517.
+ * A key of a trust domain as JSON Web Key, RFC 7517.
  *
  * @generated from message atrium.spiffe.v1.SpiffeKey
  */
 export type SpiffeKey = Message<"atrium.spiffe.v1.SpiffeKey"> & {
   /**
-   * `x509-svid`.
+   * `x509-svid` for a root, `jwt-svid` for a key that signs JWT-SVIDs.
    *
    * @generated from field: string use = 1;
    */
@@ -520,11 +590,25 @@ export type SpiffeKey = Message<"atrium.spiffe.v1.SpiffeKey"> & {
   y: string;
 
   /**
-   * The root certificate alone: DER, base64.
+   * Of a root: its certificate alone, DER, base64.
    *
    * @generated from field: repeated string x5c = 6;
    */
   x5c: string[];
+
+  /**
+   * Of a `jwt-svid` key: its id, RFC 7638.
+   *
+   * @generated from field: string kid = 7;
+   */
+  kid: string;
+
+  /**
+   * Of a `jwt-svid` key: `ES256`.
+   *
+   * @generated from field: string alg = 8;
+   */
+  alg: string;
 };
 
 /**
@@ -532,7 +616,7 @@ export type SpiffeKey = Message<"atrium.spiffe.v1.SpiffeKey"> & {
  * Use `create(SpiffeKeySchema)` to create a new message.
  */
 export const SpiffeKeySchema: GenMessage<SpiffeKey> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 12);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 14);
 
 /**
  * Which revocation list to read.
@@ -568,7 +652,7 @@ export type GetRevocationListRequest = Message<"atrium.spiffe.v1.GetRevocationLi
  * Use `create(GetRevocationListRequestSchema)` to create a new message.
  */
 export const GetRevocationListRequestSchema: GenMessage<GetRevocationListRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_spiffe_v1_spiffe, 13);
+  messageDesc(file_atrium_spiffe_v1_spiffe, 15);
 
 /**
  * SVIDs and what is needed to verify them. The trust domain of an organization
@@ -611,6 +695,20 @@ export const SpiffeService: GenService<{
     output: typeof IssuedSvidSchema;
   },
   /**
+   * Issues a JWT-SVID: a JWT by which a workload proves its SPIFFE id to an audience.
+   * It is signed by the organization's own key for this and is not accepted as a
+   * bearer here. An automation token or an SVID gets one for its own identity; for
+   * another identity the caller needs admin and an elevated token (403 `forbidden`,
+   * `step_up_required`). 404 `not_found` for an unknown identity.
+   *
+   * @generated from rpc atrium.spiffe.v1.SpiffeService.IssueJwtSvid
+   */
+  issueJwtSvid: {
+    methodKind: "unary";
+    input: typeof IssueJwtSvidRequestSchema;
+    output: typeof JwtSvidSchema;
+  },
+  /**
    * Lists the organization's SVIDs, newest first.
    *
    * @generated from rpc atrium.spiffe.v1.SpiffeService.ListSvids
@@ -632,7 +730,8 @@ export const SpiffeService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The organization's trust bundle in SPIFFE form, a JWK set. 404 `not_found`.
+   * The organization's trust bundle in SPIFFE form, a JWK set of roots and of keys of
+   * JWT-SVIDs. 404 `not_found`.
    *
    * @generated from rpc atrium.spiffe.v1.SpiffeService.GetSpiffeBundle
    */
