@@ -4,7 +4,6 @@ import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
-import { ServiceIdentitiesService } from "../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import { SpiffeService } from "../../gen/atrium/spiffe/v1/spiffe_pb.ts";
 import { TemplatesService } from "../../gen/atrium/templates/v1/templates_pb.ts";
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
@@ -16,7 +15,6 @@ const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | Des
   MtlsCaService,
   OidcService,
   ScimService,
-  ServiceIdentitiesService,
   SpiffeService.method.issueSvid,
   SpiffeService.method.issueJwtSvid,
   SpiffeService.method.listSvids,

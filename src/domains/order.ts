@@ -15,6 +15,7 @@ import { operatorDomain } from "./operator/index.ts";
 import { organizationsDomain } from "./organizations/index.ts";
 import { peopleDomain } from "./people/index.ts";
 import { rbacDomain } from "./rbac/index.ts";
+import { serviceIdentitiesDomain } from "./service-identities/index.ts";
 import { sessionsDomain } from "./sessions/index.ts";
 import { signingKeysDomain } from "./signing-keys/index.ts";
 import { spiffeDomain } from "./spiffe/index.ts";
@@ -38,6 +39,7 @@ export const DOMAINS = composition<Ground>()
   .add(sessionsDomain)
   .add(webhooksDomain)
   .add(credentialsDomain)
+  .add(serviceIdentitiesDomain)
   .add(mfaDomain)
   .add(stepUpDomain)
   .add(marketplaceDomain)

@@ -30,6 +30,7 @@ import { ordersOfLists } from "./0028-orders-of-lists.ts";
 import { signingKeyUses } from "./0029-signed-until.ts";
 import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
+import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
@@ -66,6 +67,7 @@ export const migrations: readonly MigrationObject[] = [
   signingKeyUses,
   invitationSenders,
   endsOfRows,
+  serviceIdentityTables,
   spiffeRoots,
   gatewayTables,
 ];

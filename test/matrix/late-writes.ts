@@ -101,6 +101,7 @@ async function call(
 const another = (stage: Stage): Promise<Somebody> =>
   member(stage.app, { ...stage.side.owner, token: stage.side.token });
 const admin = (stage: Stage): string => `/api/admin/organizations/${stage.side.owner.org}`;
+const identities = (stage: Stage): string => `/api/organizations/${stage.side.owner.org}/service-identities`;
 const sql = (stage: Stage, text: string, ...params: unknown[]) =>
   runSql<Record<string, string>>(stage.app.databaseUrl, text, params);
 const draft = async (stage: Stage): Promise<Write> => ({
@@ -208,6 +209,17 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   }),
   "POST /api/admin/organizations/{org_uuid}/scim-tokens": () => ({ body: { name: "late" } }),
   "DELETE /api/admin/organizations/{org_uuid}/scim-tokens/{token_id}": () => ({}),
+  "POST /api/organizations/{org_uuid}/service-identities": () => ({ body: { name: some(), role_id: 3 } }),
+  "PATCH /api/organizations/{org_uuid}/service-identities/{identity_id}": () => ({ body: { role_id: 4 } }),
+  "DELETE /api/organizations/{org_uuid}/service-identities/{identity_id}": async (stage) => {
+    const wish = { name: some(), role_id: 3 };
+    const { identity_id = "" } = await call(stage, "POST", identities(stage), wish);
+    return { ids: { identity_id } };
+  },
+  "POST /api/organizations/{org_uuid}/service-identities/automation-token": (stage) => ({
+    body: { name: "late", identity_id: stage.side.ids["identity_id"] },
+  }),
+  "DELETE /api/organizations/{org_uuid}/service-identities/automation-tokens/{token_id}": () => ({}),
   "POST /api/webhooks/{webhook_id}/rotate-secret": () => ({}),
   "PUT /api/roles/{role_id}/permissions": () => ({ body: { permissions: [1] } }),
   "POST /api/v2/products/{productId}/roles": () => ({ body: { name: `role ${some()}`, permissions: [] } }),

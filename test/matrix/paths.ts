@@ -27,6 +27,8 @@ export const unknownIds: Ids = {
       "challenge_id",
       "target_id",
       "mcp_server",
+      "identity_id",
+      "automation_token",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -42,6 +44,7 @@ export const parametersOf = (path: string): string[] =>
 /** Kinds of ids in paths whose name does not say their kind. */
 export function kindOf(path: string, parameter: string): string {
   if (parameter === "key_id") return path.includes("/signing-keys/") ? "signing_key" : "api_key";
+  if (parameter === "token_id") return path.includes("/automation-tokens/") ? "automation_token" : "token_id";
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
   if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
   if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";

@@ -30,6 +30,11 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
     of: (ids) => ({ checks: [{ feature: "sso", org_uuid: ids["org_uuid"] }] }),
   },
   "POST /api/admin/organizations/{org_uuid}/api-keys": { of: () => ({ name: "k", scopes: ["read:users"] }) },
+  "PATCH /api/organizations/{org_uuid}/service-identities/{identity_id}": { of: () => ({ description: "taken over" }) },
+  "POST /api/organizations/{org_uuid}/service-identities/automation-token": {
+    kinds: ["identity_id"],
+    of: (ids) => ({ name: "t", identity_id: ids["identity_id"] }),
+  },
   "POST /api/admin/organizations/{org_uuid}/signing-keys": { of: () => ({ algorithm: "ed25519" }) },
   "POST /api/admin/organizations/{org_uuid}/signing-keys/{key_id}/sign": { of: () => ({ payload: { sub: "x" } }) },
   "POST /api/admin/organizations/{org_uuid}/invitations": {

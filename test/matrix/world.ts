@@ -131,6 +131,12 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const account = await call("POST", `/api/devices/${device}/accounts`, { access_token: other.token });
   const challenge = await call("POST", "/api/auth/step-up/challenge", { method: "password" });
   const mcp = await call("POST", "/api/ops/mcp-servers", { name: "tools", install_command: "npx tools" });
+  const identities = `/api/organizations/${owner.org}/service-identities`;
+  const identity = await call("POST", identities, { name: "workload", role_id: 3 });
+  const automation = await call("POST", `${identities}/automation-token`, {
+    name: "nightly",
+    identity_id: identity["identity_id"],
+  });
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -162,6 +168,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       challenge_id: challenge["challenge_id"] ?? "",
       target_id: target,
       mcp_server: mcp["id"] ?? "",
+      identity_id: identity["identity_id"] ?? "",
+      automation_token: automation["token_id"] ?? "",
       // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },

@@ -70,6 +70,12 @@ const bounds: Readonly<Record<string, Bound>> = {
   step_up_challenges: { purgedBy: "stepUpChallenges", after: "1 day from expiry" },
   api_keys: { purgedBy: "credentials", after: "30 days from revocation or expiry" },
   scim_tokens: { purgedBy: "credentials", after: "30 days from revocation or expiry" },
+  service_identities: {
+    eachOf: "organization",
+    atMost: "those its administrators name; deleted ones for 30 days from the end of their last credential",
+  },
+  automation_tokens: { purgedBy: "serviceIdentities", after: "30 days from revocation or expiry" },
+  svids: { purgedBy: "serviceIdentities", after: "30 days from expiry" },
   signing_key_uses: { purgedBy: "signatures", after: "the end of what was signed" },
 
   // Webhooks.

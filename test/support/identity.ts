@@ -10,6 +10,7 @@ import { createOrganizations, Organization } from "../../src/domains/organizatio
 import { createOffboarding } from "../../src/domains/offboarding/index.ts";
 import { createRbac } from "../../src/domains/rbac/index.ts";
 import { createUsers } from "../../src/domains/users/index.ts";
+import { createServiceIdentities } from "../../src/domains/service-identities/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createInvitations } from "../../src/domains/invitations/index.ts";
 import { createLogin } from "../../src/domains/login/index.ts";
@@ -146,6 +147,7 @@ function build(
     config: { baseUrl, elevatedMs: 900_000, stepUpMs: 300_000, magicLinkMs: 900_000 },
   });
   const credentials = createCredentials({ ...shared, access, environment: "dev" });
+  const serviceIdentities = createServiceIdentities({ ...shared, rbac, environment: "dev" });
   const invitations = createInvitations({
     ...shared,
     organizations,
@@ -160,6 +162,7 @@ function build(
     rbac,
     sessions,
     credentials,
+    serviceIdentities,
     invitations,
     marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
   });

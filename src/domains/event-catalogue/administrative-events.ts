@@ -70,6 +70,8 @@ export const ADMINISTRATIVE_EVENTS = {
     data: { key_id: "string", name: "string?", scopes: "string[]?" },
   }),
   "scim_token.revoked": administrative("credential.revoked", { resource: "scim_token" }),
+  "automation_token.created": administrative("credential.created", { resource: "automation_token" }),
+  "automation_token.revoked": administrative("credential.revoked", { resource: "automation_token" }),
   "oidc_connection.created": administrative("oidc_connection.created", { resource: "oidc_connection" }),
   "oidc_connection.updated": administrative("oidc_connection.updated", { resource: "oidc_connection" }),
   "oidc_connection.deleted": administrative("oidc_connection.deleted", { resource: "oidc_connection" }),

@@ -5,6 +5,7 @@ import type { Invitations } from "../invitations/index.ts";
 import type { Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
+import type { ServiceIdentities } from "../service-identities/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 
 /** Dependencies of offboarding. */
@@ -15,6 +16,7 @@ export interface OffboardingDeps {
   rbac: Pick<Rbac, "members">;
   sessions: Pick<Sessions, "ending">;
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
+  serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
   marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
   invitations: Pick<Invitations, "endWithMembership">;
 }

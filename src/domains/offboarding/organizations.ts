@@ -7,11 +7,14 @@ import type { OrganizationRow } from "../organizations/index.ts";
 import type { Origin } from "../rbac/index.ts";
 import type { OffboardingDeps } from "./deps.ts";
 
-type Deps = Pick<OffboardingDeps, "clock" | "events" | "organizations" | "sessions" | "credentials" | "marketplace">;
+type Deps = Pick<
+  OffboardingDeps,
+  "clock" | "events" | "organizations" | "sessions" | "credentials" | "serviceIdentities" | "marketplace"
+>;
 
 /** The end of organizations (decisions 2.9). */
 export function createOrganizationEnd(deps: Deps) {
-  const { clock, events, organizations, sessions, credentials, marketplace } = deps;
+  const { clock, events, organizations, sessions, credentials, serviceIdentities, marketplace } = deps;
 
   /** Ends a locked organization with everything in it. Its webhooks receive that event and none of what follows. */
   async function endLocked(tx: Tx, { uuid, name }: OrganizationRow, { caller, info }: Origin): Promise<void> {
@@ -21,6 +24,7 @@ export function createOrganizationEnd(deps: Deps) {
     await organizations.remove(tx, uuid, dateOf(clock));
     await sessions.ending.ofOrganization(tx, uuid, by);
     await credentials.manage.endWithOrganization(tx, uuid);
+    await serviceIdentities.endWithOrganization(tx, uuid);
     await marketplace.organizationEnds(tx, uuid, { caller, info });
     await events.emit(tx, ended, { by: causedBy(by), orgUuid: uuid, resourceId: uuid, metadata: { name } });
   }

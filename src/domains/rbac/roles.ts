@@ -69,6 +69,10 @@ export function createRoles({ database, clock, events }: RolesDeps) {
       return role;
     },
 
+    /** A role an organization has, by id; undefined for any other. */
+    ofOrganization: (tx: Tx, orgUuid: string, roleId: number): Promise<RoleRow | undefined> =>
+      store.roleOf(tx, orgUuid, roleId),
+
     /**
      * Adds a role.
      * @throws {validation_error} for its name

@@ -1,0 +1,140 @@
+import type { Page } from "../../platform/db/paging.ts";
+import { boundedCount, MAX_EXACT, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** A service identity. */
+export interface IdentityRow {
+  identityId: string;
+  name: string;
+  description: string | null;
+  roleId: number;
+  createdAt: Date;
+  lastAuthAt: Date | null;
+  /** SVIDs that are neither revoked nor expired. */
+  svidCount: number;
+}
+
+/** An identity to store. */
+export type NewIdentity = Omit<IdentityRow, "lastAuthAt" | "svidCount">;
+
+const columns = (at: string): string => `i.identity_id as "identityId", i.name, i.description, i.role_id as "roleId",
+  i.created_at as "createdAt", i.last_auth_at as "lastAuthAt",
+  (select count(*)::int from (
+    select 1 from svids s where s.identity_id = i.identity_id and s.revoked_at is null and s.not_after > ${at}
+    limit ${MAX_EXACT}) as active) as "svidCount"`;
+
+/** Stores an identity; false when a living one of the organization has its name. */
+export async function insertIdentity(tx: Tx, orgUuid: string, identity: NewIdentity): Promise<boolean> {
+  const { identityId, name, description, roleId, createdAt } = identity;
+  const rows = await tx.query(
+    `insert into service_identities (identity_id, org_uuid, name, description, role_id, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $6) on conflict (org_uuid, name) where deleted_at is null do nothing
+     returning 1 as one`,
+    [identityId, orgUuid, name, description, roleId, createdAt],
+  );
+  return rows.length > 0;
+}
+
+/** Living identities of an organization, newest first. */
+export async function identitiesOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  at: Date,
+  { limit, offset }: Page,
+): Promise<{ rows: IdentityRow[] } & Total> {
+  const from = "from service_identities i where i.org_uuid = $1 and i.deleted_at is null";
+  const [rows, counts] = await Promise.all([
+    database.prepared<IdentityRow>(
+      "service-identities-list",
+      `select ${columns("$2")} ${from} order by i.created_at desc, i.identity_id limit $3 offset $4`,
+      [orgUuid, at, limit, offset],
+    ),
+    database.prepared<{ counted: number }>("service-identities-count", boundedCount(from), [orgUuid]),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+const one = `select ${columns("$3")} from service_identities i
+  where i.org_uuid = $1 and i.identity_id = $2 and i.deleted_at is null`;
+
+/** A living identity of an organization. */
+export async function findIdentity(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  identityId: string,
+  at: Date,
+): Promise<IdentityRow | undefined> {
+  return (await database.prepared<IdentityRow>("service-identity", one, [orgUuid, identityId, at]))[0];
+}
+
+/** A living identity, locked for a change of it until the transaction ends. */
+export async function lockIdentity(
+  tx: Tx,
+  orgUuid: string,
+  identityId: string,
+  at: Date,
+): Promise<IdentityRow | undefined> {
+  return (await tx.query<IdentityRow>(`${one} for no key update of i`, [orgUuid, identityId, at]))[0];
+}
+
+/** An identity as its credentials are made. */
+export interface KeptIdentity {
+  identityId: string;
+  name: string;
+  roleId: number;
+}
+
+/** A living identity, which neither ends nor changes its role before the transaction ends. */
+export async function keepIdentity(tx: Tx, orgUuid: string, identityId: string): Promise<KeptIdentity | undefined> {
+  const sql = `select identity_id as "identityId", name, role_id as "roleId" from service_identities
+    where org_uuid = $1 and identity_id = $2 and deleted_at is null for share`;
+  return (await tx.query<KeptIdentity>(sql, [orgUuid, identityId]))[0];
+}
+
+/**
+ * Stores what a locked identity has become; false when a living one of the organization has its name. A change of role
+ * makes requests that were authenticated before it commit nothing.
+ */
+export async function updateIdentity(
+  tx: Tx,
+  orgUuid: string,
+  { identityId, name, description, roleId }: Omit<NewIdentity, "createdAt">,
+  at: Date,
+): Promise<boolean> {
+  await tx.reauthorize();
+  const [taken] = await tx.query(
+    `select 1 as one from service_identities
+     where org_uuid = $1 and name = $2 and identity_id <> $3 and deleted_at is null`,
+    [orgUuid, name, identityId],
+  );
+  if (taken !== undefined) return false;
+  await tx.query(
+    `update service_identities set name = $3, description = $4, role_id = $5, updated_at = $6,
+       version = version + case when role_id = $5 then 0 else 1 end
+     where org_uuid = $1 and identity_id = $2`,
+    [orgUuid, identityId, name, description, roleId, at],
+  );
+  return true;
+}
+
+/** Ends an identity; returns its name, undefined when there was no living one. */
+export async function endIdentity(tx: Tx, orgUuid: string, identityId: string, at: Date): Promise<string | undefined> {
+  await tx.reauthorize();
+  const sql = `update service_identities set deleted_at = $3, updated_at = $3
+    where org_uuid = $1 and identity_id = $2 and deleted_at is null returning name`;
+  return (await tx.query<{ name: string }>(sql, [orgUuid, identityId, at]))[0]?.name;
+}
+
+/** Ends every identity of an organization, with its tokens and SVIDs. */
+export async function endAllOf(tx: Tx, orgUuid: string, at: Date): Promise<void> {
+  await tx.reauthorize();
+  const end = (table: string, column: string): Promise<object[]> =>
+    tx.query(`update ${table} set ${column} = $2 where org_uuid = $1 and ${column} is null`, [orgUuid, at]);
+  await end("service_identities", "deleted_at");
+  await end("automation_tokens", "revoked_at");
+  await tx.query("update svids set revoked_at = $2 where org_uuid = $1 and revoked_at is null and not_after > $2", [
+    orgUuid,
+    at,
+  ]);
+}

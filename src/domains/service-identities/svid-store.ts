@@ -1,0 +1,126 @@
+import type { Page } from "../../platform/db/paging.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** The record of an X.509-SVID. */
+export interface SvidRow {
+  svidId: string;
+  identityId: string;
+  spiffeId: string;
+  /** Lower-case hexadecimal, unique in the organization. */
+  serial: string;
+  notBefore: Date;
+  notAfter: Date;
+  createdAt: Date;
+  revokedAt: Date | null;
+}
+
+/** Filters of a list of SVIDs. */
+export interface SvidFilter {
+  identityId?: string | undefined;
+  status?: "active" | "revoked" | "expired" | undefined;
+}
+
+const columns = `svid_id as "svidId", identity_id as "identityId", spiffe_id as "spiffeId", serial,
+  not_before as "notBefore", not_after as "notAfter", created_at as "createdAt", revoked_at as "revokedAt"`;
+
+const revoked = "revoked_at is not null";
+/** Conditions of a status; `at` is the parameter with the time. */
+const inStatus = {
+  active: (at: string) => `revoked_at is null and not_after > ${at}`,
+  expired: (at: string) => `revoked_at is null and not_after <= ${at}`,
+} as const;
+
+/** Stores the record of an SVID of an identity that the transaction keeps. */
+export async function insertSvid(tx: Tx, orgUuid: string, svid: Omit<SvidRow, "revokedAt">): Promise<void> {
+  await tx.query(
+    `insert into svids (svid_id, identity_id, org_uuid, spiffe_id, serial, not_before, not_after, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [svid.svidId, svid.identityId, orgUuid, svid.spiffeId, svid.serial, svid.notBefore, svid.notAfter, svid.createdAt],
+  );
+}
+
+/** SVIDs of an organization, newest first. */
+export async function svidsOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  { identityId, status }: SvidFilter,
+  at: Date,
+  { limit, offset }: Page,
+): Promise<{ rows: SvidRow[] } & Total> {
+  const shape = `${status ?? "any"}-${identityId === undefined ? "all" : "identity"}`;
+  const params: unknown[] = [orgUuid];
+  const clauses = ["org_uuid = $1"];
+  if (identityId !== undefined) clauses.push(`identity_id = $${params.push(identityId)}`);
+  if (status === "revoked") clauses.push(revoked);
+  else if (status !== undefined) clauses.push(inStatus[status](`$${params.push(at)}`));
+  const from = `from svids where ${clauses.join(" and ")}`;
+  const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
+  const [rows, counts] = await Promise.all([
+    database.prepared<SvidRow>(
+      `svids-list-${shape}`,
+      `select ${columns} ${from} order by created_at desc, svid_id limit $${limitAt} offset $${offsetAt}`,
+      [...params, limit, offset],
+    ),
+    database.prepared<{ counted: number }>(`svids-count-${shape}`, boundedCount(from), params),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+/** The newest active SVIDs of an identity, at most `limit`. */
+export function activeSvidsOf(
+  database: Pick<Database, "prepared">,
+  identityId: string,
+  at: Date,
+  limit: number,
+): Promise<SvidRow[]> {
+  return database.prepared<SvidRow>(
+    "svids-active",
+    `select ${columns} from svids where identity_id = $1 and revoked_at is null and not_after > $2
+     order by created_at desc, svid_id limit $3`,
+    [identityId, at, limit],
+  );
+}
+
+/** An SVID of an organization, locked for a change until the transaction ends. */
+export async function lockSvid(tx: Tx, orgUuid: string, svidId: string): Promise<SvidRow | undefined> {
+  const sql = `select ${columns} from svids where org_uuid = $1 and svid_id = $2 for no key update`;
+  return (await tx.query<SvidRow>(sql, [orgUuid, svidId]))[0];
+}
+
+/** Revokes an SVID; false when it is revoked already. */
+export async function revokeSvid(tx: Tx, svidId: string, at: Date): Promise<boolean> {
+  await tx.reauthorize();
+  const sql = "update svids set revoked_at = $2 where svid_id = $1 and revoked_at is null returning 1 as one";
+  return (await tx.query(sql, [svidId, at])).length > 0;
+}
+
+/** Revokes the SVIDs of an identity that have not expired; returns them. */
+export async function revokeSvidsOf(
+  tx: Tx,
+  identityId: string,
+  at: Date,
+): Promise<{ svidId: string; spiffeId: string }[]> {
+  const sql = `update svids set revoked_at = $2
+    where identity_id = $1 and revoked_at is null and not_after > $2
+    returning svid_id as "svidId", spiffe_id as "spiffeId"`;
+  return tx.query<{ svidId: string; spiffeId: string }>(sql, [identityId, at]);
+}
+
+/** A revoked certificate as a revocation list names it. */
+export interface RevokedSvid {
+  serial: string;
+  revokedAt: Date;
+}
+
+/** Revoked SVIDs of an organization that have not expired, by serial; what its revocation list names. */
+export function revokedSvidsOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  at: Date,
+): Promise<RevokedSvid[]> {
+  const sql = `select serial, revoked_at as "revokedAt" from svids
+    where org_uuid = $1 and revoked_at is not null and not_after > $2 order by serial`;
+  return database.prepared<RevokedSvid>("svids-revoked", sql, [orgUuid, at]);
+}
