@@ -16,6 +16,7 @@ import { organizationsDomain } from "./organizations/index.ts";
 import { peopleDomain } from "./people/index.ts";
 import { rbacDomain } from "./rbac/index.ts";
 import { serviceIdentitiesDomain } from "./service-identities/index.ts";
+import { scimDomain } from "./scim/index.ts";
 import { sessionsDomain } from "./sessions/index.ts";
 import { signingKeysDomain } from "./signing-keys/index.ts";
 import { spiffeDomain } from "./spiffe/index.ts";
@@ -49,6 +50,7 @@ export const DOMAINS = composition<Ground>()
   .add(loginDomain)
   .add(usersDomain)
   .add(gatewayDomain)
+  .add(scimDomain)
   .add(operatorDomain);
 
 /** Every domain, built. */

@@ -32,6 +32,7 @@ import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
+import { scim } from "./0048-scim.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -69,5 +70,6 @@ export const migrations: readonly MigrationObject[] = [
   endsOfRows,
   serviceIdentityTables,
   spiffeRoots,
+  scim,
   gatewayTables,
 ];

@@ -26,6 +26,8 @@ export interface ErrorOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Sent over REST in place of the error object. */
   document?: object | undefined;
+  /** Detail keyword of SCIM (RFC 7644 §3.12). */
+  scimType?: string | undefined;
   /** Private cause: logged, never sent. */
   cause?: unknown;
 }
@@ -40,6 +42,7 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly document: object | undefined;
+  readonly scimType: string | undefined;
 
   constructor([status, code, message, kind]: ErrorRow, options: ErrorOptions = {}) {
     super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -51,6 +54,7 @@ export class ServiceError extends Error {
     this.retryAfter = options.retryAfter;
     this.headers = options.headers;
     this.document = options.document;
+    this.scimType = options.scimType;
   }
 }
 

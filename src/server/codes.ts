@@ -46,7 +46,10 @@ export function detailsOf(error: ServiceError): Detail[] {
   const info = create(ErrorInfoSchema, {
     reason: error.code.toUpperCase(),
     domain: "atrium",
-    metadata: { http_status: String(error.status) },
+    metadata: {
+      http_status: String(error.status),
+      ...(error.scimType !== undefined && { scim_type: error.scimType }),
+    },
   });
   const details: Detail[] = [{ desc: ErrorInfoSchema, value: info }];
   if (error.fields !== undefined) {

@@ -1,4 +1,5 @@
 import type { ServiceError } from "../platform/errors.ts";
+import { scimErrorBody } from "../platform/scim-error.ts";
 import type { PrintedError } from "../transcoding/index.ts";
 import { headersOf } from "./codes.ts";
 
@@ -49,7 +50,7 @@ export function printError(error: ServiceError, about: ErrorAbout): PrintedError
   };
   if (about.scim) {
     headers["content-type"] = "application/scim+json";
-    return { status: error.status, headers, body: JSON.stringify(scimBody(error)) };
+    return { status: error.status, headers, body: JSON.stringify(scimErrorBody(error)) };
   }
   if (error.document !== undefined) {
     headers["content-type"] = "application/json";
@@ -74,41 +75,6 @@ function restBody(error: ServiceError, about: ErrorAbout): Record<string, unknow
       ? {}
       : { errors: error.fields.map(({ field, code, message }) => ({ field, code, message })) }),
   };
-}
-
-/** `scimType`s of RFC 7644, table 9, and RFC 9865; a code that is one of them is sent unchanged. */
-const scimTypes = new Set([
-  "invalidFilter",
-  "tooMany",
-  "uniqueness",
-  "mutability",
-  "invalidSyntax",
-  "invalidPath",
-  "noTarget",
-  "invalidValue",
-  "invalidVers",
-  "sensitive",
-  "invalidCursor",
-  "expiredCursor",
-  "invalidCount",
-]);
-
-function scimBody(error: ServiceError): Record<string, unknown> {
-  const type = scimType(error);
-  return {
-    schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
-    status: String(error.status),
-    ...(type === undefined ? {} : { scimType: type }),
-    detail: error.message,
-    code: error.code,
-  };
-}
-
-function scimType(error: ServiceError): string | undefined {
-  if (scimTypes.has(error.code)) return error.code;
-  if (error.status === 409) return "uniqueness";
-  if (error.code === "bad_request") return "invalidSyntax";
-  return error.status === 400 ? "invalidValue" : undefined;
 }
 
 /** Whether `application/problem+json` has a higher weight than `application/json`, or is accepted alone. */

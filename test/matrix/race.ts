@@ -11,6 +11,8 @@ const beside = [
   "audit_links",
   "audit_heads",
   "audit_counts",
+  // Its versions count each end and restoration of a membership.
+  "scim_users",
 ];
 
 /** The rows of every table as one text, without times of last use. */

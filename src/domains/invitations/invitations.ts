@@ -1,6 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import { createAcceptance } from "./acceptance.ts";
 import type { InvitationsDeps } from "./deps.ts";
+import { createDirectoryInvitations } from "./directory.ts";
 import { createEnding } from "./ending.ts";
 import { createManage } from "./manage.ts";
 import { deleteExpiredInvitations } from "./store.ts";
@@ -14,6 +15,7 @@ export function createInvitations(deps: InvitationsDeps) {
     ...createManage(deps),
     ...createAcceptance(deps),
     ...createEnding(deps),
+    directory: createDirectoryInvitations(deps),
     // Invitations that expired more than 30 days ago.
     tidy: { invitations: () => deleteExpiredInvitations(deps.database.background, dateOf(deps.clock, -RETENTION_MS)) },
   };

@@ -9,20 +9,20 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
-import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
 import { demandGrantable } from "../rbac/index.ts";
 import type { RoleRow } from "../rbac/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { InvitationsDeps } from "./deps.ts";
 import { invitationErrors } from "./errors.ts";
-import { invitationMail } from "./mail.ts";
+import { createSending } from "./sending.ts";
 import * as store from "./store.ts";
 import type { InvitationRow } from "./store.ts";
 
 /** Invitations as administrators of the organization create, list and withdraw them (decisions 2.6). */
 export function createManage(deps: InvitationsDeps) {
-  const { database, clock, random, events, organizations, people, rbac, limiter, config } = deps;
+  const { database, clock, random, events, organizations, people, rbac, config } = deps;
+  const { takeFromBudgets, sendMail } = createSending(deps);
 
   /**
    * The role to invite with.
@@ -36,33 +36,6 @@ export function createManage(deps: InvitationsDeps) {
     demandGrantable(caller, role.permissions);
     if (await people.memberships.hasMember(tx, orgUuid, email.key)) throw invitationErrors.memberAlready();
     return role;
-  }
-
-  /**
-   * Takes from the organization's budget first: one that has none left must not use up those of addresses.
-   * @throws {rate_limited} when a budget is used up
-   */
-  async function takeFromBudgets(orgUuid: string, emailKey: string): Promise<void> {
-    for (const [budget, subject] of [
-      [INVITATIONS_PER_ORGANIZATION, orgUuid],
-      [MAILS_PER_EMAIL, emailKey],
-    ] as const) {
-      const waitMs = (await limiter?.take(budget, subject)) ?? 0;
-      if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
-    }
-  }
-
-  /** Queues the mail with the token, which is stored nowhere else. */
-  async function sendMail(
-    tx: Tx,
-    { email, orgName, role, expiresAt }: { email: Email; orgName: string; role: string; expiresAt: Date },
-    invitedBy: string | null,
-    token: string,
-  ): Promise<void> {
-    const url = `${config.baseUrl}/invite?token=${token}`;
-    const write = (organization: string) =>
-      invitationMail(organization, { url, role, invitedBy, lastsMs: config.invitationMs });
-    await people.mails.send(tx, { to: email.address, organization: orgName, write }, expiresAt);
   }
 
   return {

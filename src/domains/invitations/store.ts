@@ -30,6 +30,8 @@ export interface NewInvitation {
   roleId: number;
   /** A person, or an API key, whose maker counts as the sender. */
   invitedBy: { person: string | null; key: string | null };
+  /** Sent by the organization's directory, not on a person's power. */
+  byScim?: boolean;
   at: Date;
   expiresAt: Date;
 }
@@ -43,7 +45,7 @@ const SELECT_INVITATION = `
 
 /** Stores an invitation and replaces the open one of the same address. The organization must be locked. */
 export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
-  const { uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, at, expiresAt } = invitation;
+  const { uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, byScim = false, at, expiresAt } = invitation;
   await tx.query(
     `update invitations set ended_at = $3, ended_as = 'replaced'
      where org_uuid = $1 and email_key = $2 and accepted_at is null and ended_at is null`,
@@ -51,9 +53,9 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
   );
   await tx.query(
     `insert into invitations
-       (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)))`,
-    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy.person, at, expiresAt, invitedBy.key],
+       (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender, by_scim)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)), $11)`,
+    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy.person, at, expiresAt, invitedBy.key, byScim],
   );
 }
 
@@ -110,7 +112,33 @@ export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
      where i.uuid = $1 for share of m`,
     [uuid],
   );
-  return rows[0]?.granted === true;
+  if (rows[0] !== undefined) return rows[0].granted;
+  // The directory grants the role of employees, and withdraws its invitations itself.
+  const byScim = "select 1 from invitations where uuid = $1 and by_scim and role_id = 3";
+  return (await tx.query(byScim, [uuid])).length > 0;
+}
+
+/** Withdraws the open invitation the directory sent to an address; returns its id. */
+export async function withdrawInvitationOf(
+  tx: Tx,
+  orgUuid: string,
+  emailKey: string,
+  at: Date,
+): Promise<string | undefined> {
+  const rows = await tx.query<{ uuid: string }>(
+    `update invitations set ended_at = $3, ended_as = 'withdrawn'
+     where org_uuid = $1 and email_key = $2 and by_scim and accepted_at is null and ended_at is null
+     returning uuid`,
+    [orgUuid, emailKey, at],
+  );
+  return rows[0]?.uuid;
+}
+
+/** Whether an address has an open invitation. */
+export async function hasOpenInvitation(tx: Tx, orgUuid: string, emailKey: string, at: Date): Promise<boolean> {
+  const sql = `select 1 from invitations where org_uuid = $1 and email_key = $2
+    and accepted_at is null and ended_at is null and expires_at > $3`;
+  return (await tx.query(sql, [orgUuid, emailKey, at])).length > 0;
 }
 
 /** Withdraws the open invitations a person sent in an organization; returns how many. */

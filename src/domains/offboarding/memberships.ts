@@ -17,7 +17,7 @@ export function createMembershipChanges(deps: Deps) {
    * Changes a locked membership of the caller's organization; returns it, undefined once removed. Grants, invitations,
    * sessions and API keys of a member who is removed or deactivated end with it. Rows are locked in the order of every
    * other transaction of a caller: first what is written, last what the caller depends on. `others`: active owners
-   * besides this one, counted when absent.
+   * besides this one, counted when absent. `why`: what the events give as the reason.
    */
   async function change(
     tx: Tx,
@@ -25,12 +25,13 @@ export function createMembershipChanges(deps: Deps) {
     member: MemberRow,
     wish: MembershipWish,
     others?: number,
+    why?: string,
   ): Promise<MemberRow | undefined> {
     const state = await rbac.members.next(tx, caller, member, wish, others);
     if (state === undefined) return member;
     const { status } = state;
     const [orgUuid, userUuid] = [callerOrg(caller), member.user_uuid];
-    const by = { caller, info, reason: `membership_${status}` };
+    const by = { caller, info, reason: why ?? `membership_${status}` };
     const ends = status !== member.status && status !== "active";
     if (ends) {
       if (status === "removed") await marketplace.memberLeaves(tx, orgUuid, userUuid);

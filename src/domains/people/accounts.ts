@@ -68,6 +68,17 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
       return created;
     },
 
+    /** Creates a person; undefined when the address has an account. */
+    createUnlessKnown: insert,
+
+    /** Gives a person another address that nobody has proven. @throws {email_taken} when it has an account */
+    async readdress(tx: Tx, userUuid: string, email: Email): Promise<void> {
+      const person = await store.lockPerson(tx, userUuid);
+      if (person === null || person.emailKey === email.key) return;
+      if (await store.hasAccount(tx, email.key)) throw peopleErrors.emailTaken();
+      person.readdress(email, dateOf(clock));
+    },
+
     /**
      * The person with an address that has just been proven, created when there is none; row locked. `complete` returns
      * whether no second factor of theirs is left to pass. `lostCredentials`: this was the first proof of an unconfirmed

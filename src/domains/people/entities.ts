@@ -77,6 +77,13 @@ export class Person extends PersonSchema.class {
     this.updatedAt = at;
   }
 
+  /** Takes an address that is not proven. */
+  readdress({ address, key }: { address: string; key: string }, at: Date): void {
+    this.email = address;
+    this.emailKey = key;
+    this.updatedAt = at;
+  }
+
   /** Takes a new password, given as its hash. */
   takePassword(passwordHash: string, at: Date): void {
     this.passwordHash = passwordHash;

@@ -56,6 +56,11 @@ export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
   return tx.em.findOne(Person, { uuid }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/** Whether somebody has an address. */
+export async function hasAccount(tx: Tx, emailKey: string): Promise<boolean> {
+  return (await tx.query("select 1 from people where email_key = $1", [emailKey])).length > 0;
+}
+
 /** A person as the profile and the superuser lookup show them. */
 export interface PersonRow {
   id: number;

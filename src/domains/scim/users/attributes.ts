@@ -1,0 +1,55 @@
+import { parseEmail } from "../../../platform/email.ts";
+import type { Email } from "../../../platform/email.ts";
+import { scimErrors } from "../errors.ts";
+import { foldResource } from "../resource/fold.ts";
+import { demandRequired } from "../resource/read.ts";
+import { foldText, isObject } from "../resource/values.ts";
+import type { Json, Resource } from "../resource/values.ts";
+import { USER } from "../schema/index.ts";
+
+/** What is stored of a user's attributes, and what follows from them. */
+export interface UserAttributes {
+  /** Undefined where the client says nothing. */
+  active: boolean | undefined;
+  data: Resource;
+  folded: Resource;
+  userName: string;
+  externalId: string | null;
+  email: Email;
+  firstName: string;
+  lastName: string;
+}
+
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+/** The user's address: the primary email, otherwise the first, otherwise the userName (decisions 8.7). */
+function emailOf(data: Resource): Email | undefined {
+  const emails = (Array.isArray(data["emails"]) ? data["emails"] : []).filter(isObject);
+  const chosen = emails.find(({ primary }) => primary === true) ?? emails[0];
+  return parseEmail(textOf(chosen === undefined ? data["userName"] : chosen["value"]));
+}
+
+/**
+ * Splits a user's attributes.
+ * @throws {invalidValue} when there is no userName or no address
+ */
+export function userAttributes(resource: Resource): UserAttributes {
+  demandRequired(USER, resource);
+  const { active, ...data } = resource;
+  const email = emailOf(data);
+  if (email === undefined)
+    throw scimErrors.invalidValue(
+      "The primary email, or else the first, or else the userName must be an email address.",
+    );
+  const name = isObject(data["name"]) ? data["name"] : {};
+  return {
+    active: typeof active === "boolean" ? active : undefined,
+    data,
+    folded: foldResource(USER, data),
+    userName: foldText(textOf(data["userName"])),
+    externalId: textOf(data["externalId"]) || null,
+    email,
+    firstName: textOf(name["givenName"]).slice(0, 100),
+    lastName: textOf(name["familyName"]).slice(0, 100),
+  };
+}

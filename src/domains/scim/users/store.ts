@@ -1,0 +1,158 @@
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import type { Resource } from "../resource/values.ts";
+
+/** A user as SCIM shows them. */
+export interface UserRow {
+  userUuid: string;
+  active: boolean;
+  /** Known elsewhere, and has not accepted yet. */
+  invited: boolean;
+  /** An invited user is to be a member once they accept. */
+  wanted: boolean;
+  /** Attributes as they are returned, without those the service adds. */
+  data: Resource;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+  groups: { value: string; display: string }[];
+}
+
+/** Maximum number of groups that a user shows. */
+const MAX_GROUPS = 1_000;
+
+/** Columns of a {@link UserRow}, of `scim_users u`. */
+export const USER_COLUMNS = `u.user_uuid as "userUuid", u.active, u.invited, u.wanted, u.data, u.version,
+  u.created_at as "createdAt", u.updated_at as "updatedAt",
+  coalesce((select jsonb_agg(jsonb_build_object('value', g.value, 'display', g.display) order by g.value) from (
+    select s.group_uuid as value, s.data->>'displayName' as display
+    from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
+    where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]') as groups`;
+
+/** A user to store. */
+export interface NewUser {
+  orgUuid: string;
+  userUuid: string;
+  userName: string;
+  externalId: string | null;
+  active: boolean;
+  invited: boolean;
+  wanted: boolean;
+  data: Resource;
+  folded: Resource;
+  at: Date;
+}
+
+/** A user of an organization. */
+export async function findUser(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  userUuid: string,
+): Promise<UserRow | undefined> {
+  const sql = `select ${USER_COLUMNS} from scim_users u where u.org_uuid = $1 and u.user_uuid = $2`;
+  return (await database.prepared<UserRow>("scim_user", sql, [orgUuid, userUuid]))[0];
+}
+
+/** A user of an organization, read in a transaction. */
+export async function userIn(tx: Tx, orgUuid: string, userUuid: string): Promise<UserRow | undefined> {
+  const sql = `select ${USER_COLUMNS} from scim_users u where u.org_uuid = $1 and u.user_uuid = $2`;
+  return (await tx.query<UserRow>(sql, [orgUuid, userUuid]))[0];
+}
+
+/** Stores a user. */
+export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
+  await tx.query(
+    `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data, folded,
+       created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, true, $8, $9, $10, $10)`,
+    [
+      user.orgUuid,
+      user.userUuid,
+      user.userName,
+      user.externalId,
+      user.active,
+      user.invited,
+      user.wanted,
+      JSON.stringify(user.data),
+      JSON.stringify(user.folded),
+      user.at,
+    ],
+  );
+}
+
+/** Changes attributes of a user, and whether an invited one is wanted. */
+export async function updateUser(
+  tx: Tx,
+  user: Pick<NewUser, "orgUuid" | "userUuid" | "userName" | "externalId" | "wanted" | "data" | "folded" | "at">,
+): Promise<void> {
+  await tx.query(
+    `update scim_users set user_name = $3, external_id = $4, wanted = $5, managed = true, data = $6, folded = $7,
+       version = version + 1, updated_at = $8
+     where org_uuid = $1 and user_uuid = $2`,
+    [
+      user.orgUuid,
+      user.userUuid,
+      user.userName,
+      user.externalId,
+      user.wanted,
+      JSON.stringify(user.data),
+      JSON.stringify(user.folded),
+      user.at,
+    ],
+  );
+}
+
+/** Removes an invited user, and them from their groups. */
+export async function deleteUser(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
+  await tx.query("select scim_left($1, $2, $3)", [orgUuid, userUuid, at]);
+}
+
+/** Records that SCIM of an organization made a person. */
+export async function recordMade(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
+  await tx.query("insert into scim_people (user_uuid, org_uuid) values ($1, $2)", [userUuid, orgUuid]);
+}
+
+/** A person with an address, and what SCIM of an organization may do with them. */
+export interface KnownPerson {
+  userUuid: string;
+  email: string;
+  /** A member of the organization, active or not. */
+  member: boolean;
+  /**
+   * SCIM of this organization made them, and they have neither another membership nor a password nor a proven mail
+   * (decisions 8.8).
+   */
+  own: boolean;
+}
+
+const knownPerson = (where: string) => `
+  select p.uuid as "userUuid", p.email,
+    exists (select from memberships m
+      where m.org_uuid = $1 and m.user_uuid = p.uuid and m.status <> 'removed') as member,
+    p.password_hash is null and p.email_confirmed_at is null and p.mailbox_proven_at is null
+      and exists (select from scim_people s where s.user_uuid = p.uuid and s.org_uuid = $1)
+      and not exists (select from memberships m
+        where m.user_uuid = p.uuid and m.org_uuid <> $1 and m.status <> 'removed') as own
+  from people p where ${where}`;
+
+/** The person with an address. */
+export async function personByEmail(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  emailKey: string,
+): Promise<KnownPerson | undefined> {
+  const rows = await database.prepared<KnownPerson>("scim_person", knownPerson("p.email_key = $2"), [
+    orgUuid,
+    emailKey,
+  ]);
+  return rows[0];
+}
+
+/** The person with an address, read in a transaction. */
+export async function personByEmailIn(tx: Tx, orgUuid: string, emailKey: string): Promise<KnownPerson | undefined> {
+  return (await tx.query<KnownPerson>(knownPerson("p.email_key = $2"), [orgUuid, emailKey]))[0];
+}
+
+/** A person, read in a transaction. */
+export async function personIn(tx: Tx, orgUuid: string, userUuid: string): Promise<KnownPerson | undefined> {
+  return (await tx.query<KnownPerson>(knownPerson("p.uuid = $2"), [orgUuid, userUuid]))[0];
+}
