@@ -140,7 +140,8 @@ export async function createCallers(app: TestApp): Promise<Callers> {
   };
 }
 
-async function scimToken(app: TestApp, by: Somebody): Promise<string> {
+/** A new SCIM token of an organization; 5 at most may live. */
+export async function scimToken(app: TestApp, by: Pick<Somebody, "token" | "org">): Promise<string> {
   return (
     done(
       await app.call("POST", `/api/admin/organizations/${by.org}/scim-tokens`, {

@@ -61,8 +61,8 @@ export async function userIn(tx: Tx, orgUuid: string, userUuid: string): Promise
 /** Stores a user. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
   await tx.query(
-    `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data, folded,
-       created_at, updated_at)
+    `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data,
+       folded, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, true, $8, $9, $10, $10)`,
     [
       user.orgUuid,
