@@ -73,5 +73,5 @@ export function printUser(row: UserRow, baseUrl: string, selection: Selection): 
     ...(enterprise !== undefined && {
       enterpriseUser: { ...enterprise, ...(manager !== undefined && { manager: referenceMessage(manager) }) },
     }),
-  } as MessageInitShape<typeof UserSchema>;
+  };
 }
