@@ -5,7 +5,6 @@ import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import { SpiffeService } from "../../gen/atrium/spiffe/v1/spiffe_pb.ts";
-import { TemplatesService } from "../../gen/atrium/templates/v1/templates_pb.ts";
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
@@ -35,7 +34,6 @@ const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | Des
   SpiffeService.method.listSvids,
   SpiffeService.method.revokeSvid,
   SpiffeService.method.getRevocationList,
-  TemplatesService,
   VaultService,
 ]);
 

@@ -21,6 +21,7 @@ import { sessionsDomain } from "./sessions/index.ts";
 import { signingKeysDomain } from "./signing-keys/index.ts";
 import { spiffeDomain } from "./spiffe/index.ts";
 import { stepUpDomain } from "./step-up/index.ts";
+import { templatesDomain } from "./templates/index.ts";
 import { usersDomain } from "./users/index.ts";
 import { webhooksDomain } from "./webhooks/index.ts";
 
@@ -49,6 +50,7 @@ export const DOMAINS = composition<Ground>()
   .add(offboardingDomain)
   .add(loginDomain)
   .add(usersDomain)
+  .add(templatesDomain)
   .add(gatewayDomain)
   .add(scimDomain)
   .add(operatorDomain);

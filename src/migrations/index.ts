@@ -33,6 +33,7 @@ import { endsOfRows } from "./0040-ends.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { scim } from "./0048-scim.ts";
+import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -71,5 +72,6 @@ export const migrations: readonly MigrationObject[] = [
   serviceIdentityTables,
   spiffeRoots,
   scim,
+  templateTables,
   gatewayTables,
 ];

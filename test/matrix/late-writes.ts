@@ -37,6 +37,8 @@ export interface Write {
 export const reads: ReadonlySet<string> = new Set([
   "POST /api/entitlements/check",
   "POST /api/entitlements/check-batch",
+  "POST /api/templates/render",
+  "POST /api/templates/cv/generate",
 ]);
 
 /** Routes that end what other routes need, in their order, after all others. */
@@ -302,12 +304,36 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     );
     return {};
   },
+  "POST /api/ops/custom-variables": () => ({ body: { key: `late_${some()}`, value: "x" } }),
+  "PUT /api/ops/custom-variables/{id}": async (stage) => ({
+    ids: { variable: await variable(stage) },
+    body: { value: some() },
+  }),
+  "DELETE /api/ops/custom-variables/{id}": async (stage) => ({ ids: { variable: await variable(stage) } }),
+  "POST /api/templates": () => ({ body: { name: "late", category: "email", body: "<p>{{name}}</p>" } }),
+  "PATCH /api/templates/{id}": async (stage) => ({
+    ids: { template: await template(stage) },
+    body: { name: some() },
+  }),
+  "DELETE /api/templates/{id}": async (stage) => ({ ids: { template: await template(stage) } }),
   "PUT /api/ops/ai-gateway-config": () => ({ body: { provider: "openai", budget_usd: 1.5 } }),
   "PUT /api/ops/ai-routing-config": () => ({ body: { slm: some(), llm: "large", auto_escalate: true } }),
   "POST /api/ops/mcp-servers": () => ({ body: { name: some(), install_command: "npx server" } }),
   "DELETE /api/ops/mcp-servers/{id}": async (stage) => ({ ids: { mcp_server: await mcpServer(stage) } }),
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
+
+async function variable(stage: Stage): Promise<string> {
+  const body = { key: `v_${some()}`, value: "x" };
+  const { data } = (await call(stage, "POST", "/api/ops/custom-variables", body)) as unknown as {
+    data: { id: number };
+  };
+  return String(data.id);
+}
+
+async function template(stage: Stage): Promise<string> {
+  return (await call(stage, "POST", "/api/templates", { name: "late", category: "email" }))["id"] ?? "";
+}
 
 async function mcpServer(stage: Stage): Promise<string> {
   return (await call(stage, "POST", "/api/ops/mcp-servers", { name: some(), install_command: "x" }))["id"] ?? "";

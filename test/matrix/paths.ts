@@ -29,11 +29,13 @@ export const unknownIds: Ids = {
       "mcp_server",
       "identity_id",
       "automation_token",
+      "template",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
   role_id: "999999",
   factor: "999999",
+  variable: "999999",
   slug: "no-such-app",
 };
 
@@ -47,6 +49,8 @@ export function kindOf(path: string, parameter: string): string {
   if (parameter === "token_id") return path.includes("/automation-tokens/") ? "automation_token" : "token_id";
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
   if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
+  if (parameter === "id" && path.startsWith("/api/ops/custom-variables/")) return "variable";
+  if (parameter === "id" && path.startsWith("/api/templates/")) return "template";
   if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";
   return parameter;
 }

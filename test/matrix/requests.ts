@@ -75,6 +75,9 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
       app_id: ids["app_id"],
     }),
   },
+  "PUT /api/ops/custom-variables/{id}": { of: () => ({ value: "taken over" }) },
+  "PATCH /api/templates/{id}": { of: () => ({ name: "taken over" }) },
+  "POST /api/templates/render": { kinds: ["template"], of: (ids) => ({ template_id: ids["template"] }) },
   "PATCH /api/v2/webhooks/{webhook_id}": { of: () => ({ status: "disabled" }) },
 };
 

@@ -137,6 +137,10 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
     name: "nightly",
     identity_id: identity["identity_id"],
   });
+  const variable = (await call("POST", "/api/ops/custom-variables", { key: "city", value: "Bern" })) as unknown as {
+    data: { id: number };
+  };
+  const template = await call("POST", "/api/templates", { name: "letter", category: "email", body: "<p>{{city}}</p>" });
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -167,6 +171,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       account: account["id"] ?? "",
       challenge_id: challenge["challenge_id"] ?? "",
       target_id: target,
+      variable: String(variable.data.id),
+      template: template["id"] ?? "",
       mcp_server: mcp["id"] ?? "",
       identity_id: identity["identity_id"] ?? "",
       automation_token: automation["token_id"] ?? "",

@@ -45,6 +45,9 @@ const bounds: Readonly<Record<string, Bound>> = {
   ai_routing_configs: { eachOf: "organization", atMost: "1" },
   mcp_servers: { eachOf: "organization", atMost: "200" },
 
+  templates: { eachOf: "organization", atMost: "1,000" },
+  custom_variables: { eachOf: "person", atMost: "1,000 in each organization, and 1,000 global ones for each of these" },
+
   // The marketplace.
   apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },
   app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },

@@ -1,0 +1,1 @@
+export { templatesDomain } from "./domain.ts";

@@ -1,0 +1,91 @@
+import { convert } from "html-to-text";
+import { callerOrg } from "../../platform/caller.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import { createLru } from "../../platform/lru.ts";
+import type { TemplatesDeps } from "./deps.ts";
+import { templateErrors } from "./errors.ts";
+import { compileHtml, cut, fillHtml, fillText, TooLarge } from "./html/index.ts";
+import type { CompiledTemplate, Pieces } from "./html/index.ts";
+import { defaultLayout } from "./layout.ts";
+import { MAX_DOCUMENT_BYTES } from "./rules.ts";
+import { findToRender } from "./store.ts";
+import { valuesOf } from "./variable-store.ts";
+
+/** A rendered document. */
+export type Rendered = { html: string } | { text: string };
+
+interface Compiled {
+  revision: number;
+  html: CompiledTemplate;
+  /** The template as plain text, made when it is first asked for. */
+  text(): Pieces;
+}
+
+/** Compiled templates that an instance keeps; a body has at most 256 KiB. */
+const KEPT = 200;
+
+/** Filling of templates (decisions 10.10). */
+export function createRender({ database }: Pick<TemplatesDeps, "database">) {
+  const compiled = createLru<Compiled>(KEPT);
+
+  /** The present revision of a template, compiled at most once. */
+  async function current(orgUuid: string, id: string): Promise<Compiled> {
+    const key = `${orgUuid} ${id}`;
+    const known = compiled.get(key);
+    const row = await findToRender(database, orgUuid, id, known?.revision);
+    if (row === undefined) throw templateErrors.notFound();
+    const { body, name, variables, revision } = row;
+    if (body === undefined && known !== undefined) return known;
+    const source = body ?? defaultLayout(name, variables);
+    let text: Pieces | undefined;
+    const made = { revision, html: compileHtml(source), text: () => (text ??= cut(textOf(source))) };
+    compiled.set(key, made);
+    return made;
+  }
+
+  /**
+   * Fills a template of the caller's organization. A given value wins over a variable of the caller's, and that over a
+   * global one.
+   * @throws {template_not_found} when there is no such template
+   * @throws {invalid_format} for another format than `html` and `text`
+   * @throws {missing_variable} for a placeholder without a value
+   * @throws {payload_too_large} when the document has more than 5 MiB
+   */
+  return async function render(
+    { caller }: CallerContext,
+    id: string,
+    given: Readonly<Record<string, string>>,
+    format: string,
+  ): Promise<Rendered> {
+    if (format !== "html" && format !== "text") throw templateErrors.invalidFormat();
+    const orgUuid = callerOrg(caller);
+    const template = await current(orgUuid, id);
+    const names = template.html.names.filter((name) => !Object.hasOwn(given, name));
+    const stored = names.length === 0 ? undefined : await valuesOf(database, orgUuid, caller.userUuid, names);
+    const missing = names.find((name) => stored?.has(name) !== true);
+    if (missing !== undefined)
+      throw templateErrors.missingVariable({
+        message: `The placeholder ${missing} has no value; send one in variables.`,
+      });
+    const valueOf = (name: string): string => (Object.hasOwn(given, name) ? given[name] : stored?.get(name)) ?? "";
+    try {
+      return format === "html"
+        ? { html: fillHtml(template.html, valueOf, MAX_DOCUMENT_BYTES) }
+        : { text: fillText(template.text(), valueOf, MAX_DOCUMENT_BYTES) };
+    } catch (error) {
+      if (!(error instanceof TooLarge)) throw error;
+      throw templateErrors.documentTooLarge();
+    }
+  };
+}
+
+/** A template as plain text, its placeholders kept. */
+function textOf(source: string): string {
+  return convert(source, {
+    wordwrap: false,
+    selectors: [
+      { selector: "img", format: "skip" },
+      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
+    ],
+  });
+}
