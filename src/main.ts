@@ -11,6 +11,7 @@ import { systemRandom } from "./platform/random.ts";
 import { readArguments, version } from "./launch/arguments.ts";
 import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
+import { mutualTlsLine } from "./launch/mutual-tls.ts";
 import { printResetLink, printStatus } from "./launch/status.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
@@ -91,7 +92,10 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   const data = config.development ? `, data in ${config.dataDir}` : "";
   say(`Atrium ${version()} is starting: ${config.profile} profile${data}`);
   // Checked first, before the servers are started in vain.
-  if (role !== "worker") await assertPortFree(config.host, config.port);
+  if (role !== "worker") {
+    await assertPortFree(config.host, config.port, "PORT");
+    if (config.mtlsPort !== undefined) await assertPortFree(config.host, config.mtlsPort, "SERVICE_MTLS_PORT");
+  }
   const servers = openServers(running, stop, false);
   // Most of the program is loaded while the servers start, after their processes exist, so that it does not delay them.
   await servers.spawned;
@@ -113,7 +117,8 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
     random: systemRandom,
   });
   stop.signal.throwIfAborted();
-  const { address, bootstrapped } = await running.app.start();
+  const { address, mutualTls, bootstrapped } = await running.app.start();
+  if (mutualTls !== undefined) say(mutualTlsLine(config, mutualTls));
   say(address === undefined ? "The worker is running" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
   if (bootstrapped && config.development && secrets.bootstrap !== undefined) {
     const { org, email, password } = secrets.bootstrap;

@@ -27,6 +27,8 @@ export interface Infrastructure {
 export interface Started {
   /** `http://host:port` it listens on; undefined for a worker. */
   address: string | undefined;
+  /** Where mutual TLS is served; undefined without it. */
+  mutualTls: { address: string /** PEM. */; certificate: string } | undefined;
   /** Whether this start made the first organization and its owner. */
   bootstrapped: boolean;
 }

@@ -1,9 +1,10 @@
 import { isIPv6 } from "node:net";
+import type { AddressInfo } from "node:net";
 import { DOMAINS } from "../domains/order.ts";
 import { composeObservation } from "./observation.ts";
 import { composeServer } from "./server.ts";
 import { migrations } from "../migrations/index.ts";
-import type { App, Infrastructure } from "./app.ts";
+import type { App, Infrastructure, Started } from "./app.ts";
 import type { Config } from "../platform/config.ts";
 import { createPasswordHasher } from "../platform/crypto/password.ts";
 import { checkInstanceKey } from "../platform/crypto/key-check.ts";
@@ -24,6 +25,7 @@ import { createWorkflowStarter, TASK_QUEUE } from "../platform/temporal/workflow
 import type { Contributions } from "../platform/domain.ts";
 import { createRequestContexts } from "../platform/context.ts";
 import { tlsOptions } from "../platform/temporal/connection.ts";
+import { createListenerCertificate } from "../platform/x509/listener-certificate.ts";
 import type { Server } from "../server/index.ts";
 import { createDispatcher } from "../worker/dispatcher.ts";
 import { createTidyPoller } from "../worker/tidy.ts";
@@ -86,6 +88,8 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const mailbox = off || smtpUrl !== undefined || !config.development ? undefined : createMailbox(database, clock);
   const sink = mailer ?? mailbox ?? noMail;
 
+  const listenerCertificate = createListenerCertificate(config, { database, clock, random, sealer });
+
   const serves = role !== "worker";
   const works = role !== "serve";
   const pollerDeps = { clock, random, log };
@@ -124,6 +128,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         idempotency,
         limiter,
         masterKey: infrastructure.masterKey,
+        listenerCertificate,
         worker: works ? worker : undefined,
       })
     : undefined;
@@ -158,6 +163,14 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     return false;
   }
 
+  /** Where mutual TLS is served, and by which certificate. */
+  async function mutualTls(): Promise<Pick<Started, "mutualTls">> {
+    const at = server?.mutualTlsAddress();
+    if (at === undefined) return { mutualTls: undefined };
+    const { cert } = await listenerCertificate();
+    return { mutualTls: { address: `https://${hostOf(at)}`, certificate: cert } };
+  }
+
   return {
     async start() {
       await observation.start();
@@ -172,7 +185,11 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         worker.start();
       }
       await server?.listen();
-      return { address: server === undefined ? undefined : urlOf(server, config), bootstrapped };
+      return {
+        address: server === undefined ? undefined : urlOf(server, config),
+        ...(await mutualTls()),
+        bootstrapped,
+      };
     },
     async stop(graceMs) {
       const until = performance.now() + graceMs;
@@ -189,6 +206,9 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
 }
 
 function urlOf(server: Server, config: Config): string {
-  const { address, port } = server.address();
-  return `${config.tls === undefined ? "http" : "https"}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  return `${config.tls === undefined ? "http" : "https"}://${hostOf(server.address())}`;
+}
+
+function hostOf({ address, port }: AddressInfo): string {
+  return `${isIPv6(address) ? `[${address}]` : address}:${port}`;
 }

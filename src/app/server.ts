@@ -4,6 +4,7 @@ import { version } from "./version.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Contributions } from "../platform/domain.ts";
+import { errors } from "../platform/errors.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
@@ -17,7 +18,7 @@ import type { KeptMail } from "../platform/outgoing/mailbox.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
 import { createServer } from "../server/index.ts";
-import type { PlainHandler, Server } from "../server/index.ts";
+import type { MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { landingPages } from "../server/landing.ts";
 import { mailboxPages } from "../server/mailbox.ts";
 import { welcomePage } from "../server/welcome.ts";
@@ -40,6 +41,8 @@ export interface ServerParts {
   limiter: Limiter;
   /** The key of the vault; without one the vault is sealed (decisions 7.1). */
   masterKey: Buffer | undefined;
+  /** The certificate of the listener of mutual TLS, PEM. */
+  listenerCertificate: MutualTls["identity"];
   /** The worker of this process, where it has one. */
   worker: Pick<TemporalWorker, "health"> | undefined;
 }
@@ -110,6 +113,14 @@ export function composeServer(parts: ServerParts): Server {
     host: config.host,
     port: config.port,
     tls: config.tls,
+    mutualTls:
+      config.mtlsPort === undefined
+        ? undefined
+        : {
+            port: config.mtlsPort,
+            identity: parts.listenerCertificate,
+            verify: domains.spiffe.clientCertificates.verify,
+          },
     services: composeServices([
       ...Object.values<Contributions>(domains).flatMap((domain) => domain.services ?? []),
       domains.operator.serviceOf({ readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
@@ -123,6 +134,9 @@ export function composeServer(parts: ServerParts): Server {
         domains.credentials.authenticate.isApiKey(token)
           ? domains.credentials.authenticate.keyHolds(token)
           : domains.sessions.holds(token),
+      // No service identity exists yet to which an SVID could belong.
+      svid: () => Promise.reject(errors.unauthorized()),
+      svidHolds: () => Promise.reject(errors.unauthorized()),
       scim: (token) => domains.credentials.authenticate.scimToken(token),
       appAdmin: (caller, appId) => parts.database.withQuota(caller, () => domains.access.apps.roleIn(caller, appId)),
     },

@@ -32,6 +32,7 @@ import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
+import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { scim } from "./0048-scim.ts";
 import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
@@ -71,6 +72,7 @@ export const migrations: readonly MigrationObject[] = [
   endsOfRows,
   serviceIdentityTables,
   spiffeRoots,
+  listenerCertificates,
   scim,
   templateTables,
   gatewayTables,

@@ -10,6 +10,14 @@ export interface Principal {
   id: string;
 }
 
+/** An X.509-SVID as its record names it. */
+export interface SvidName {
+  readonly orgUuid: string;
+  /** Unique in the organization; lower-case hexadecimal. */
+  readonly serial: string;
+  readonly spiffeId: string;
+}
+
 /** Properties of a request that are known before its credential is verified. */
 export interface RequestInfo {
   /** `X-Request-Id`, from the client or generated. */

@@ -89,7 +89,7 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     previousInstanceKey: read.key("SERVICE_INSTANCE_KEY_PREVIOUS"),
     tls,
     reflection: read.flag("SERVICE_REFLECTION", development),
-    mtlsPort: read.port("SERVICE_MTLS_PORT", undefined),
+    mtlsPort: read.port("SERVICE_MTLS_PORT", development ? 0 : undefined),
     metricsPort: read.port("SERVICE_METRICS_PORT", undefined),
     trustDomain: read.parsed(
       "SERVICE_TRUST_DOMAIN",

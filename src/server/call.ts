@@ -7,6 +7,8 @@ import type { ServiceError } from "../platform/errors.ts";
 import type { OpenSpan } from "../platform/tracing.ts";
 import type { RequestHead } from "../transcoding/index.ts";
 import { isUuid } from "../platform/value-rules.ts";
+import { clientCertificateOf } from "./mtls/client-certificate.ts";
+import type { ClientCertificate } from "./mtls/client-certificate.ts";
 import type { Policy } from "./policy.ts";
 
 /** Protocol of a request; `plain` is one that no rpc serves. */
@@ -25,6 +27,8 @@ export type AddressOf = (request: RequestHead) => string;
 export class Call implements ContextValues {
   readonly request: RequestHead;
   readonly info: RequestInfo;
+  /** What the client presented to the listener of mutual TLS. */
+  readonly certificate: ClientCertificate | undefined;
   /** When the head had arrived, in milliseconds of `performance.now()`. */
   readonly started: number;
   protocol: Protocol = "rest";
@@ -49,6 +53,7 @@ export class Call implements ContextValues {
     const device = headers["x-device-uuid"];
     const deviceUuid = typeof device === "string" && isUuid(device) ? device.toLowerCase() : undefined;
     this.request = request;
+    this.certificate = clientCertificateOf(request);
     this.started = performance.now();
     this.info = {
       requestId: requestIdOf(headers["x-request-id"]),

@@ -10,7 +10,7 @@ export interface CredentialWatch {
    * @param credential streams with the same credential share their checks
    * @returns a function that stops watching
    */
-  watch(credential: string, check: () => Promise<void>, end: (reason: unknown) => void): () => void;
+  watch(credential: string | object, check: () => Promise<void>, end: (reason: unknown) => void): () => void;
 }
 
 interface Watched {
@@ -20,10 +20,10 @@ interface Watched {
 
 /** Creates a watch with one timer for all streams; its checks reach the database in batches. */
 export function createCredentialWatch(): CredentialWatch {
-  const watched = new Map<string, Watched>();
+  const watched = new Map<string | object, Watched>();
   let timer: NodeJS.Timeout | undefined;
 
-  async function checkOne(credential: string, { check, ends }: Watched): Promise<void> {
+  async function checkOne(credential: string | object, { check, ends }: Watched): Promise<void> {
     try {
       await check();
     } catch (reason) {

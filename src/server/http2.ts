@@ -5,6 +5,7 @@ import { isAnsweredEarly } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
 import { OpenStream } from "./open-streams.ts";
 import type { OpenSession } from "./open-streams.ts";
+import type { ClientCertificate } from "./mtls/client-certificate.ts";
 import type { HeaderWatch } from "./slow-headers.ts";
 import type { TransportLimits } from "./transport-limits.ts";
 
@@ -16,8 +17,12 @@ const ABANDONED_PER_SECOND = 50;
 export interface Http2Options {
   limits: TransportLimits;
   headers: HeaderWatch;
-  /** Returns the socket and the account of the connection that is being handed over. */
-  handedOver: () => { socket: Socket; account: Account | undefined };
+  /** Returns what is known of the connection that is being handed over. */
+  handedOver: () => {
+    socket: Socket;
+    account: Account | undefined;
+    clientCertificate: ClientCertificate | undefined;
+  };
   onSession: (open: OpenSession) => void;
   onStream: (open: OpenStream) => void;
   onStreamClose: (open: OpenStream) => void;
@@ -45,9 +50,9 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
     maxSessionMemory: 1_000_000,
   });
   server.on("session", (session) => {
-    const { socket, account } = options.handedOver();
+    const { socket, account, clientCertificate } = options.handedOver();
     const peer = { remoteAddress: socket.remoteAddress };
-    const open: OpenSession = { session, socket, account, peer, streams: 0, opened: 0 };
+    const open: OpenSession = { session, socket, account, clientCertificate, peer, streams: 0, opened: 0 };
     sessions.add(session);
     options.onSession(open);
     const noteHeaders = headers.add(session);

@@ -7,4 +7,4 @@ export type { Policy } from "./policy.ts";
 export type { Budget, RateLimiter } from "./rates.ts";
 export type { PlainHandler } from "./routes.ts";
 export { createServer } from "./server.ts";
-export type { Server, ServerOptions } from "./server.ts";
+export type { MutualTls, Server, ServerOptions } from "./server.ts";

@@ -5,12 +5,14 @@ import { createServer as createTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { BodyBuffers } from "./buffers.ts";
-import { createAddresses } from "./connections.ts";
-import type { Account } from "./connections.ts";
+import type { Account, Addresses } from "./connections.ts";
 import type { UnaryGrpc } from "./grpc-unary.ts";
 import { createHttp1Server, limitBodyTime } from "./http1.ts";
 import { createHttp2Server } from "./http2.ts";
 import { watchIdle } from "./idle-sessions.ts";
+import { setClientCertificate } from "./mtls/client-certificate.ts";
+import type { ClientCertificate, VerifyCertificate } from "./mtls/client-certificate.ts";
+import { createMutualTlsServer, presentedBy } from "./mtls/tls-server.ts";
 import type { OpenStream } from "./open-streams.ts";
 import { continueWhenRead } from "./patches/node-continue-when-read.ts";
 import { createStreamHandler } from "./patches/node-http2-requests.ts";
@@ -25,9 +27,11 @@ export interface ListenerOptions {
   port: number;
   /** PEM; TLS with ALPN instead of plain text. */
   tls: { cert: string | Buffer; key: string | Buffer } | undefined;
+  /** With `tls`: asks clients for a certificate, which this verifies. */
+  verifyCertificate?: VerifyCertificate | undefined;
   limits: TransportLimits;
-  /** Whether an address is a trusted proxy's, whose connections are not counted. */
-  isTrusted: (address: string) => boolean;
+  /** Counts connections, over all listeners of the process. */
+  addresses: Addresses;
   handler: (request: NodeRequest, response: NodeResponse) => void;
   bodies: BodyBuffers;
   /** Gets every HTTP/2 stream first. */
@@ -50,15 +54,15 @@ export interface Listener {
 
 /** Creates a listener. The first bytes of a plain connection decide between HTTP/1.1 and HTTP/2, with TLS ALPN does. */
 export function createListener(options: ListenerOptions): Listener {
-  const { limits } = options;
+  const { limits, addresses, verifyCertificate: verify } = options;
   const sockets = new Set<Socket>();
   const silent = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const requests = countRequests();
   let draining = false;
 
-  const addresses = createAddresses(options.isTrusted, limits.connections);
   const accounts = new WeakMap<Socket | Http2Session, Account>();
+  const certificates = new WeakMap<Socket | Http2Session, ClientCertificate>();
   const readers = watchReaders(limits);
   const http1 = createHttp1Server(limits, (request, response) => {
     if (response.socket === null) readers.addQueued(request.socket, response);
@@ -71,6 +75,7 @@ export function createListener(options: ListenerOptions): Listener {
       response.on("close", requests.remove);
     }
     limitBodyTime(request, response, limits.bodyMs);
+    if (verify !== undefined) setClientCertificate(request, certificates.get(request.socket));
     options.handler(request, response);
   });
 
@@ -78,6 +83,7 @@ export function createListener(options: ListenerOptions): Listener {
     const { session } = request.stream;
     const account = session === undefined ? undefined : accounts.get(session);
     if (account !== undefined) options.bodies.count(request, response, account);
+    if (verify !== undefined && session !== undefined) setClientCertificate(request, certificates.get(session));
     options.handler(request, response);
   };
   const serveStream = createStreamHandler(handle2, (request, response) =>
@@ -96,9 +102,14 @@ export function createListener(options: ListenerOptions): Listener {
     {
       limits,
       headers,
-      handedOver: () => ({ socket: handedOver, account: addresses.accountOf(handedOver) }),
+      handedOver: () => ({
+        socket: handedOver,
+        account: addresses.accountOf(handedOver),
+        clientCertificate: certificates.get(handedOver),
+      }),
       onSession(open) {
         if (open.account !== undefined) accounts.set(open.session, open.account);
+        if (open.clientCertificate !== undefined) certificates.set(open.session, open.clientCertificate);
         readers.addSession(open);
         idle.add(open);
       },
@@ -134,22 +145,14 @@ export function createListener(options: ListenerOptions): Listener {
     readers.addSocket(socket, account);
     return http1.emit("connection", socket);
   };
-  const outer: Server =
-    options.tls === undefined
-      ? createNet({ allowHalfOpen: true, noDelay: true }, (socket) => {
-          if (!socket.destroyed) sniff(track(socket), limits, hand);
-        })
-      : createTls(
-          {
-            ...options.tls,
-            allowHalfOpen: true,
-            noDelay: true,
-            ALPNProtocols: ["h2", "http/1.1"],
-            minVersion: "TLSv1.2",
-            handshakeTimeout: limits.headersMs,
-          },
-          (socket: TLSSocket) => hand(track(socket), socket.alpnProtocol === "h2"),
-        );
+  const onSecure = (socket: TLSSocket): void => {
+    const certificate = verify === undefined ? undefined : presentedBy(socket, verify);
+    if (certificate !== undefined) certificates.set(socket, certificate);
+    hand(track(socket), socket.alpnProtocol === "h2");
+  };
+  const outer = createOuter(options, onSecure, (socket) => {
+    if (!socket.destroyed) sniff(track(socket), limits, hand);
+  });
   // Before any other work for the connection, a TLS handshake included.
   outer.prependListener("connection", (socket: Socket) => {
     if (!addresses.admit(socket)) socket.resetAndDestroy();
@@ -204,6 +207,24 @@ export function createListener(options: ListenerOptions): Listener {
       idle.stop();
     },
   };
+}
+
+/** Creates the server that accepts connections. */
+function createOuter(
+  { tls, verifyCertificate: verify, limits }: ListenerOptions,
+  onSecure: (socket: TLSSocket) => void,
+  onPlain: (socket: Socket) => void,
+): Server {
+  if (tls === undefined) return createNet({ allowHalfOpen: true, noDelay: true }, onPlain);
+  const common = {
+    allowHalfOpen: true,
+    noDelay: true,
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: limits.headersMs,
+  };
+  return verify === undefined
+    ? createTls({ ...common, ...tls, minVersion: "TLSv1.2" }, onSecure)
+    : createMutualTlsServer({ ...tls, verify }, common, onSecure);
 }
 
 /** Streams of this path are open for as long as their clients run. */

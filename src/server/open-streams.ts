@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 
 import type { Socket } from "node:net";
 import type { RequestHead } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
+import type { ClientCertificate } from "./mtls/client-certificate.ts";
 
 /** A connection of HTTP/1.1 or a stream of HTTP/2, and what its client had taken at the last check. */
 export interface Reader {
@@ -24,6 +25,7 @@ export interface OpenSession {
   readonly session: ServerHttp2Session;
   readonly socket: Socket;
   readonly account: Account | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
   /** The address for request heads. `session.socket` is a proxy, and reading a property of it is expensive. */
   readonly peer: RequestHead["socket"];
   /** Streams that are open, and that have been opened. */
@@ -75,6 +77,10 @@ export class OpenStream implements RequestHead, Reader {
 
   get url(): string {
     return this.headers[":path"] as string;
+  }
+
+  get clientCertificate(): ClientCertificate | undefined {
+    return this.session.clientCertificate;
   }
 
   get socket(): RequestHead["socket"] {

@@ -7,6 +7,7 @@ import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
+import { credentialName } from "./gate/index.ts";
 import type { Gate } from "./gate/index.ts";
 import { idempotencyScope, runOnce } from "./idempotency.ts";
 import type { Policy } from "./policy.ts";
@@ -117,7 +118,7 @@ export function createPipeline({ gate, rates, store, slots, share = withoutShare
         await admit(policy, call, message);
         validate(policy, message);
         await rates.valid(policy, call, message);
-        const credential = `${policy.credential} ${call.request.headers.authorization ?? ""}`;
+        const credential = credentialName(policy, call);
         const watch = (end: (reason: unknown) => void) =>
           credentials.watch(credential, () => gate.recheck(policy, call), end);
         yield* slots.hold(context, () =>

@@ -10,6 +10,7 @@ import { createCallRecorder } from "./access-log.ts";
 import type { AddressOf, Call } from "./call.ts";
 import { connectHandlers } from "./connect.ts";
 import { createBodyBuffers } from "./buffers.ts";
+import { createAddresses } from "./connections.ts";
 import { createCors } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { createGate } from "./gate/index.ts";
@@ -17,6 +18,8 @@ import type { Authenticators } from "./gate/index.ts";
 import { createUnaryGrpc } from "./grpc-unary.ts";
 import { infrastructureHandlers } from "./infrastructure.ts";
 import { createListener } from "./listener.ts";
+import type { Listener } from "./listener.ts";
+import type { VerifyCertificate } from "./mtls/client-certificate.ts";
 import { createPipeline } from "./pipeline.ts";
 import type { Share } from "./pipeline.ts";
 import { compilePolicies } from "./policy.ts";
@@ -41,6 +44,8 @@ export interface ServerOptions {
   /** 0: any free port. */
   port: number;
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
+  /** A second port that asks clients for a certificate (decisions 7.6); undefined: none. */
+  mutualTls?: MutualTls | undefined;
   /** Services of the contract with their implementations. */
   services: readonly ServiceRegistration[];
   authenticators: Authenticators;
@@ -70,10 +75,21 @@ export interface ServerOptions {
   limits?: Partial<TransportLimits> | undefined;
 }
 
+/** The port of mutual TLS. */
+export interface MutualTls {
+  /** 0: any free port. */
+  port: number;
+  /** Returns the certificate and key of the server, PEM; called once, when the server starts. */
+  identity(): Promise<{ cert: string | Buffer; key: string | Buffer }>;
+  verify: VerifyCertificate;
+}
+
 /** A server. It can be started once. */
 export interface Server {
   listen(): Promise<void>;
   address(): AddressInfo;
+  /** Where mutual TLS is served; undefined without it. */
+  mutualTlsAddress(): AddressInfo | undefined;
   /** Whether the server is being closed. */
   draining(): boolean;
   /** Refuses new calls with 503, lets running ones finish for `graceMs`, then ends them and stops listening. */
@@ -156,27 +172,37 @@ export function createServer(options: ServerOptions): Server {
     addressOf: options.addressOf,
     headerBytes: limits.headerBytes,
   });
-  const listener = createListener({
+  const shared = {
     host: options.host,
-    port: options.port,
-    tls: options.tls,
     limits,
-    isTrusted: options.isTrusted,
+    addresses: createAddresses(options.isTrusted, limits.connections),
     handler,
     bodies,
     unaryGrpc,
-  });
+  };
+  const listener = createListener({ ...shared, port: options.port, tls: options.tls });
+  const { mutualTls } = options;
+  let mutual: Listener | undefined;
+  const listeners = (): Listener[] => (mutual === undefined ? [listener] : [listener, mutual]);
   return {
-    listen: listener.listen,
+    async listen() {
+      if (mutualTls !== undefined) {
+        const { port, verify } = mutualTls;
+        mutual = createListener({ ...shared, port, tls: await mutualTls.identity(), verifyCertificate: verify });
+      }
+      await Promise.all(listeners().map((one) => one.listen()));
+    },
     address: listener.address,
+    mutualTlsAddress: () => mutual?.address(),
     draining: () => draining.signal.aborted,
     async close(graceMs) {
       draining.abort();
       const lastMs = Math.min(LAST_MS, graceMs);
-      await Promise.race([listener.drain(), sleep(graceMs - lastMs, undefined, { ref: false })]);
+      const drained = Promise.all(listeners().map((one) => one.drain()));
+      await Promise.race([drained, sleep(graceMs - lastMs, undefined, { ref: false })]);
       // Health watches ended with `draining`; this ends the calls that still run.
       shutdown.abort(new ConnectError("the server is shutting down", Code.Unavailable));
-      await listener.close(lastMs);
+      await Promise.all(listeners().map((one) => one.close(lastMs)));
     },
   };
 }

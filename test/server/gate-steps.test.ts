@@ -12,7 +12,14 @@ const unused = (): never => {
 
 const policies = [...compilePolicies(services).values()];
 const stepsOf = createStepLists({
-  authenticators: { bearer: unused, holds: unused, scim: unused, appAdmin: unused },
+  authenticators: {
+    bearer: unused,
+    holds: unused,
+    svid: unused,
+    svidHolds: unused,
+    scim: unused,
+    appAdmin: unused,
+  },
   rates: createRates({ take: unused }, true),
   preconditions: new Map([[UsersService.method.createOrganization, () => undefined]]),
 });

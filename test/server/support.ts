@@ -188,6 +188,8 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
     authenticators: {
       bearer: async (token) => callerOf(token),
       holds: async (token) => void callerOf(token),
+      svid: async ({ spiffeId }) => callerOf(spiffeId),
+      svidHolds: async ({ spiffeId }) => void callerOf(spiffeId),
       scim: async (token) => callerOf(token),
       appAdmin: async (caller, id) =>
         id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own",

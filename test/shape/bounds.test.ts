@@ -107,6 +107,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   rate_windows: { purgedBy: "limits", after: "being empty" },
   rate_delays: { purgedBy: "limits", after: "the time failures are remembered for" },
   development_mails: { fixedBy: "500, the newest" },
+  listener_certificates: { fixedBy: "1 for each host that SERVICE_BASE_URL has named" },
   key_checks: { fixedBy: "instance keys the operator has used" },
   plans: { fixedBy: "migrations" },
   permissions: { fixedBy: "migrations" },

@@ -41,6 +41,8 @@ export interface TestApp {
   /** `http://127.0.0.1:port`. */
   url: string;
   databaseUrl: string;
+  /** Where mutual TLS is served, and the certificate that clients trust. */
+  mutualTls: { address: string; certificate: string } | undefined;
   /** Has an effect only when no clock was given. */
   clock: TestClock;
   owner: { email: string; password: string; org: string };
@@ -113,12 +115,13 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     clock: options.clock ?? clock,
     random: systemRandom,
   });
-  const { address: url = "" } = await app.start();
+  const { address: url = "", mutualTls } = await app.start();
   const call: TestApp["call"] = (method, path, rest) => callRest(url, method, path, rest);
 
   return {
     url,
     databaseUrl,
+    mutualTls,
     clock,
     owner,
     call,

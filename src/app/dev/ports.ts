@@ -39,22 +39,22 @@ function readIfThere(file: string): string {
 
 /**
  * Checks that a server can listen on the port; port 0 always passes.
- * @throws the listener's error (`EADDRINUSE`, `EACCES`), or StartError when the host is unknown.
+ * @param setting the setting that names the port.
+ * @throws StartError when it cannot.
  */
-export async function assertPortFree(host: string, port: number): Promise<void> {
+export async function assertPortFree(host: string, port: number, setting: string): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const unknown = error.syscall?.startsWith("getaddrinfo") === true;
-      reject(
-        unknown
-          ? new StartError(
-              `The host ${host} is unknown (${error.code ?? "error"}); set SERVICE_HOST to an address of this machine.`,
-              error,
-            )
-          : error,
-      );
+      reject(new StartError(reasonOf(error, host, port, setting), error));
     });
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve()));
   });
+}
+
+function reasonOf({ code, syscall }: NodeJS.ErrnoException, host: string, port: number, setting: string): string {
+  if (code === "EADDRINUSE") return `Port ${port} on ${host} is in use; stop what uses it, or set ${setting}.`;
+  return syscall?.startsWith("getaddrinfo") === true
+    ? `The host ${host} is unknown (${code ?? "error"}); set SERVICE_HOST to an address of this machine.`
+    : `Cannot listen on ${host}:${port} (${code ?? "error"}); set SERVICE_HOST and ${setting}.`;
 }

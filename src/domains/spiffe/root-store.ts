@@ -77,6 +77,20 @@ export async function sealedRoot(
   return (await database.prepared<SealedRoot>("spiffe-root-keys", sql, [orgUuid]))[0];
 }
 
+const ROOT_BY_KEY_ID = `
+  select r.org_uuid as "orgUuid", r.certificate from spiffe_roots r
+  where r.key_id = $1 and exists (select 1 from organizations o where o.uuid = r.org_uuid and o.deleted_at is null)`;
+
+/** The root with this key identifier, of an organization that lives. */
+export async function rootByKeyId(
+  database: Pick<Database, "identifying">,
+  keyId: Buffer,
+): Promise<{ orgUuid: string; certificate: Buffer } | undefined> {
+  return (
+    await database.identifying<{ orgUuid: string; certificate: Buffer }>("spiffe-root-by-key", ROOT_BY_KEY_ID, [keyId])
+  )[0];
+}
+
 /** Living organizations without a root, in order. */
 export async function organizationsWithoutRoot(database: Pick<Database, "prepared">, limit: number): Promise<string[]> {
   const sql = `select o.uuid from organizations o

@@ -63,6 +63,7 @@ export interface Config {
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly reflection: boolean;
+  /** The port of mutual TLS; 0: any free one. Undefined: none. */
   readonly mtlsPort: number | undefined;
   readonly metricsPort: number | undefined;
   /** SPIFFE trust domains are `<org_uuid>.<trustDomain>`. */

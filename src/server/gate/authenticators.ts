@@ -1,4 +1,4 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Caller, RequestInfo, SvidName } from "../../platform/caller.ts";
 
 /** The functions of the domains that verify credentials and look up what the gate needs to know about a caller. */
 export interface Authenticators {
@@ -12,6 +12,16 @@ export interface Authenticators {
    * @throws {unauthorized} when it is no longer valid
    */
   holds(token: string): Promise<void>;
+  /**
+   * Returns the caller of an X.509-SVID whose certificate was verified when its connection was opened.
+   * @throws {unauthorized} when it has been revoked or has expired, or its identity has been deleted
+   */
+  svid(svid: SvidName, info: RequestInfo): Promise<Caller>;
+  /**
+   * Checks that an SVID that was accepted before is still valid; called repeatedly for open streams.
+   * @throws {unauthorized} when it is no longer valid
+   */
+  svidHolds(svid: SvidName): Promise<void>;
   /**
    * Returns the caller of a SCIM token; its `orgUuid` is the organization of the token.
    * @throws {unauthorized} when the token is not valid

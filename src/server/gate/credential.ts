@@ -2,6 +2,7 @@ import { Credential } from "../../../gen/atrium/options/v1/options_pb.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { errors, ServiceError } from "../../platform/errors.ts";
 import type { Call } from "../call.ts";
+import type { ClientCertificate } from "../mtls/client-certificate.ts";
 import type { Policy } from "../policy.ts";
 import type { Authenticators } from "./authenticators.ts";
 
@@ -20,10 +21,44 @@ export function takesOptionalBearer(policy: Policy): boolean {
  * @throws {unauthorized} when the credential is missing or not valid
  */
 export function verifyCredential(authenticators: Authenticators, policy: Policy, call: Call): Promise<Caller> {
+  const certificate = certificateInstead(policy, call);
+  if (certificate !== undefined) return certificateCaller(authenticators, certificate, call);
   const token = bearerToken(call.request.headers.authorization);
   return policy.credential === Credential.SCIM
     ? authenticators.scim(token, call.info)
     : authenticators.bearer(token, call.info);
+}
+
+/**
+ * Checks that the credential of an open stream is still valid.
+ * @throws {unauthorized} when it is not
+ */
+export async function credentialHolds(authenticators: Authenticators, policy: Policy, call: Call): Promise<void> {
+  if (!takesCredential(policy)) return;
+  const certificate = certificateInstead(policy, call);
+  if (certificate !== undefined) await authenticators.svidHolds(await certificate.svid());
+  else if (policy.credential === Credential.SCIM) await verifyCredential(authenticators, policy, call);
+  else await authenticators.holds(bearerToken(call.request.headers.authorization));
+}
+
+/** Names the credential of a call: calls with the same name have the same credential. */
+export function credentialName(policy: Policy, call: Call): string | ClientCertificate {
+  return certificateInstead(policy, call) ?? `${policy.credential} ${call.request.headers.authorization ?? ""}`;
+}
+
+/** The client certificate where it is the credential: a bearer, when sent, is the only one (decisions 7.6). */
+function certificateInstead({ credential }: Policy, call: Call): ClientCertificate | undefined {
+  if (call.certificate === undefined || credential !== Credential.BEARER) return undefined;
+  return call.request.headers.authorization === undefined ? call.certificate : undefined;
+}
+
+async function certificateCaller(
+  authenticators: Authenticators,
+  certificate: ClientCertificate,
+  { info }: Call,
+): Promise<Caller> {
+  const svid = certificate.svid();
+  return authenticators.svid(svid instanceof Promise ? await svid : svid, info);
 }
 
 /** Returns the caller of an optional bearer token; a token that is not valid counts as none. */

@@ -1,9 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
-import { Credential } from "../../../gen/atrium/options/v1/options_pb.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Call } from "../call.ts";
 import type { Policy } from "../policy.ts";
-import { bearerToken, takesCredential, verifyCredential } from "./credential.ts";
+import { credentialHolds, takesCredential } from "./credential.ts";
 import { createStepLists } from "./lists.ts";
 import type { GateDeps, RpcSteps } from "./lists.ts";
 import { MessageParams, NO_PARAMS, PathParams } from "./params.ts";
@@ -57,10 +56,6 @@ export function createGate(policies: Iterable<Policy>, deps: GateDeps): Gate {
         return error as ServiceError;
       }
     },
-    async recheck(policy, call) {
-      if (policy.credential === Credential.BEARER)
-        await authenticators.holds(bearerToken(call.request.headers.authorization));
-      else if (takesCredential(policy)) await verifyCredential(authenticators, policy, call);
-    },
+    recheck: (policy, call) => credentialHolds(authenticators, policy, call),
   };
 }

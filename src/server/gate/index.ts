@@ -1,5 +1,5 @@
 export type { Authenticators } from "./authenticators.ts";
-export { takesCredential } from "./credential.ts";
+export { credentialName, takesCredential } from "./credential.ts";
 export type { Preconditions } from "./domain-precondition.ts";
 export { createGate } from "./gate.ts";
 export type { Gate } from "./gate.ts";

@@ -1,0 +1,96 @@
+import { connect as connectH2 } from "node:http2";
+import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
+import { request } from "node:https";
+import type { TestApp } from "../support/app.ts";
+
+/** A certificate with its key, PEM; nothing for a client without one. */
+export interface Presented {
+  cert?: string;
+  key?: string;
+}
+
+/** A response as tests compare it. `closed`: the connection ended without one. */
+export interface Outcome {
+  status: number | "closed";
+  // Tests read responses of every shape.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+  headers: IncomingHttpHeaders;
+}
+
+/** Where an app serves mutual TLS, and how a client gets there. */
+export function target(app: TestApp): { url: string; port: number; ca: string } {
+  if (app.mutualTls === undefined) throw new Error("the service has no listener of mutual TLS");
+  const { address, certificate } = app.mutualTls;
+  return { url: address, port: Number(new URL(address).port), ca: certificate };
+}
+
+/** One GET over HTTP/1.1 on a connection of its own. */
+export function get(
+  app: TestApp,
+  path: string,
+  presented: Presented = {},
+  headers: Record<string, string> = {},
+): Promise<Outcome> {
+  const { port, ca } = target(app);
+  return new Promise((resolve) => {
+    const closed = (): void => resolve({ status: "closed", body: undefined, headers: {} });
+    const sent = request(
+      { host: "127.0.0.1", port, path, ca, ...presented, headers, agent: false, servername: "localhost" },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => (text += chunk));
+        response.on("error", closed);
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, body: parsed(text), headers: response.headers }),
+        );
+      },
+    );
+    sent.on("error", closed);
+    sent.end();
+  });
+}
+
+/** An open HTTP/2 connection. */
+export interface Connection {
+  readonly session: ClientHttp2Session;
+  get(path: string, headers?: Record<string, string>): Promise<Outcome>;
+  close(): void;
+}
+
+/** Opens an HTTP/2 connection. */
+export async function open(app: TestApp, presented: Presented = {}): Promise<Connection> {
+  const { url, ca } = target(app);
+  const session = connectH2(url, { ca, ...presented, servername: "localhost" });
+  session.on("error", () => undefined);
+  await new Promise((resolve, reject) => {
+    session.once("connect", resolve);
+    session.once("error", reject);
+  });
+  return {
+    session,
+    get: (path, headers = {}) =>
+      new Promise((resolve) => {
+        let head: IncomingHttpHeaders = {};
+        let text = "";
+        const stream = session.request({ ":path": path, ...headers });
+        stream.setEncoding("utf8");
+        stream.on("response", (received) => (head = received));
+        stream.on("data", (chunk: string) => (text += chunk));
+        stream.on("error", () => undefined);
+        stream.on("close", () =>
+          resolve({ status: Number(head[":status"] ?? Number.NaN) || "closed", body: parsed(text), headers: head }),
+        );
+      }),
+    close: () => session.destroy(),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
