@@ -72,6 +72,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     random,
     log,
     sealer,
+    masterKey: infrastructure.masterKey,
     hasher,
     outgoing,
     limiter,
@@ -127,7 +128,6 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         mailbox,
         idempotency,
         limiter,
-        masterKey: infrastructure.masterKey,
         listenerCertificate,
         worker: works ? worker : undefined,
       })
@@ -157,6 +157,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   async function first(): Promise<boolean> {
     await checkInstanceKey({ database, clock, sealer, opensStored: domains.signingKeys.signing.opensInstanceKey });
     await domains.signingKeys.signing.ensureInstanceKey();
+    await domains.vault.seal.checkMasterKey();
     if (bootstrap !== undefined)
       return domains.login.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
     if (await domains.login.isEmpty()) log.warn(EMPTY);

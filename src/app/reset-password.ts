@@ -42,6 +42,7 @@ export async function resetPassword(
     hasher,
     outgoing,
     sealer: createSealer(instanceKey),
+    masterKey: undefined,
     limiter: createLimiter({ ...ground, database }),
     workflows: noWorkflows,
     contexts: createRequestContexts(database),

@@ -39,8 +39,6 @@ export interface ServerParts {
   mailbox: { list(): Promise<KeptMail[]> } | undefined;
   idempotency: IdempotencyStore;
   limiter: Limiter;
-  /** The key of the vault; without one the vault is sealed (decisions 7.1). */
-  masterKey: Buffer | undefined;
   /** The certificate of the listener of mutual TLS, PEM. */
   listenerCertificate: MutualTls["identity"];
   /** The worker of this process, where it has one. */
@@ -58,18 +56,22 @@ function createReadiness({
   database,
   temporal,
   clock,
-  masterKey,
+  domains,
   worker,
-}: Pick<ServerParts, "database" | "temporal" | "clock" | "masterKey" | "worker">): () => Promise<ReadinessReport> {
+}: Pick<ServerParts, "database" | "temporal" | "clock" | "domains" | "worker">): () => Promise<ReadinessReport> {
   let last: { at: number; report: Promise<ReadinessReport> } | undefined;
   async function ask(): Promise<ReadinessReport> {
-    const [{ database: db, migrations }, workflows] = await Promise.all([database.ready(), temporal.health()]);
+    const [{ database: db, migrations }, workflows, vault] = await Promise.all([
+      database.ready(),
+      temporal.health(),
+      domains.vault.seal.health(),
+    ]);
     return {
       status: db === "ok" && migrations === "ok" ? "ok" : "unavailable",
       database: db,
       migrations,
       temporal: workflows,
-      vault: masterKey === undefined ? "sealed" : "ok",
+      vault,
       ...(worker !== undefined && { worker: workerHealth(worker, workflows) }),
     };
   }

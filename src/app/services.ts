@@ -5,7 +5,6 @@ import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import { SpiffeService } from "../../gen/atrium/spiffe/v1/spiffe_pb.ts";
-import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
@@ -34,7 +33,6 @@ const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | Des
   SpiffeService.method.listSvids,
   SpiffeService.method.revokeSvid,
   SpiffeService.method.getRevocationList,
-  VaultService,
 ]);
 
 /**

@@ -23,6 +23,7 @@ import { spiffeDomain } from "./spiffe/index.ts";
 import { stepUpDomain } from "./step-up/index.ts";
 import { templatesDomain } from "./templates/index.ts";
 import { usersDomain } from "./users/index.ts";
+import { vaultDomain } from "./vault/index.ts";
 import { webhooksDomain } from "./webhooks/index.ts";
 
 /**
@@ -45,6 +46,7 @@ export const DOMAINS = composition<Ground>()
   .add(mfaDomain)
   .add(stepUpDomain)
   .add(marketplaceDomain)
+  .add(vaultDomain)
   .add(invitationsDomain)
   .add(spiffeDomain)
   .add(offboardingDomain)

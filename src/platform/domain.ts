@@ -24,6 +24,8 @@ export interface Ground {
   log: Log;
   /** Seals with the instance key. */
   sealer: Sealer;
+  /** 32 bytes that wrap the keys of the vault; undefined where the installation has none at start. */
+  masterKey: Buffer | undefined;
   hasher: PasswordHasher;
   /** HTTP client that refuses private addresses. */
   outgoing: GuardedClient;

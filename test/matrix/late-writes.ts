@@ -5,6 +5,7 @@ import { encodePng } from "../../src/domains/users/png.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
 import { rpcStates } from "../shape/built.ts";
+import { MASTER_KEY } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
 import { founder, invite, member, password } from "../support/people.ts";
@@ -52,6 +53,8 @@ const last = [
   "POST /api/organizations/{org_uuid}/revoke-all-sessions",
   "DELETE /api/organizations/{org_uuid}/session-inventory",
   "POST /api/auth/logout",
+  "POST /api/operator/vault/seal",
+  "POST /api/operator/vault/unseal",
   "DELETE /api/organizations/{org_uuid}",
 ];
 
@@ -320,6 +323,21 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "PUT /api/ops/ai-routing-config": () => ({ body: { slm: some(), llm: "large", auto_escalate: true } }),
   "POST /api/ops/mcp-servers": () => ({ body: { name: some(), install_command: "npx server" } }),
   "DELETE /api/ops/mcp-servers/{id}": async (stage) => ({ ids: { mcp_server: await mcpServer(stage) } }),
+  "PUT /api/admin/organizations/{org_uuid}/secrets/{name}": () => ({ ids: { secret: some() }, body: { value: "x" } }),
+  "DELETE /api/admin/organizations/{org_uuid}/secrets/{name}": async (stage) => ({
+    ids: { secret: await secret(stage) },
+  }),
+  "POST /api/admin/organizations/{org_uuid}/secrets/{name}/restore": async (stage) => {
+    const name = await secret(stage);
+    await call(stage, "DELETE", `${admin(stage)}/secrets/${name}`);
+    return { ids: { secret: name } };
+  },
+  "POST /api/admin/organizations/{org_uuid}/kms-keys/rotate": () => ({}),
+  "POST /api/operator/vault/seal": () => ({}),
+  "POST /api/operator/vault/unseal": async (stage) => {
+    await call(stage, "POST", "/api/operator/vault/seal", undefined, await stage.app.login());
+    return { body: { key: MASTER_KEY.toString("base64") } };
+  },
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
 
@@ -333,6 +351,12 @@ async function variable(stage: Stage): Promise<string> {
 
 async function template(stage: Stage): Promise<string> {
   return (await call(stage, "POST", "/api/templates", { name: "late", category: "email" }))["id"] ?? "";
+}
+
+async function secret(stage: Stage): Promise<string> {
+  const name = some();
+  await call(stage, "PUT", `${admin(stage)}/secrets/${name}`, { value: "x" });
+  return name;
 }
 
 async function mcpServer(stage: Stage): Promise<string> {

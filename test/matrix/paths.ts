@@ -37,6 +37,8 @@ export const unknownIds: Ids = {
   factor: "999999",
   variable: "999999",
   slug: "no-such-app",
+  secret: "no-such-secret",
+  secret_version: "999999",
 };
 
 /** Names of the parameters of a path. */
@@ -52,6 +54,7 @@ export function kindOf(path: string, parameter: string): string {
   if (parameter === "id" && path.startsWith("/api/ops/custom-variables/")) return "variable";
   if (parameter === "id" && path.startsWith("/api/templates/")) return "template";
   if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";
+  if (path.includes("/secrets/{name}")) return { name: "secret", version: "secret_version" }[parameter] ?? parameter;
   return parameter;
 }
 

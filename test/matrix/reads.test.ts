@@ -60,8 +60,10 @@ function queryFields({ rpc, path }: Binding): DescField[] {
 }
 
 /** Any value for a field: a duplicate is refused whatever its value. */
-const anything = (field: DescField): string =>
-  field.fieldKind === "scalar" && field.scalar !== ScalarType.STRING ? "1" : "x";
+function anything(field: DescField): string {
+  if (field.fieldKind !== "scalar" || field.scalar === ScalarType.STRING) return "x";
+  return field.scalar === ScalarType.BOOL ? "true" : "1";
+}
 
 const name = ({ method, path }: Binding): string => `${method} ${path}`;
 

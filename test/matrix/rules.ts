@@ -130,8 +130,7 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
   if (bearer.kind === "scim") return "passes";
   if (guarded.personOnly && bearer.kind === "key") return "403 forbidden";
   if (!bearer.organization && !guarded.orgless) return "403 forbidden";
-  if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope, words.has("vault:write")))
-    return "403 forbidden";
+  if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope)) return "403 forbidden";
   if (words.has("admin") && !bearer.admin) return "403 forbidden";
   if (`${guarded.route.method} ${guarded.route.path}` === "POST /api/marketplace/apps" && bearer.lowly)
     return "403 forbidden";
@@ -144,6 +143,6 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
 }
 
 /** `admin` includes all scopes but `vault:write`, which a write to the vault requires in addition. */
-function opens(held: readonly string[], scope: string, vault: boolean): boolean {
-  return held.includes(scope) || held.includes("admin") || (vault && held.includes("vault:write"));
+function opens(held: readonly string[], scope: string): boolean {
+  return held.includes(scope) || held.includes("admin");
 }

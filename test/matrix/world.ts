@@ -141,6 +141,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
     data: { id: number };
   };
   const template = await call("POST", "/api/templates", { name: "letter", category: "email", body: "<p>{{city}}</p>" });
+  const secret = `secret-${randomBytes(6).toString("hex")}`;
+  await call("PUT", `${admin}/secrets/${secret}`, { value: "x" });
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -176,6 +178,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       mcp_server: mcp["id"] ?? "",
       identity_id: identity["identity_id"] ?? "",
       automation_token: automation["token_id"] ?? "",
+      secret,
+      secret_version: "1",
       // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },

@@ -47,6 +47,12 @@ const bounds: Readonly<Record<string, Bound>> = {
 
   templates: { eachOf: "organization", atMost: "1,000" },
   custom_variables: { eachOf: "person", atMost: "1,000 in each organization, and 1,000 global ones for each of these" },
+  // The vault.
+  vault_seal: { fixedBy: "1 row" },
+  vault_unseal_shares: { fixedBy: "2, those entered before the one that completes a set" },
+  vault_keyrings: { eachOf: "organization", atMost: "1" },
+  vault_secrets: { eachOf: "organization", atMost: "those its administrators write; deleted ones by vaultNames" },
+  vault_versions: { goesWith: "vault_secrets", atMost: "1 for each write, 60 a minute of each administrator" },
 
   // The marketplace.
   apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },

@@ -17,7 +17,7 @@ const anything: unknown = new Proxy(() => undefined, {
 });
 
 const ground = Object.fromEntries(
-  "config database clock random log sealer hasher outgoing limiter workflows contexts"
+  "config database clock random log sealer masterKey hasher outgoing limiter workflows contexts"
     .split(" ")
     .map((name) => [name, anything]),
 );

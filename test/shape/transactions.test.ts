@@ -5,7 +5,9 @@ import { codeOf, filesBelow } from "./sources.ts";
  * Files of domains that open transactions without the context of a request, and why none of them writes for a caller
  * whose power must be checked again.
  */
-const WITHOUT_CONTEXT: Readonly<Record<string, "background" | "start" | "read or refusal" | "refusal">> = {
+const WITHOUT_CONTEXT: Readonly<
+  Record<string, "background" | "start" | "read or refusal" | "start or refusal" | "refusal">
+> = {
   "src/domains/audit-record/record.ts": "refusal",
   "src/domains/auth-events/chain/verify.ts": "read or refusal",
   "src/domains/auth-events/export/export.ts": "read or refusal",
@@ -26,6 +28,7 @@ const WITHOUT_CONTEXT: Readonly<Record<string, "background" | "start" | "read or
   "src/domains/signing-keys/signing.ts": "start",
   "src/domains/spiffe/roots.ts": "background",
   "src/domains/step-up/step-up.ts": "read or refusal",
+  "src/domains/vault/seal.ts": "start or refusal",
   "src/domains/webhooks/activities.ts": "background",
   "src/domains/webhooks/failure-recorder.ts": "background",
   "src/domains/webhooks/recovery.ts": "background",

@@ -34,6 +34,8 @@ export interface AppOptions {
   log?: Log;
   /** Starts without a master key. */
   sealedVault?: boolean;
+  /** Another master key than {@link MASTER_KEY}. */
+  masterKey?: Buffer;
 }
 
 /** The whole program in this process, on its own port and database. */
@@ -61,6 +63,8 @@ export interface TestApp {
 
 /** Key of every instance of a test: instances of one database must share it. */
 export const INSTANCE_KEY = Buffer.alloc(32, 7);
+/** Master key of every instance of a test, unless it says otherwise. */
+export const MASTER_KEY = Buffer.alloc(32, 9);
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
 /** One call over REST to `url`. */
@@ -109,7 +113,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     databaseUrl,
     temporal: options.temporal ?? { address: "127.0.0.1:1", namespace: "none" },
     instanceKey: INSTANCE_KEY,
-    masterKey: options.sealedVault === true ? undefined : Buffer.alloc(32, 9),
+    masterKey: options.sealedVault === true ? undefined : Buffer.from(options.masterKey ?? MASTER_KEY),
     bootstrap: owner,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,

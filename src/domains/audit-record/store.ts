@@ -1,4 +1,4 @@
-import type { Tx } from "../../platform/db/types.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
 import type { AuditEvent } from "./types.ts";
 
 // The event waits to be linked from the moment it can be seen.
@@ -26,6 +26,46 @@ export async function appendEvent(tx: Tx, eventId: string, at: Date, event: Audi
     event.actor ? JSON.stringify(event.actor) : null,
     event.resource?.type ?? null,
     event.resource?.id ?? null,
+    at,
+  ]);
+}
+
+// As `insertEvent`, for events whose members are given as arrays.
+const insertEvents = `
+  with added as (
+    insert into audit_events (event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata,
+      actor, resource_type, resource_id, created_at)
+    select event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor,
+      resource_type, resource_id, $13::timestamptz
+    from unnest($1::uuid[], $2::text[], $3::boolean[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::text[],
+      $9::jsonb[], $10::jsonb[], $11::text[], $12::text[])
+      as n (event_id, type, is_auth, outcome, user_uuid, org_uuid, ip_address, user_agent, metadata, actor,
+        resource_type, resource_id)
+    returning sequence, org_uuid
+  )
+  insert into audit_pending (org_key, event_sequence)
+  select coalesce(org_uuid, '00000000-0000-0000-0000-000000000000'), sequence from added`;
+
+/** Appends events in one statement, and queues them for the hash chain. */
+export async function appendEvents(
+  database: Pick<Database, "prepared">,
+  events: readonly (AuditEvent & { eventId: string })[],
+  at: Date,
+): Promise<void> {
+  const all = <T>(member: (event: AuditEvent & { eventId: string }) => T): T[] => events.map(member);
+  await database.prepared("audit-append-all", insertEvents, [
+    all(({ eventId }) => eventId),
+    all(({ type }) => type),
+    all(({ isAuthentication }) => isAuthentication),
+    all(({ outcome }) => outcome),
+    all(({ userUuid }) => userUuid),
+    all(({ orgUuid }) => orgUuid),
+    all(({ info }) => info.address),
+    all(({ info }) => info.userAgent),
+    all(({ metadata }) => JSON.stringify(metadata ?? {})),
+    all(({ actor }) => (actor ? JSON.stringify(actor) : null)),
+    all(({ resource }) => resource?.type ?? null),
+    all(({ resource }) => resource?.id ?? null),
     at,
   ]);
 }

@@ -46,6 +46,7 @@ export const AUTHENTICATION_EVENTS = {
     data: { svid_id: "uuid", spiffe_id: "string" },
   }),
   "app.key_rotated": authentication("key.rotated", { resource: "app" }),
+  "kms_key.rotated": authentication("key.rotated", { resource: "kms_key" }),
   "webhook.secret_rotated": authentication("key.rotated", { resource: "webhook" }),
   "signing_key.rotated": authentication("key.rotated", {
     resource: "signing_key",

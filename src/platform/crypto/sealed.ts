@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { systemRandom } from "../random.ts";
 import type { Random } from "../random.ts";
 
@@ -30,28 +31,51 @@ export function createSealer(key: Buffer, random: Pick<Random, "bytes"> = system
   const secret = createSecretKey(key);
   const before = previous === undefined ? undefined : createSealer(previous, random);
   return {
-    seal(plain, context) {
-      const nonce = random.bytes(nonceLength);
-      const cipher = createCipheriv("aes-256-gcm", secret, nonce, { authTagLength: tagLength });
-      cipher.setAAD(additionalData(context));
-      const text = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
-      return Buffer.concat([Buffer.of(version), nonce, text, cipher.final(), cipher.getAuthTag()]);
-    },
+    seal: (plain, context) => sealWith(secret, plain, context, random),
     open(box, context) {
-      if (box.length < overhead || box[0] !== version) throw new Error("the sealed box has an unknown version");
-      const nonce = box.subarray(1, 1 + nonceLength);
-      const decipher = createDecipheriv("aes-256-gcm", secret, nonce, { authTagLength: tagLength });
-      decipher.setAAD(additionalData(context));
-      decipher.setAuthTag(box.subarray(box.length - tagLength));
-      const text = decipher.update(box.subarray(1 + nonceLength, box.length - tagLength));
       try {
-        return Buffer.concat([text, decipher.final()]);
-      } catch (cause) {
-        if (before !== undefined) return before.open(box, context);
-        throw new Error("the sealed box does not open: wrong key, wrong context or tampering", { cause });
+        return openWith(secret, box, context);
+      } catch (error) {
+        if (before !== undefined && error instanceof UnopenedBoxError) return before.open(box, context);
+        throw error;
       }
     },
   };
+}
+
+/** The box was changed, or sealed with another key or context. */
+class UnopenedBoxError extends Error {}
+
+/** As {@link Sealer.seal}, with a key that the caller keeps, and can overwrite when it is a buffer. */
+export function sealWith(
+  key: Buffer | KeyObject,
+  plain: Buffer | string,
+  context: string,
+  random: Pick<Random, "bytes">,
+): Buffer {
+  const nonce = random.bytes(nonceLength);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: tagLength });
+  cipher.setAAD(additionalData(context));
+  const text = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
+  return Buffer.concat([Buffer.of(version), nonce, text, cipher.final(), cipher.getAuthTag()]);
+}
+
+/** As {@link Sealer.open}. The returned buffer is the only copy of the plain bytes: the caller can overwrite it. */
+export function openWith(key: Buffer | KeyObject, box: Buffer, context: string): Buffer {
+  if (box.length < overhead || box[0] !== version) throw new Error("the sealed box has an unknown version");
+  const nonce = box.subarray(1, 1 + nonceLength);
+  const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagLength });
+  decipher.setAAD(additionalData(context));
+  decipher.setAuthTag(box.subarray(box.length - tagLength));
+  // GCM is a stream mode: `update` returns every byte, and `final` only verifies the tag.
+  const plain = decipher.update(box.subarray(1 + nonceLength, box.length - tagLength));
+  try {
+    decipher.final();
+  } catch (cause) {
+    plain.fill(0);
+    throw new UnopenedBoxError("the sealed box does not open: wrong key, wrong context or tampering", { cause });
+  }
+  return plain;
 }
 
 /** Includes the version, so that a box of a later format does not open as this one. */

@@ -1,4 +1,3 @@
-import { Power } from "../../../gen/atrium/options/v1/options_pb.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Policy } from "../policy.ts";
 import { takesCredential } from "./credential.ts";
@@ -17,9 +16,5 @@ export const scope: Step = {
 };
 
 function includes(scopes: ReadonlySet<string>, policy: Policy): boolean {
-  return (
-    scopes.has(policy.scope) ||
-    scopes.has("admin") ||
-    (scopes.has("vault:write") && policy.powers.includes(Power.VAULT_WRITE))
-  );
+  return scopes.has(policy.scope) || scopes.has("admin");
 }

@@ -1,0 +1,2 @@
+export { vaultDomain } from "./domain.ts";
+export type { Vault } from "./vault.ts";

@@ -1,0 +1,98 @@
+import { createBatches } from "../../platform/batches.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import type { Database } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import type { Log } from "../../platform/log.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import { openValue } from "./envelope.ts";
+import { vaultErrors } from "./errors.ts";
+import { withKey } from "./keyring.ts";
+import type { MasterKeys } from "./master-keys.ts";
+import { readSecrets } from "./reading-store.ts";
+import type { Answer, Question } from "./reading-store.ts";
+
+/** Dependencies of reading. */
+export interface ReadingDeps {
+  database: Pick<Database, "prepared">;
+  log: Pick<Log, "error">;
+  masterKeys: MasterKeys;
+  events: Pick<Events, "emitAll" | "recordFailure">;
+}
+
+/** A secret with its value. */
+export interface Secret {
+  name: string;
+  value: string;
+  version: number;
+  createdAt: Date;
+  tags: string[];
+  description: string | null;
+}
+
+interface Request extends Question {
+  context: CallerContext;
+}
+
+type Outcome = { secret: Secret } | { refusal: "sealed" | "missing" } | { damaged: unknown; version: number };
+
+/** Maximum number of secrets in one statement: with values of 64 KiB it returns some megabytes. */
+const MAX_BATCH = 32;
+
+/**
+ * Reads secrets. The requests of one turn of the event loop share one statement, which reads the seal as well, and one
+ * that records the reads in the audit log before any value is returned.
+ */
+export function createReading({ database, log, masterKeys, events }: ReadingDeps) {
+  function open({ orgUuid, name }: Question, answer: Answer): Outcome {
+    const master = masterKeys.find(answer);
+    if (master === undefined) return { refusal: "sealed" };
+    if (answer.version === null) return { refusal: "missing" };
+    const { version, createdAt, tags, description } = answer;
+    const keyring = { keyId: answer.organizationKeyId, box: answer.organizationKeyBox };
+    try {
+      const place = { orgUuid, name, version };
+      const value = withKey(master, orgUuid, keyring, (key) => openValue(key, place, answer));
+      return { secret: { name, value, version, createdAt, tags, description } };
+    } catch (damaged) {
+      return { damaged, version };
+    }
+  }
+
+  const read = createBatches<Request, Outcome>(MAX_BATCH, async (requests) => {
+    const answers = await readSecrets(database, requests);
+    const outcomes = requests.map((request, at): Outcome => {
+      const answer = answers[at];
+      if (answer === undefined) throw new Error("the statement that reads secrets returned too few rows");
+      return open(request, answer);
+    });
+    const reads = requests.flatMap(({ context, orgUuid, name }, at) => {
+      const outcome = outcomes[at];
+      if (outcome === undefined || !("secret" in outcome)) return [];
+      const { version } = outcome.secret;
+      return [{ by: causedBy(context), orgUuid, resourceId: name, metadata: { name, version } }];
+    });
+    await events.emitAll(EVENTS["vault.secret.read"], reads);
+    return outcomes;
+  });
+
+  /**
+   * The value of a secret: of its present version, or of the given one.
+   * @throws {vault_sealed} while the vault is sealed
+   * @throws {secret_not_found} when there is no such secret or version
+   * @throws {internal} when what is stored was not sealed for this place; recorded as a failure
+   */
+  return async (context: CallerContext, orgUuid: string, name: string, version?: number): Promise<Secret> => {
+    const outcome = await read({ context, orgUuid, name, version });
+    if ("secret" in outcome) return outcome.secret;
+    if ("refusal" in outcome) throw outcome.refusal === "sealed" ? vaultErrors.sealed() : vaultErrors.secretNotFound();
+    log.error({ err: outcome.damaged, orgUuid, name, version: outcome.version }, "a stored secret does not open");
+    await events.recordFailure(EVENTS["vault.secret.read"], {
+      by: causedBy(context),
+      orgUuid,
+      resourceId: name,
+      metadata: { name, version: outcome.version, code: "internal" },
+    });
+    throw errors.internal({ cause: outcome.damaged });
+  };
+}

@@ -1,0 +1,167 @@
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import type { SealedVersion } from "./envelope.ts";
+import type { Condition } from "./rules.ts";
+
+type Reader = Pick<Database, "prepared">;
+
+/** What a write sets besides the value; undefined leaves what is there. */
+export interface Description {
+  tags: string[] | undefined;
+  description: string | undefined;
+}
+
+/** The name that was written, and its new version. */
+export interface WrittenName {
+  secretId: string;
+  version: number;
+}
+
+// A deleted name continues its version numbers, with nothing else of what was deleted.
+const putSql = `
+  insert into vault_secrets as s (org_uuid, name, version, first_version, written_at, tags, description)
+  values ($1, $2, 1, 1, $3, coalesce($4::text[], '{}'), $5::text)
+  on conflict (org_uuid, name) do update set
+    version = s.version + 1,
+    first_version = case when s.deleted_at is null then s.first_version else s.version + 1 end,
+    has_remains = s.has_remains or s.deleted_at is not null,
+    written_at = $3,
+    tags = coalesce($4::text[], case when s.deleted_at is null then s.tags else '{}' end),
+    description = coalesce($5::text, case when s.deleted_at is null then s.description end),
+    deleted_at = null,
+    restorable_until = null
+  where not $6::boolean or s.deleted_at is not null
+  returning secret_id as "secretId", version`;
+
+const updateSql = `
+  update vault_secrets set version = version + 1, written_at = $3, tags = coalesce($4::text[], tags),
+    description = coalesce($5::text, description)
+  where org_uuid = $1 and name = $2 and deleted_at is null and ($6::bigint[] is null or version = any($6))
+  returning secret_id as "secretId", version`;
+
+/**
+ * Takes the next version number of a name, and locks the name until the transaction ends. Undefined when the condition
+ * does not hold.
+ */
+export async function nextVersion(
+  tx: Tx,
+  orgUuid: string,
+  name: string,
+  condition: Condition,
+  { tags, description }: Description,
+  at: Date,
+): Promise<WrittenName | undefined> {
+  const set = [orgUuid, name, at, tags ?? null, description ?? null];
+  const rows =
+    condition === "none" || condition === "absent"
+      ? await tx.query<WrittenName>(putSql, [...set, condition === "absent"])
+      : await tx.query<WrittenName>(updateSql, [...set, condition === "living" ? null : condition]);
+  return rows[0];
+}
+
+/** Stores a version. */
+export async function insertVersion(tx: Tx, of: WrittenName, sealed: SealedVersion, at: Date): Promise<void> {
+  await tx.query(
+    `insert into vault_versions (secret_id, version, key_id, wrapped_key, value, created_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [of.secretId, of.version, sealed.keyId, sealed.wrappedKey, sealed.value, at],
+  );
+}
+
+/** Present version of a name in use, locked; undefined where it is not in use. */
+export async function lockVersion(tx: Tx, orgUuid: string, name: string): Promise<number | undefined> {
+  const sql = `select version from vault_secrets where org_uuid = $1 and name = $2 and deleted_at is null
+    for no key update`;
+  return (await tx.query<{ version: number }>(sql, [orgUuid, name]))[0]?.version;
+}
+
+/** Marks a name in use as deleted. */
+export async function markDeleted(tx: Tx, orgUuid: string, name: string, at: Date, until: Date): Promise<void> {
+  await tx.query(
+    `update vault_secrets set deleted_at = $3, restorable_until = $4
+     where org_uuid = $1 and name = $2 and deleted_at is null`,
+    [orgUuid, name, at, until],
+  );
+}
+
+/** A version of a restored name. */
+export interface RestoredRow {
+  version: number;
+  createdAt: Date;
+}
+
+/** Restores a deleted name while that is possible; undefined where it is not. */
+export async function restore(tx: Tx, orgUuid: string, name: string, at: Date): Promise<RestoredRow | undefined> {
+  const sql = `update vault_secrets set deleted_at = null, restorable_until = null
+    where org_uuid = $1 and name = $2 and restorable_until > $3 returning version, written_at as "createdAt"`;
+  return (await tx.query<RestoredRow>(sql, [orgUuid, name, at]))[0];
+}
+
+/** The versions of a name in use, newest first; none where it is not in use. */
+export function versionsOf(
+  database: Reader,
+  orgUuid: string,
+  name: string,
+  most: number,
+): Promise<{ version: number; createdAt: Date }[]> {
+  const sql = `select v.version, v.created_at as "createdAt"
+    from vault_secrets s join vault_versions v on v.secret_id = s.secret_id and v.version >= s.first_version
+    where s.org_uuid = $1 and s.name = $2 and s.deleted_at is null
+    order by v.version desc limit $3`;
+  return database.prepared("vault-versions", sql, [orgUuid, name, most]);
+}
+
+/** A secret in a list. */
+export interface SecretRow {
+  name: string;
+  version: number;
+  tags: string[];
+  createdAt: Date;
+  deletedAt: Date | null;
+  restorableUntil: Date | null;
+}
+
+/** Which secrets to list. */
+export interface SecretFilter {
+  deleted: boolean;
+  /** Part of the name; empty for all. */
+  part: string;
+  sort: keyof typeof ORDERS;
+}
+
+const ORDERS = {
+  name: "name",
+  "-name": "name desc",
+  created_at: "written_at, name",
+  "-created_at": "written_at desc, name",
+} as const;
+
+/** The order that a text names, by default by name. The contract's field rules check the text. */
+export const sortOf = (text: string | undefined): keyof typeof ORDERS =>
+  text !== undefined && Object.hasOwn(ORDERS, text) ? (text as keyof typeof ORDERS) : "name";
+
+/** Secrets of an organization, without values. */
+export async function pageOfSecrets(
+  database: Reader,
+  orgUuid: string,
+  { deleted, part, sort }: SecretFilter,
+  at: Date,
+  limit: number,
+  offset: number,
+): Promise<{ rows: SecretRow[] } & Total> {
+  const from = `from vault_secrets where org_uuid = $1
+    and case when $2::boolean then restorable_until > $3::timestamptz else deleted_at is null end
+    and strpos(lower(name), lower($4::text)) > 0`;
+  const given = [orgUuid, deleted, at, part];
+  const [rows, counts] = await Promise.all([
+    database.prepared<SecretRow>(
+      `vault-secrets-${sort}`,
+      `select name, version, tags, written_at as "createdAt", deleted_at as "deletedAt",
+         restorable_until as "restorableUntil" ${from} order by ${ORDERS[sort]} limit $5 offset $6`,
+      [...given, limit, offset],
+    ),
+    database.prepared<{ counted: number }>("vault-secrets-count", boundedCount(from), given),
+  ]);
+  return { rows, ...totalOf(counts) };
+}

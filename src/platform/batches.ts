@@ -1,0 +1,59 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Maximum number of batches in flight: two keep the connections busy, more would only make the batches smaller. */
+const MAX_BATCHES = 2;
+
+interface Waiting<Q, A> {
+  readonly question: Q;
+  readonly resolve: (answer: A) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/**
+ * Answers the questions of one turn of the event loop together, at most `size` at once. A question never joins a batch
+ * that was sent before it was asked. `answer` returns one answer for each question, in their order; when it rejects,
+ * every question of the batch does. It runs outside the context of any request: a batch serves many, and must neither
+ * wait for the quota of one organization nor appear in the trace of one request.
+ */
+export function createBatches<Q, A>(
+  size: number,
+  answer: (questions: readonly Q[]) => Promise<readonly A[]>,
+): (question: Q) => Promise<A> {
+  const outside = AsyncLocalStorage.snapshot();
+  let waiting: Waiting<Q, A>[] = [];
+  let isScheduled = false;
+  let running = 0;
+
+  function schedule(): void {
+    if (isScheduled || running >= MAX_BATCHES || waiting.length === 0) return;
+    isScheduled = true;
+    outside(() => setImmediate(send));
+  }
+
+  function send(): void {
+    isScheduled = false;
+    const batch = waiting.slice(0, size);
+    waiting = waiting.slice(size);
+    running++;
+    void settle(batch).finally(() => {
+      running--;
+      schedule();
+    });
+    schedule();
+  }
+
+  async function settle(batch: readonly Waiting<Q, A>[]): Promise<void> {
+    try {
+      const answers = await answer(batch.map(({ question }) => question));
+      batch.forEach(({ resolve }, at) => resolve(answers[at] as A));
+    } catch (cause) {
+      for (const { reject } of batch) reject(cause);
+    }
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, resolve, reject });
+      schedule();
+    });
+}
