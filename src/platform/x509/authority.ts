@@ -1,6 +1,6 @@
 import type { Random } from "../random.ts";
-import { exportPrivateKey, generateP256, importP256 } from "./keys.ts";
-import type { Key } from "./keys.ts";
+import { exportPrivateKey, generateAuthorityKeys, importAuthorityKey } from "./keys.ts";
+import type { AuthorityAlgorithm, Key } from "./keys.ts";
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -18,41 +18,53 @@ import { newSerial } from "./serial.ts";
 export interface Authority {
   readonly name: Name;
   readonly notAfter: Date;
+  readonly algorithm: AuthorityAlgorithm;
   readonly key: Key;
   /** The extension by which what it signs names its key. */
   readonly keyIdentifier: AuthorityKeyIdentifierExtension;
 }
 
-/** A self-signed P-256 certificate to make. */
+/** A self-signed certificate to make. */
 export interface RootRequest {
-  name: JsonName;
+  name: JsonName | Name;
   notBefore: Date;
   notAfter: Date;
   /** URI in the subject alternative name. */
-  uri: string;
+  uri?: string;
+  /** Default: `ecdsa-p256`. */
+  algorithm?: AuthorityAlgorithm;
 }
 
 /** A new root certificate with its key. */
 export interface NewRoot {
   /** DER. */
   certificate: Buffer;
-  /** PKCS #8, DER. Secret. */
+  /** PKCS #8, DER. Secret: clear it with `fill(0)` after use. */
   privateKey: Buffer;
   /** Subject key identifier: SHA-1 of the public key (RFC 5280 §4.2.1.2). */
   keyId: Buffer;
 }
 
-/** How certificates and lists are signed. */
+/** How a P-256 key signs certificates and lists. */
 export const SIGNATURE = { name: "ECDSA", hash: "SHA-256" } as const;
+
+/** How each kind of authority signs certificates and lists. */
+export const SIGNATURES = {
+  "ecdsa-p256": SIGNATURE,
+  rsa4096: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
+} as const satisfies Record<AuthorityAlgorithm, object>;
 
 /** Creates a root that signs end-entity certificates only. */
 export async function createRoot(random: Pick<Random, "bytes">, request: RootRequest): Promise<NewRoot> {
-  const keys = await generateP256();
+  const algorithm = request.algorithm ?? "ecdsa-p256";
+  const keys = await generateAuthorityKeys(algorithm);
   const keyIdentifier = await SubjectKeyIdentifierExtension.create(keys.publicKey);
   const extensions: Extension[] = [
     new BasicConstraintsExtension(true, 0, true),
     new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-    new SubjectAlternativeNameExtension([{ type: "url", value: request.uri }]),
+    ...(request.uri === undefined
+      ? []
+      : [new SubjectAlternativeNameExtension([{ type: "url" as const, value: request.uri }])]),
     keyIdentifier,
   ];
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -62,7 +74,7 @@ export async function createRoot(random: Pick<Random, "bytes">, request: RootReq
     notAfter: request.notAfter,
     keys,
     extensions,
-    signingAlgorithm: SIGNATURE,
+    signingAlgorithm: SIGNATURES[algorithm],
   });
   return {
     certificate: Buffer.from(certificate.rawData),
@@ -72,14 +84,19 @@ export async function createRoot(random: Pick<Random, "bytes">, request: RootReq
 }
 
 /** An authority from its stored certificate and private key, both DER. */
-export async function openAuthority(certificate: Buffer, privateKey: Buffer): Promise<Authority> {
+export async function openAuthority(
+  certificate: Buffer,
+  privateKey: Buffer,
+  algorithm: AuthorityAlgorithm = "ecdsa-p256",
+): Promise<Authority> {
   const parsed = new X509Certificate(new Uint8Array(certificate));
   const subject = parsed.getExtension(SubjectKeyIdentifierExtension);
   if (subject === null) throw new TypeError("the certificate of an authority has no subject key identifier");
   return {
     name: parsed.subjectName,
     notAfter: parsed.notAfter,
-    key: await importP256(privateKey),
+    algorithm,
+    key: await importAuthorityKey(algorithm, privateKey),
     keyIdentifier: new AuthorityKeyIdentifierExtension(subject.keyId),
   };
 }

@@ -77,7 +77,7 @@ export class DerReader {
     const first = this.#byte();
     if (first < 0x80) return first;
     const size = first & 0x7f;
-    if (size === 0 || size > 3) throw new DerError("indefinite and huge lengths are not accepted");
+    if (size === 0 || size > 4) throw new DerError("indefinite and huge lengths are not accepted");
     let length = 0;
     for (let n = 0; n < size; n++) length = length * 256 + this.#byte();
     if (length < 0x80 || length < 256 ** (size - 1)) throw new DerError("a length is not minimal");

@@ -1,14 +1,56 @@
+import { generateKeyPair } from "node:crypto";
 import type { webcrypto } from "node:crypto";
+import { promisify } from "node:util";
 
 /** A key of Web Crypto. */
 export type Key = webcrypto.CryptoKey;
+/** A key pair of Web Crypto. */
+export type KeyPair = webcrypto.CryptoKeyPair;
+
+/** Keys of authorities: RSA with 4,096 bits, or ECDSA on the curve P-256 (FIPS 186-5). */
+export type AuthorityAlgorithm = "rsa4096" | "ecdsa-p256";
 
 /** Keys on the curve P-256 (FIPS 186-5), for ECDSA. */
 const P256 = { name: "ECDSA", namedCurve: "P-256" } as const;
+/** RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 §8.2). */
+const RSA = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } as const;
+const RSA_4096 = { ...RSA, modulusLength: 4_096, publicExponent: new Uint8Array([1, 0, 1]) } as const;
+
+const generate = promisify(generateKeyPair);
 
 /** Generates a P-256 key pair off the event loop. */
-export function generateP256(): Promise<webcrypto.CryptoKeyPair> {
+export function generateP256(): Promise<KeyPair> {
   return crypto.subtle.generateKey(P256, true, ["sign", "verify"]);
+}
+
+let previousRsa: Promise<unknown> = Promise.resolve();
+
+/**
+ * Generates a key pair of an authority off the event loop. An RSA key takes a thread of the pool for seconds: they are
+ * generated one at a time, so that other work keeps the rest of the pool.
+ */
+export function generateAuthorityKeys(algorithm: AuthorityAlgorithm): Promise<KeyPair> {
+  if (algorithm === "ecdsa-p256") return generateP256();
+  const pair = previousRsa.then(() => crypto.subtle.generateKey(RSA_4096, true, ["sign", "verify"]));
+  previousRsa = pair.catch(() => undefined);
+  return pair;
+}
+
+/** A P-256 key pair for a certificate's holder. */
+export interface LeafKeys {
+  /** SubjectPublicKeyInfo, DER. */
+  publicKey: Buffer;
+  /** PKCS #8, DER. Secret. */
+  privateKey: Buffer;
+}
+
+/** Generates a P-256 key pair as DER off the event loop; in one step, where Web Crypto takes three. */
+export function generateLeafKeys(): Promise<LeafKeys> {
+  return generate("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "der" },
+    privateKeyEncoding: { type: "pkcs8", format: "der" },
+  });
 }
 
 /** The private key as PKCS #8, DER. Secret: clear it with `fill(0)` after use. */
@@ -19,4 +61,10 @@ export async function exportPrivateKey(key: Key): Promise<Buffer> {
 /** A private P-256 key from PKCS #8, DER; it signs and cannot be exported. */
 export function importP256(der: Buffer): Promise<Key> {
   return crypto.subtle.importKey("pkcs8", new Uint8Array(der), P256, false, ["sign"]);
+}
+
+/** The private key of an authority from PKCS #8, DER; it signs and cannot be exported. */
+export function importAuthorityKey(algorithm: AuthorityAlgorithm, der: Buffer): Promise<Key> {
+  if (algorithm === "ecdsa-p256") return importP256(der);
+  return crypto.subtle.importKey("pkcs8", new Uint8Array(der), RSA, false, ["sign"]);
 }
