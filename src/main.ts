@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { App, Role } from "./app/app.ts";
+import type { Terminal } from "./cli/output.ts";
+import type { VaultCall } from "./cli/vault.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import type { Config } from "./platform/config.ts";
@@ -40,6 +42,10 @@ async function main(): Promise<void> {
     process.exitCode = await runVerifyAudit(command.verify);
     return;
   }
+  if ("vault" in command) {
+    process.exitCode = await runVault(command.vault);
+    return;
+  }
   const config = readConfig(process.env, { databaseOnly: "run" in command && command.run === "migrate" });
   const log = openLog(config);
   if ("resetPassword" in command) {
@@ -74,16 +80,27 @@ async function main(): Promise<void> {
   );
 }
 
-/** Verifies an export. Relative paths start in the working directory, or in the folder where npm was called. */
+/** Verifies an export. */
 async function runVerifyAudit(what: { file: string; jwks: string }): Promise<number> {
   const { verifyAudit } = await import("./app/verify-audit.ts");
-  const folders = [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()];
-  return verifyAudit({
-    ...what,
-    folders,
+  return verifyAudit({ ...what, ...terminal() });
+}
+
+/** Splits the master key, or calls the vault of a running service. */
+async function runVault(what: VaultCall | { action: "split" }): Promise<number> {
+  const { callVault, splitMasterKey } = await import("./cli/vault.ts");
+  if (what.action === "split") return splitMasterKey(process.env["SERVICE_MASTER_KEY"], terminal());
+  return callVault(what, terminal());
+}
+
+/** Relative paths start in the working directory, or in the folder where npm was called. */
+function terminal(): Terminal {
+  return {
     say: (line) => void process.stdout.write(`${line}\n`),
     complain: (line) => void process.stderr.write(`${line}\n`),
-  });
+    input: process.stdin,
+    folders: [process.cwd(), process.env["INIT_CWD"] ?? process.cwd()],
+  };
 }
 
 /** Starts a process that serves requests, does background work, or both. */

@@ -2,36 +2,18 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { StartError } from "../platform/start-error.ts";
 import type { Role } from "../app/app.ts";
+import type { VaultCall } from "../cli/vault.ts";
+import { HELP } from "./help.ts";
 
 /** What the command line asks for. */
 export type Command =
   | { run: Role | "migrate" | "status" }
   | { print: string }
   | { resetPassword: string }
-  | { verify: { file: string; jwks: string } };
+  | { verify: { file: string; jwks: string } }
+  | { vault: VaultCall | { action: "split" } };
 
-const HELP = `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
-
-Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
-
-  all       everything in one process (default)
-  serve     the API: REST, Connect, gRPC and gRPC-Web on one port
-  worker    background work: outbox and Temporal workflows
-  migrate   bring the database up to date, then exit
-  status    what is stuck in a running service, and why: outbox, deliveries,
-            installs, database, Temporal; exits 1 when something is stuck
-  reset-password EMAIL
-            print a link with which that person sets a new password, once;
-            for a lost first password, or a person without a mailbox
-  verify-audit FILE --jwks FILE|URL
-            verify an exported audit log (NDJSON or JSON) without the service;
-            exits 0 when it is valid, 1 when it is not, 2 on an error
-
-  --help, --version
-
-Settings are environment variables; docs/configuration.md lists them. Without
-any, the development profile runs its own PostgreSQL and Temporal in .atrium.
-`;
+type Options = Partial<Record<"jwks" | "url" | "token-file", string>>;
 
 /**
  * Parses the command line, without the program's name.
@@ -46,31 +28,66 @@ export function readArguments(argv: readonly string[]): Command {
         help: { type: "boolean", short: "h" },
         version: { type: "boolean", short: "v" },
         jwks: { type: "string" },
+        url: { type: "string" },
+        "token-file": { type: "string" },
       },
     });
-    if (values.help === true) return { print: HELP };
-    if (values.version === true) return { print: `${version()}\n` };
+    const { help, version: isVersion, ...options } = values;
     const [role = "all", ...rest] = positionals;
-    if (role === "reset-password") return readResetPassword(rest);
-    if (role === "verify-audit") return readVerifyAudit(rest, values.jwks);
-    if (values.jwks === undefined && rest.length === 0 && isRole(role)) return { run: role };
+    if (help === true) return { print: helpOf(role) };
+    if (isVersion === true) return { print: `${version()}\n` };
+    if (role === "reset-password") return readResetPassword(rest, options);
+    if (role === "verify-audit") return readVerifyAudit(rest, options);
+    if (role === "vault") return readVault(rest, options);
+    if (Object.keys(options).length === 0 && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`Unknown role ${positionals.join(" ")}`);
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");
-    const roles = "all, serve, worker, migrate, status, reset-password and verify-audit";
+    const roles = "all, serve, worker, migrate, status, reset-password, verify-audit and vault";
     throw new StartError(`${problem}; the roles are ${roles}, see --help.`);
   }
 }
 
-function readResetPassword([email, ...more]: string[]): Command {
+const helpOf = (role: string): string => (Object.hasOwn(HELP, role) ? HELP[role as keyof typeof HELP] : HELP.all);
+
+/** The given values of a command's options. @throws {Error} when one is missing, or another is given */
+function required<N extends keyof Options>(command: string, options: Options, names: readonly N[]): Record<N, string> {
+  const given = Object.keys(options);
+  const other = given.find((name) => !(names as readonly string[]).includes(name));
+  if (other !== undefined) throw new Error(`${command} takes no --${other}`);
+  const missing = names.filter((name) => options[name] === undefined).map((name) => `--${name}`);
+  if (missing.length > 0) throw new Error(`${command} needs ${missing.join(" and ")}`);
+  return options as Record<N, string>;
+}
+
+function readResetPassword([email, ...more]: string[], options: Options): Command {
   if (email === undefined || more.length > 0) throw new Error("reset-password takes one EMAIL");
+  required("reset-password", options, []);
   return { resetPassword: email };
 }
 
-function readVerifyAudit([file, ...more]: string[], jwks: string | undefined): Command {
+function readVerifyAudit([file, ...more]: string[], { jwks, ...options }: Options): Command {
   if (file === undefined || more.length > 0 || jwks === undefined)
     throw new Error("verify-audit takes one FILE, and --jwks with the file or URL of the organization's key set");
+  required("verify-audit", options, []);
   return { verify: { file, jwks } };
+}
+
+function readVault([action, ...more]: string[], options: Options): Command {
+  if (more.length > 0) throw new Error("vault reads a key or share from standard input, never from an argument");
+  switch (action) {
+    case "split":
+      required("vault split", options, []);
+      return { vault: { action } };
+    case "seal":
+    case "unseal":
+    case "status": {
+      const { url, "token-file": tokenFile } = required(`vault ${action}`, options, ["url", "token-file"]);
+      return { vault: { action, url, tokenFile } };
+    }
+    default:
+      throw new Error("vault takes split, seal, unseal or status");
+  }
 }
 
 function isRole(text: string): text is Role | "migrate" | "status" {

@@ -13,10 +13,11 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   migrations: ["platform"],
   server: ["platform", "transcoding", "domains", "gen", "google"],
   worker: ["platform", "domains"],
-  launch: ["platform", "app"],
+  cli: ["gen", "google"],
+  launch: ["platform", "app", "cli"],
   app: ["platform", "transcoding", "domains", "migrations", "server", "worker", "gen"],
   console: ["gen"],
-  main: ["platform", "migrations", "launch", "app"],
+  main: ["platform", "migrations", "launch", "app", "cli"],
 };
 
 const files = filesBelow("src");

@@ -1,0 +1,45 @@
+/** Help for one command, and for all of them. */
+export const HELP = {
+  all: `Atrium: identity, access, marketplace and billing for multi-tenant SaaS
+
+Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
+
+  all       everything in one process (default)
+  serve     the API: REST, Connect, gRPC and gRPC-Web on one port
+  worker    background work: outbox and Temporal workflows
+  migrate   bring the database up to date, then exit
+  status    what is stuck in a running service, and why: outbox, deliveries,
+            installs, database, Temporal; exits 1 when something is stuck
+  reset-password EMAIL
+            print a link with which that person sets a new password, once;
+            for a lost first password, or a person without a mailbox
+  verify-audit FILE --jwks FILE|URL
+            verify an exported audit log (NDJSON or JSON) without the service;
+            exits 0 when it is valid, 1 when it is not, 2 on an error
+  vault split|seal|unseal|status
+            shares of the master key, and the seal of a running service's
+            vault; see: vault --help
+
+  --help, --version
+
+Settings are environment variables; docs/configuration.md lists them. Without
+any, the development profile runs its own PostgreSQL and Temporal in .atrium.
+`,
+  vault: `Usage: npm start -- vault split
+       npm start -- vault seal|unseal|status --url URL --token-file FILE
+
+  split     read the master key from SERVICE_MASTER_KEY and print 5 shares of
+            it, one a line; any 3 of them unseal the vault
+  seal      seal the vault on every instance, until it is unsealed
+  unseal    read the master key, or one share of it, from standard input, and
+            enter it; a terminal does not show what is typed
+  status    print the state of the seal; exits 0 when the vault is unsealed,
+            1 when it is sealed
+
+  --url URL          where the service is, such as https://atrium.example
+  --token-file FILE  a file with the access token of an operator
+
+Every command exits 2 on an error. To trust a private certificate authority,
+set NODE_EXTRA_CA_CERTS to its file.
+`,
+};
