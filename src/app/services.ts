@@ -9,7 +9,15 @@ import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
 const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | DescMethod>([
-  BillingService,
+  BillingService.method.createCheckoutSession,
+  BillingService.method.listHistory,
+  BillingService.method.listCards,
+  BillingService.method.addCard,
+  BillingService.method.setDefaultCard,
+  BillingService.method.deleteCard,
+  BillingService.method.receiveProviderEvent,
+  BillingService.method.listSubscriptions,
+  BillingService.method.cancelSubscription,
   MtlsCaService,
   OidcService,
   ScimService.method.listUsers,

@@ -3,6 +3,7 @@ import type { Ground } from "../platform/domain.ts";
 import { accessDomain } from "./access/index.ts";
 import { auditRecordDomain } from "./audit-record/index.ts";
 import { authEventsDomain } from "./auth-events/index.ts";
+import { billingDomain } from "./billing/index.ts";
 import { credentialsDomain } from "./credentials/index.ts";
 import { eventCatalogueDomain } from "./event-catalogue/index.ts";
 import { gatewayDomain } from "./gateway/index.ts";
@@ -52,6 +53,7 @@ export const DOMAINS = composition<Ground>()
   .add(offboardingDomain)
   .add(loginDomain)
   .add(usersDomain)
+  .add(billingDomain)
   .add(templatesDomain)
   .add(gatewayDomain)
   .add(scimDomain)

@@ -35,6 +35,7 @@ import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { scim } from "./0048-scim.ts";
+import { billingTables } from "./0049-billing.ts";
 import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
@@ -76,6 +77,7 @@ export const migrations: readonly MigrationObject[] = [
   spiffeRoots,
   listenerCertificates,
   scim,
+  billingTables,
   templateTables,
   gatewayTables,
 ];

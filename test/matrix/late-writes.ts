@@ -39,6 +39,7 @@ export const reads: ReadonlySet<string> = new Set([
   "POST /api/entitlements/check",
   "POST /api/entitlements/check-batch",
   "POST /api/templates/render",
+  "POST /api/pricing/preview",
   "POST /api/templates/cv/generate",
 ]);
 
@@ -307,6 +308,16 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     );
     return {};
   },
+  "POST /api/admin/pricing/prices": () => ({ body: price }),
+  "DELETE /api/admin/pricing/prices/{price_id}": async (stage) => ({ ids: { price_id: await priceId(stage) } }),
+  "PUT /api/admin/plans/{plan}": () => ({ ids: { plan: "late" }, body: { name: some(), features: [] } }),
+  "POST /api/pricing/quote": async (stage) => ({ body: { price_id: Number(await priceId(stage)) } }),
+  "POST /api/billing/metering/meters": () => ({ body: { name: "late", event_name: some(), unit: "call" } }),
+  "POST /api/billing/metering/events": async (stage) => {
+    const event_name = some();
+    await call(stage, "POST", "/api/billing/metering/meters", { name: "late", event_name, unit: "call" });
+    return { body: { id: some(), event_name } };
+  },
   "POST /api/ops/custom-variables": () => ({ body: { key: `late_${some()}`, value: "x" } }),
   "PUT /api/ops/custom-variables/{id}": async (stage) => ({
     ids: { variable: await variable(stage) },
@@ -340,6 +351,12 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   },
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
+
+const price = { product: "late", interval: "month", currency: "usd", unit_amount_cents: 1 };
+
+async function priceId(stage: Stage): Promise<string> {
+  return String((await call(stage, "POST", "/api/admin/pricing/prices", price, await stage.app.login()))["price_id"]);
+}
 
 async function variable(stage: Stage): Promise<string> {
   const body = { key: `v_${some()}`, value: "x" };

@@ -30,12 +30,14 @@ export const unknownIds: Ids = {
       "identity_id",
       "automation_token",
       "template",
+      "meter",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
   role_id: "999999",
   factor: "999999",
   variable: "999999",
+  price_id: "999999",
   slug: "no-such-app",
   secret: "no-such-secret",
   secret_version: "999999",
@@ -52,6 +54,7 @@ export function kindOf(path: string, parameter: string): string {
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
   if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
   if (parameter === "id" && path.startsWith("/api/ops/custom-variables/")) return "variable";
+  if (parameter === "id" && path.startsWith("/api/billing/metering/meters/")) return "meter";
   if (parameter === "id" && path.startsWith("/api/templates/")) return "template";
   if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";
   if (path.includes("/secrets/{name}")) return { name: "secret", version: "secret_version" }[parameter] ?? parameter;

@@ -81,8 +81,12 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
   "PATCH /api/v2/webhooks/{webhook_id}": { of: () => ({ status: "disabled" }) },
 };
 
-/** Parameters that name no object of an organization. */
-const shared = new Set(["productId", "provider", "token"]);
+/** Parameters that name no object of an organization, with a value. Versions name one only beside a secret. */
+const shared: ReadonlyMap<string, string> = new Map([
+  ...["productId", "provider", "plan", "token"].map((name) => [name, "p1"] as const),
+  ["price_id", "999999"],
+  ["version", "1"],
+]);
 
 /** Every built route that names an object by id, except public and signed ones. */
 export function addressed(): { requests: Addressed[]; unknown: string[] } {
@@ -111,7 +115,7 @@ export function addressed(): { requests: Addressed[]; unknown: string[] } {
           binding,
           kinds,
           path(ids) {
-            const filled = fill(path, (name) => (shared.has(name) ? "p1" : (ids[kindOf(path, name)] ?? "")));
+            const filled = fill(path, (name) => shared.get(name) ?? ids[kindOf(path, name)] ?? "");
             const search = new URLSearchParams(Object.fromEntries(query.map((kind) => [kind, ids[kind] ?? ""])));
             return query.length === 0 ? filled : `${filled}?${search.toString()}`;
           },

@@ -143,6 +143,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const template = await call("POST", "/api/templates", { name: "letter", category: "email", body: "<p>{{city}}</p>" });
   const secret = `secret-${randomBytes(6).toString("hex")}`;
   await call("PUT", `${admin}/secrets/${secret}`, { value: "x" });
+  const meter = await call("POST", "/api/billing/metering/meters", { name: "m", event_name: "calls", unit: "call" });
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -173,6 +174,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       account: account["id"] ?? "",
       challenge_id: challenge["challenge_id"] ?? "",
       target_id: target,
+      meter: meter["id"] ?? "",
       variable: String(variable.data.id),
       template: template["id"] ?? "",
       mcp_server: mcp["id"] ?? "",

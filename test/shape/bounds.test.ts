@@ -54,6 +54,14 @@ const bounds: Readonly<Record<string, Bound>> = {
   vault_secrets: { eachOf: "organization", atMost: "those its administrators write; deleted ones by vaultNames" },
   vault_versions: { goesWith: "vault_secrets", atMost: "1 for each write, 60 a minute of each administrator" },
 
+  // Billing.
+  prices: { fixedBy: "what platform administrators make" },
+  quotes: { purgedBy: "quotes", after: "30 days from expiry; paid ones are the record of what was bought" },
+  meters: { eachOf: "organization", atMost: "1,000" },
+  meter_events: { purgedBy: "meterEvents", after: "400 days" },
+  meter_hours: { goesWith: "meters", atMost: "1 for each hour with an event" },
+  meter_days: { goesWith: "meters", atMost: "1 for each day with an event" },
+
   // The marketplace.
   apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },
   app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },
@@ -115,7 +123,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   development_mails: { fixedBy: "500, the newest" },
   listener_certificates: { fixedBy: "1 for each host that SERVICE_BASE_URL has named" },
   key_checks: { fixedBy: "instance keys the operator has used" },
-  plans: { fixedBy: "migrations" },
+  plans: { fixedBy: "what platform administrators make, at most 1,000" },
   permissions: { fixedBy: "migrations" },
   catalogue_size: { fixedBy: "1 row" },
   schema_migrations: { fixedBy: "migrations" },

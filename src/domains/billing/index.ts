@@ -1,0 +1,1 @@
+export { billingDomain } from "./domain.ts";

@@ -1,0 +1,165 @@
+import { boundedCount, totalOf } from "../../../platform/db/total.ts";
+import type { Total } from "../../../platform/db/total.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
+
+/** How values of events become one. */
+export type Aggregation = "sum" | "count" | "max";
+
+/** A meter. */
+export interface MeterRow {
+  id: string;
+  name: string;
+  eventName: string;
+  unit: string;
+  aggregation: Aggregation;
+}
+
+type Reader = Pick<Database, "prepared">;
+const columns = `id, name, event_name as "eventName", unit, aggregation`;
+
+/** Meters of an organization, by name. */
+export async function metersOf(
+  database: Reader,
+  orgUuid: string,
+  limit: number,
+  offset: number,
+): Promise<{ rows: MeterRow[] } & Total> {
+  const from = "from meters where org_uuid = $1";
+  const [rows, counts] = await Promise.all([
+    database.prepared<MeterRow>("meters-list", `select ${columns} ${from} order by name, id limit $2 offset $3`, [
+      orgUuid,
+      limit,
+      offset,
+    ]),
+    database.prepared<{ counted: number }>("meters-count", boundedCount(from), [orgUuid]),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+/** A meter of an organization. */
+export async function findMeter(database: Reader, orgUuid: string, id: string): Promise<MeterRow | undefined> {
+  const sql = `select ${columns} from meters where id = $1 and org_uuid = $2`;
+  return (await database.prepared<MeterRow>("meter-read", sql, [id, orgUuid]))[0];
+}
+
+/**
+ * Stores a meter. The organization's row orders concurrent additions, so that none passes the limit.
+ * Returns `exists` when the event name is taken, `full` when the organization has `most` meters.
+ */
+export async function insertMeter(
+  tx: Tx,
+  orgUuid: string,
+  meter: MeterRow,
+  at: Date,
+  most: number,
+): Promise<"inserted" | "exists" | "full"> {
+  await tx.query("select 1 from organizations where uuid = $1 for no key update", [orgUuid]);
+  const [state] = await tx.query<{ count: number; taken: boolean }>(
+    `select count(*)::int as count, coalesce(bool_or(event_name = $2), false) as taken from meters where org_uuid = $1`,
+    [orgUuid, meter.eventName],
+  );
+  if (state?.taken === true) return "exists";
+  if ((state?.count ?? 0) >= most) return "full";
+  await tx.query(
+    `insert into meters (id, org_uuid, name, event_name, unit, aggregation, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [meter.id, orgUuid, meter.name, meter.eventName, meter.unit, meter.aggregation, at],
+  );
+  return "inserted";
+}
+
+/** Ids of an organization's meters by the names of their events. */
+export async function meterIds(tx: Tx, orgUuid: string, names: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ eventName: string; id: string }>(
+    `select event_name as "eventName", id from meters where org_uuid = $1 and event_name = any ($2)`,
+    [orgUuid, names],
+  );
+  return new Map(rows.map(({ eventName, id }) => [eventName, id]));
+}
+
+/** An event to record. */
+export interface NewEvent {
+  id: string;
+  meterId: string;
+  /** A decimal. */
+  value: string;
+  happenedAt: Date;
+}
+
+const ROLLUP = (table: string, bucket: string): string => `
+  insert into ${table} (meter_id, start, sum, count, max)
+  select meter_id, date_trunc('${bucket}', happened_at, 'UTC'), sum(value), count(*), max(value) from added
+  group by 1, 2 order by 1, 2
+  on conflict (meter_id, start) do update set sum = ${table}.sum + excluded.sum,
+    count = ${table}.count + excluded.count, max = greatest(${table}.max, excluded.max)`;
+
+// Ids in order, and buckets in order: concurrent batches with the same ones wait for each other and never in a circle.
+const RECORD_SQL = `
+  with added as (
+    insert into meter_events (org_uuid, id, meter_id, value, happened_at, received_at)
+    select $1, id, meter_id, value::numeric, happened_at, $6
+    from unnest($2::text[], $3::uuid[], $4::text[], $5::timestamptz[]) as e (id, meter_id, value, happened_at)
+    order by id
+    on conflict (org_uuid, id) do nothing
+    returning meter_id, value, happened_at),
+  hours as (${ROLLUP("meter_hours", "hour")} returning 1),
+  days as (${ROLLUP("meter_days", "day")} returning 1)
+  select (select count(*)::int from added) as accepted,
+    (select count(*) from hours) + (select count(*) from days) as buckets`;
+
+/** Records events, and adds those whose id is new to the totals of their hour and day; returns how many were new. */
+export async function recordEvents(tx: Tx, orgUuid: string, events: readonly NewEvent[], at: Date): Promise<number> {
+  const [row] = await tx.query<{ accepted: number }>(RECORD_SQL, [
+    orgUuid,
+    events.map(({ id }) => id),
+    events.map(({ meterId }) => meterId),
+    events.map(({ value }) => value),
+    events.map(({ happenedAt }) => happenedAt),
+    at,
+  ]);
+  return row?.accepted ?? 0;
+}
+
+/** What a meter counted in one day, or in a part of it. */
+export interface UsageRow {
+  start: Date;
+  sum: string;
+  count: string;
+  max: string;
+}
+
+// Whole days from the totals of days, whole hours beside them from those of hours, and the rest from the events: what
+// is read depends on the length of the period, never on how many events there are. With $3 and $4 as bounds: d1 and d2
+// enclose the whole days, h1 and h2 the whole hours.
+const USAGE_SQL = `
+  with bounds as (
+    select d.*, h.*
+    from (select date_trunc('hour', $2::timestamptz + interval '1 hour' - interval '1 microsecond', 'UTC') as h1,
+      date_trunc('hour', $3::timestamptz, 'UTC') as h2) h,
+    lateral (select date_trunc('day', h1 + interval '1 day' - interval '1 microsecond', 'UTC') as d1,
+      date_trunc('day', h2, 'UTC') as d2) d),
+  parts as (
+    select start, sum, count, max from meter_days, bounds
+    where meter_id = $1 and start >= d1 and start < d2
+    union all
+    select start, sum, count, max from meter_hours, bounds
+    where meter_id = $1 and start >= h1 and start < h2 and (d1 >= d2 or start < d1 or start >= d2)
+    union all
+    select happened_at, value, 1, value from meter_events, bounds
+    where meter_id = $1 and happened_at >= $2 and happened_at < $3
+      and (h1 >= h2 or happened_at < h1 or happened_at >= h2))
+  select date_trunc('day', start, 'UTC') as start, sum(sum)::text as sum, sum(count)::text as count,
+    max(max)::text as max
+  from parts group by 1 order by 1`;
+
+/** What a meter counted from a time until before another, by day; days without events are left out. */
+export function usageByDay(database: Reader, meterId: string, from: Date, to: Date): Promise<UsageRow[]> {
+  return database.prepared<UsageRow>("meter-usage", USAGE_SQL, [meterId, from, to]);
+}
+
+/** Deletes a batch of events received before a time; their totals stay. Returns how many. */
+export async function deleteOldEvents(database: Reader, before: Date): Promise<number> {
+  const sql = `delete from meter_events where ctid = any (array(
+    select ctid from meter_events where received_at < $1 limit 10000)) returning 1 as one`;
+  return (await database.prepared("meter-events-tidy", sql, [before])).length;
+}

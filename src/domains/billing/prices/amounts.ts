@@ -1,0 +1,56 @@
+import { code as currencyByCode } from "currency-codes";
+
+/** Highest total of a price, minor units (decisions 10.3). */
+export const MAX_TOTAL = 99_999_999;
+
+/** What some seats cost, minor units of the currency. */
+export interface Amounts {
+  subtotal: number;
+  tax: number;
+  total: number;
+}
+
+/** Decimal places of a currency (ISO 4217); undefined for no currency. `currency` in lower case. */
+export function minorDigits(currency: string): number | undefined {
+  return currencyByCode(currency.toUpperCase())?.digits;
+}
+
+/** A decimal number as a fraction of integers: `8.1` is 81/10, `1e-7` is 1/10,000,000. */
+function fractionOf(decimal: string): { numerator: bigint; denominator: bigint } {
+  const [digits = "", exponent = "0"] = decimal.toLowerCase().split("e");
+  const [whole = "", rest = ""] = digits.split(".");
+  const shift = Number(exponent) - rest.length;
+  const numerator = BigInt(whole + rest);
+  return shift >= 0
+    ? { numerator: numerator * 10n ** BigInt(shift), denominator: 1n }
+    : { numerator, denominator: 10n ** BigInt(-shift) };
+}
+
+/**
+ * What `seats` cost at `unitAmount` minor units each, with tax on top of the subtotal, rounded half up.
+ * `taxPercent`: a decimal of at least 0, such as `8.1`. Undefined when the total is above 99,999,999.
+ */
+export function amountsOf(unitAmount: number, seats: number, taxPercent: string | null): Amounts | undefined {
+  const subtotal = BigInt(unitAmount) * BigInt(seats);
+  const { numerator, denominator } = fractionOf(taxPercent ?? "0");
+  const whole = 100n * denominator;
+  const tax = (2n * subtotal * numerator + whole) / (2n * whole);
+  const total = subtotal + tax;
+  if (total > BigInt(MAX_TOTAL)) return undefined;
+  return { subtotal: Number(subtotal), tax: Number(tax), total: Number(total) };
+}
+
+/** An amount for people, in English: `$1,234.50`, `¥1,235`. */
+export function formatAmount(amount: number, currency: string): string {
+  const digits = minorDigits(currency) ?? 2;
+  const padded = String(amount).padStart(digits + 1, "0");
+  const decimal = digits === 0 ? padded : `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;
+  const format = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  // As a string the number is formatted exactly.
+  return format.format(decimal as Intl.StringNumericLiteral);
+}

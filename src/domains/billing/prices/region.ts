@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { Reader } from "mmdb-lib";
+import type { Response } from "mmdb-lib";
+
+/** A record of the table, whose members are not those of MaxMind's. */
+type CountryRecord = Response & { country_code?: string };
+
+const FILE = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb";
+
+/** Looks up countries in the embedded table (CC0), which is read when it is first needed: 8 MB. */
+export function createCountryLookup() {
+  let reader: Reader<CountryRecord> | undefined;
+
+  /** ISO 3166-1 alpha-2 code of the country of an IPv4 or IPv6 address; undefined where none is known. */
+  return function countryOf(address: string): string | undefined {
+    reader ??= new Reader<CountryRecord>(readFileSync(createRequire(import.meta.url).resolve(FILE)));
+    try {
+      const country = reader.get(address)?.country_code;
+      return country !== undefined && /^[A-Z]{2}$/u.test(country) ? country : undefined;
+    } catch {
+      // Not an address, such as one with a zone.
+      return undefined;
+    }
+  };
+}
+
+/** Country of an address. */
+export type CountryLookup = ReturnType<typeof createCountryLookup>;

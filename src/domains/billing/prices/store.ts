@@ -1,0 +1,75 @@
+import { boundedCount, totalOf } from "../../../platform/db/total.ts";
+import type { Total } from "../../../platform/db/total.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import type { PriceInRegion } from "./choice.ts";
+
+/** A price. It never changes but for `active`. */
+export interface PriceRow {
+  priceId: number;
+  product: string;
+  plan: string | null;
+  interval: string;
+  currency: string;
+  unitAmountCents: number;
+  /** A decimal; null for no tax. */
+  taxPercent: string | null;
+  regions: PriceInRegion[];
+  active: boolean;
+  createdAt: Date;
+}
+
+type Reader = Pick<Database, "prepared">;
+const columns = `price_id as "priceId", product, plan, interval, currency, unit_amount_cents as "unitAmountCents",
+  tax_percent::text as "taxPercent", regions, active, created_at as "createdAt"`;
+
+/** Stores a price; returns its id. */
+export async function insertPrice(tx: Tx, price: Omit<PriceRow, "priceId" | "active">): Promise<number> {
+  const [row] = await tx.query<{ priceId: number }>(
+    `insert into prices (product, plan, interval, currency, unit_amount_cents, tax_percent, regions, created_at)
+     values ($1, $2, $3, $4, $5, $6::text::numeric, $7, $8) returning price_id as "priceId"`,
+    [
+      price.product,
+      price.plan,
+      price.interval,
+      price.currency,
+      price.unitAmountCents,
+      price.taxPercent,
+      JSON.stringify(price.regions),
+      price.createdAt,
+    ],
+  );
+  if (row === undefined) throw new Error("insert … returning returned no row");
+  return row.priceId;
+}
+
+/** Makes a price inactive; false when there is no such active price. */
+export async function deactivatePrice(tx: Tx, priceId: number): Promise<boolean> {
+  const sql = "update prices set active = false where price_id = $1 and active returning 1 as one";
+  return (await tx.query(sql, [priceId])).length > 0;
+}
+
+/** A price that can be bought. */
+export async function findActivePrice(database: Reader, priceId: number): Promise<PriceRow | undefined> {
+  const sql = `select ${columns} from prices where price_id = $1 and active`;
+  return (await database.prepared<PriceRow>("price-read", sql, [priceId]))[0];
+}
+
+/** Prices, newest first. */
+export async function pricesWhere(
+  database: Reader,
+  { active, product }: { active?: boolean | undefined; product?: string | undefined },
+  limit: number,
+  offset: number,
+): Promise<{ rows: PriceRow[] } & Total> {
+  const from = "from prices where ($1::boolean is null or active = $1) and ($2::text is null or product = $2)";
+  const [rows, counts] = await Promise.all([
+    database.prepared<PriceRow>("prices-list", `select ${columns} ${from} order by price_id desc limit $3 offset $4`, [
+      active,
+      product,
+      limit,
+      offset,
+    ]),
+    database.prepared<{ counted: number }>("prices-count", boundedCount(from), [active, product]),
+  ]);
+  return { rows, ...totalOf(counts) };
+}

@@ -1,0 +1,115 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import { signJwt } from "../../../platform/crypto/jwt.ts";
+import { errors } from "../../../platform/errors.ts";
+import type { BillingDeps } from "../deps.ts";
+import { billingErrors } from "../errors.ts";
+import { amountsOf } from "../prices/amounts.ts";
+import type { Amounts } from "../prices/amounts.ts";
+import type { PriceInRegion } from "../prices/choice.ts";
+import type { Prices } from "../prices/prices.ts";
+import { deleteExpiredQuotes, insertQuote } from "./store.ts";
+import type { QuoteRow } from "./store.ts";
+
+/** Header `typ` of quotes, so that none is accepted as a bearer token (decisions 10.4). */
+const TOKEN_TYPE = "atrium-quote+jwt";
+/** How long quotes that nobody paid are kept after their end, milliseconds. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** What to quote: exactly one of `priceId` and `installId`. */
+export interface QuoteWish {
+  priceId: number | undefined;
+  installId: string | undefined;
+  seats: number | undefined;
+  currency: string | undefined;
+}
+
+type Priced = Omit<PriceInRegion, "taxPercent"> & Amounts & { seats: number };
+
+/** Quotes: signed offers that are valid for 15 minutes (decisions 10.4). */
+export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" | "regionOf">) {
+  const { database, clock, random, keys, marketplace, config } = deps;
+
+  /** The plan of an install times its quantity; the publisher's price has no regions and no tax. */
+  async function priceOfInstall(context: CallerContext, installId: string, wanted: string | undefined) {
+    const { currency, unitAmountCents, quantity: seats } = await marketplace.installs.price(context, installId);
+    if (wanted !== undefined && wanted.toLowerCase() !== currency) throw billingErrors.currencyUnsupported();
+    const amounts = amountsOf(unitAmountCents, seats, null);
+    if (amounts === undefined) throw errors.validation({ message: "The install costs more than 99,999,999." });
+    return { region: "default", currency, unitAmountCents, seats, ...amounts };
+  }
+
+  async function priced(context: CallerContext, { priceId, installId, seats, currency }: QuoteWish): Promise<Priced> {
+    if (installId !== undefined) return priceOfInstall(context, installId, currency);
+    const region = prices.regionOf(context.info.address);
+    return prices.workOut({ priceId: priceId ?? 0, region, currency, seats: seats ?? 1 });
+  }
+
+  return {
+    /**
+     * Makes a quote for the region of the caller's address.
+     * @throws {validation_error} unless exactly one of price and install is named
+     * @throws {price_not_found} when there is no such active price
+     * @throws {install_not_found} when the organization has no such live install
+     * @throws {currency_unsupported} when it is not sold in the currency
+     */
+    async create(context: CallerContext, wish: QuoteWish): Promise<{ quote: QuoteRow; token: string }> {
+      const orgUuid = callerOrg(context.caller);
+      if ((wish.priceId === undefined) === (wish.installId === undefined)) {
+        const message = "is needed, or install_id, and not both";
+        throw errors.validation({ fields: [{ field: "price_id", code: "required", message }] });
+      }
+      const { subtotal, tax, total, ...rest } = await priced(context, wish);
+      const { type, id } = context.caller.principal;
+      // Whole seconds, so that the token says the same.
+      const issuedAtMs = Math.floor(clock.now() / 1000) * 1000;
+      const quote: QuoteRow = {
+        quoteId: random.uuid(),
+        orgUuid,
+        priceId: wish.priceId ?? null,
+        installId: wish.installId ?? null,
+        seats: rest.seats,
+        currency: rest.currency,
+        region: rest.region,
+        unitAmountCents: rest.unitAmountCents,
+        subtotalCents: subtotal,
+        taxCents: tax,
+        totalCents: total,
+        issuedBy: `${type}:${id}`,
+        issuedAt: new Date(issuedAtMs),
+        expiresAt: new Date(issuedAtMs + config.quoteMs),
+      };
+      return context.transaction(async (tx) => {
+        const signer = await keys.signing.active(tx, orgUuid, quote.expiresAt);
+        await insertQuote(tx, quote);
+        return { quote, token: await signJwt(signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
+      });
+    },
+
+    tidy: () => deleteExpiredQuotes(database.background, dateOf(clock, -KEPT_MS)),
+  };
+}
+
+function claimsOf(quote: QuoteRow, issuer: string, jti: string) {
+  return {
+    iss: issuer,
+    org: quote.orgUuid,
+    jti,
+    iat: quote.issuedAt.getTime() / 1000,
+    exp: quote.expiresAt.getTime() / 1000,
+    quote_id: quote.quoteId,
+    price_id: quote.priceId,
+    install_id: quote.installId,
+    seats: quote.seats,
+    currency: quote.currency,
+    region: quote.region,
+    unit_amount_cents: quote.unitAmountCents,
+    subtotal_cents: quote.subtotalCents,
+    tax_cents: quote.taxCents,
+    total_cents: quote.totalCents,
+    issued_at: quote.issuedAt.toISOString(),
+    expires_at: quote.expiresAt.toISOString(),
+    status: "open",
+  };
+}

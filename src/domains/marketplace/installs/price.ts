@@ -1,0 +1,31 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import type { Database } from "../../../platform/db/types.ts";
+import { appById } from "../apps/store.ts";
+import { marketplaceErrors } from "../errors.ts";
+import { installById } from "./store.ts";
+
+/** What an install costs in each period. */
+export interface InstallPrice {
+  /** ISO 4217, lower case. */
+  currency: string;
+  /** Of one seat, minor units. */
+  unitAmountCents: number;
+  quantity: number;
+}
+
+/** Creates a function that returns what a live install of the caller's organization costs, by the plan of its app. */
+export function createInstallPrice(database: Pick<Database, "read">) {
+  /** @throws {install_not_found} when the organization has no such install, or it has ended */
+  return ({ caller }: CallerContext, installId: string): Promise<InstallPrice> =>
+    database.read(async (em) => {
+      const install = await installById(em, installId);
+      const live = install !== null && ["provisioning", "active", "suspended"].includes(install.status);
+      if (!live || install.orgUuid !== callerOrg(caller)) throw marketplaceErrors.installNotFound();
+      const app = await appById(em, install.appId);
+      const plan = app?.plans.find(({ plan_id: id }) => id === install.planId);
+      // The publisher has taken the plan out of the app.
+      if (app === null || plan === undefined) throw marketplaceErrors.installNotFound();
+      return { currency: app.currency, unitAmountCents: plan.price_cents, quantity: install.quantity };
+    });
+}

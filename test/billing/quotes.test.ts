@@ -1,0 +1,100 @@
+import { createLocalJWKSet, jwtVerify } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { founder } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
+import { publishApp } from "../matrix/world.ts";
+
+let app: TestApp;
+let admin: string;
+let buyer: Somebody;
+let priceId: number;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+  admin = await app.login();
+  buyer = await founder(app);
+  const body = { product: "seats", interval: "month", currency: "usd", unit_amount_cents: 1_000, tax_percent: 7.7 };
+  priceId = (await app.call("POST", "/api/admin/pricing/prices", { token: admin, body })).body.price_id;
+});
+afterAll(() => app.close());
+
+const quote = (body: object, token = buyer.token) => app.call("POST", "/api/pricing/quote", { token, body });
+
+test("a quote is valid for 15 minutes, and its token verifies with the organization's key set", async () => {
+  const answer = await quote({ price_id: priceId, seats: 3 });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: {
+      price_id: priceId,
+      install_id: null,
+      seats: 3,
+      currency: "usd",
+      region: "default",
+      unit_amount_cents: 1_000,
+      subtotal_cents: 3_000,
+      tax_cents: 231,
+      total_cents: 3_231,
+      status: "open",
+    },
+  });
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  const { token, quote_id, issued_at, expires_at } = answer.body;
+  expect(Date.parse(expires_at) - Date.parse(issued_at)).toBe(900_000);
+  const keys = (await app.call("GET", `/api/organizations/${buyer.org}/.well-known/jwks.json`)).body;
+  const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {
+    currentDate: new Date(app.clock.now()),
+  });
+  expect(protectedHeader.typ).toBe("atrium-quote+jwt");
+  expect(payload).toMatchObject({
+    org: buyer.org,
+    quote_id,
+    price_id: priceId,
+    seats: 3,
+    currency: "usd",
+    total_cents: 3_231,
+    jti: expect.any(String),
+    iat: Date.parse(issued_at) / 1_000,
+    exp: Date.parse(expires_at) / 1_000,
+  });
+});
+
+test("a quote is no bearer", async () => {
+  const { token } = (await quote({ price_id: priceId })).body;
+  expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(401);
+});
+
+test("an install is quoted by its plan and quantity", async () => {
+  const publisher = await founder(app);
+  const { slug } = await publishApp(app, publisher.token, admin);
+  const installed = await app.call("POST", `/api/marketplace/${slug}/install`, {
+    token: buyer.token,
+    body: { quantity: 4 },
+  });
+  const installId = installed.body.install_id;
+  const answer = await quote({ install_id: installId });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { install_id: installId, price_id: null, seats: 4, region: "default", tax_cents: 0 },
+  });
+  const { unit_amount_cents: unit, total_cents: total, currency } = answer.body;
+  expect(total).toBe(4 * unit);
+  expect((await quote({ install_id: installId, currency: currency.toUpperCase() })).status).toBe(200);
+  expect((await quote({ install_id: installId, currency: "chf" })).body.code).toBe("currency_unsupported");
+  expect((await quote({ install_id: installId }, publisher.token)).body.code).toBe("install_not_found");
+  await runSql(app.databaseUrl, "update installs set status = 'deprovisioned' where install_id = $1", [installId]);
+  expect(await quote({ install_id: installId })).toMatchObject({ status: 404, body: { code: "install_not_found" } });
+});
+
+test("exactly one of price_id and install_id is demanded", async () => {
+  const nothing = "0b1d2a3e-aaaa-4000-8000-00000000000f";
+  for (const body of [{}, { price_id: priceId, install_id: nothing }, { price_id: priceId, seats: 0 }])
+    expect(await quote(body)).toMatchObject({ status: 400, body: { code: "validation_error" } });
+  expect(await quote({ price_id: 999_999 })).toMatchObject({ status: 404, body: { code: "price_not_found" } });
+  expect(await quote({ install_id: nothing })).toMatchObject({ status: 404, body: { code: "install_not_found" } });
+  expect(await quote({ price_id: priceId, currency: "eur" })).toMatchObject({
+    status: 400,
+    body: { code: "currency_unsupported" },
+  });
+});
