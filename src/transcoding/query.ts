@@ -49,8 +49,10 @@ export function queryReader(desc: DescMessage, taken: ReadonlySet<string>, depth
     const seen = new Set<string>();
     for (const pair of query.split("&")) {
       const equals = pair.indexOf("=");
-      if (equals <= 0 || equals === pair.length - 1) continue;
+      if (equals <= 0) continue;
       const name = decoded(pair.slice(0, equals));
+      // An empty value is an absent one, but an empty cursor starts paging by cursor (decisions 15.7).
+      if (equals === pair.length - 1 && name !== "cursor") continue;
       const target = name === undefined ? undefined : find(name);
       if (target?.read !== undefined) take(target, decoded(pair.slice(equals + 1)), message, seen, violations);
     }

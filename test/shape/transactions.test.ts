@@ -21,6 +21,7 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/marketplace/installs/publisher.ts": "background",
   "src/domains/marketplace/organization-end.ts": "background",
   "src/domains/mfa/proof.ts": "read or refusal",
+  "src/domains/scim/lists/list.ts": "read or refusal",
   "src/domains/sessions/accounts.ts": "read or refusal",
   "src/domains/sessions/inventory.ts": "read or refusal",
   "src/domains/signing-keys/activities.ts": "background",

@@ -1,12 +1,42 @@
+import { GROUP_TABLE, USER_TABLE } from "./filter/index.ts";
 import type { ScimDeps } from "./deps.ts";
+import { createGroups } from "./groups/groups.ts";
+import { countGroups, GROUP_COLUMNS } from "./groups/store.ts";
+import type { GroupRow } from "./groups/store.ts";
+import { createCursors } from "./lists/cursor.ts";
+import { createLists } from "./lists/list.ts";
+import { GROUP, USER } from "./schema/index.ts";
+import { countUsers, USER_COLUMNS } from "./users/store.ts";
+import type { UserRow } from "./users/store.ts";
 import { createUsers } from "./users/users.ts";
 
 /** SCIM 2.0 provisioning (RFC 7643, RFC 7644, RFC 9865; decisions 8.6 to 8.10). */
 export function createScim(deps: ScimDeps) {
+  const { database, clock, sealer, config } = deps;
+  const baseUrlOf = (orgUuid: string): string => `${config.baseUrl}/scim/v2/organizations/${orgUuid.toLowerCase()}`;
+  const lists = { database, baseUrlOf, cursors: createCursors({ clock, sealer, cursorMs: config.cursorMs }) };
   return {
     users: createUsers(deps),
+    groups: createGroups(deps),
+    userLists: createLists<UserRow>(lists, {
+      kind: USER,
+      table: USER_TABLE,
+      from: "scim_users u",
+      id: "u.user_uuid",
+      columns: USER_COLUMNS,
+      total: countUsers,
+    }),
+    groupLists: createLists<GroupRow>(lists, {
+      kind: GROUP,
+      table: GROUP_TABLE,
+      from: "scim_groups u",
+      id: "u.group_uuid",
+      columns: GROUP_COLUMNS,
+      total: countGroups,
+    }),
     /** Base URL of an organization's SCIM. */
-    baseUrlOf: (orgUuid: string): string => `${deps.config.baseUrl}/scim/v2/organizations/${orgUuid.toLowerCase()}`,
+    baseUrlOf,
+    cursorMs: config.cursorMs,
   };
 }
 

@@ -45,12 +45,17 @@ export function readOne(attribute: Attribute, value: unknown, path = attribute.n
   return attribute.type === "boolean" ? readBoolean(value, path) : readText(attribute, value, path);
 }
 
+/** @throws {invalidValue} when an attribute has more values than it may have */
+export function checkCount({ name }: Attribute, count: number, path: string): void {
+  const most = name === "members" ? MAX_MEMBERS : MAX_VALUES;
+  if (count > most) throw wrong(path, `has more than ${most} values`);
+}
+
 /** The values of an attribute that has several, without repetitions; undefined for none. */
 export function readSeveral(attribute: Attribute, value: unknown, path = attribute.name): readonly Json[] | undefined {
   if (value === null || value === undefined) return undefined;
   const given = Array.isArray(value) ? value : [value];
-  const most = attribute.name === "members" ? MAX_MEMBERS : MAX_VALUES;
-  if (given.length > most) throw wrong(path, `has more than ${most} values`);
+  checkCount(attribute, given.length, path);
   return checkSeveral(
     given.flatMap((one) => readOne(attribute, one, path) ?? []),
     path,

@@ -156,3 +156,10 @@ export async function personByEmailIn(tx: Tx, orgUuid: string, emailKey: string)
 export async function personIn(tx: Tx, orgUuid: string, userUuid: string): Promise<KnownPerson | undefined> {
   return (await tx.query<KnownPerson>(knownPerson("p.uuid = $2"), [orgUuid, userUuid]))[0];
 }
+
+/** Number of users of an organization: members by their stored counts, and invited people. */
+export async function countUsers(tx: Tx, orgUuid: string): Promise<number> {
+  const sql = `select coalesce((select active + inactive from membership_counts where org_uuid = $1), 0)
+    + (select count(*) from scim_users where org_uuid = $1 and invited)::int as total`;
+  return (await tx.query<{ total: number }>(sql, [orgUuid]))[0]?.total ?? 0;
+}

@@ -1,0 +1,188 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import { violatedConstraint } from "../../../platform/db/failure.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import { isUuid } from "../../../platform/value-rules.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { ScimDeps } from "../deps.ts";
+import { scimErrors } from "../errors.ts";
+import { demandMatch } from "../resource/etag.ts";
+import { foldResource } from "../resource/fold.ts";
+import { demandRequired, readResource } from "../resource/read.ts";
+import { foldText, isObject, sameJson } from "../resource/values.ts";
+import type { Json, Resource } from "../resource/values.ts";
+import { GROUP } from "../schema/index.ts";
+import { groupEtag } from "./present.ts";
+import type { ShownGroup } from "./present.ts";
+import * as store from "./store.ts";
+
+/** Maximum number of groups of an organization. */
+const MAX_GROUPS = 10_000;
+
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
+
+/** Ids of members; anything but the id of a user is refused, and with it nested groups (decisions 8.7). */
+function memberIds(members: Json | undefined): string[] {
+  const ids = (Array.isArray(members) ? members : []).map((member: Json) =>
+    isObject(member) ? textOf(member["value"]) : "",
+  );
+  const wrong = ids.find((id) => !isUuid(id));
+  if (wrong !== undefined) throw scimErrors.invalidValue(`members: ${wrong.slice(0, 100) || "a value"} is no user.`);
+  return [...new Set(ids.map((id) => id.toLowerCase()))];
+}
+
+/** Splits the attributes of a group. */
+function groupAttributes(resource: Resource) {
+  demandRequired(GROUP, resource);
+  const { members, ...data } = resource;
+  const displayName = foldText(textOf(data["displayName"]));
+  const externalId = textOf(data["externalId"]) || null;
+  return { data, folded: foldResource(GROUP, data), displayName, externalId, members: memberIds(members) };
+}
+
+function uniqueName(error: unknown): never {
+  throw violatedConstraint(error) === "scim_groups_name"
+    ? scimErrors.uniqueness("A group has this displayName.")
+    : error;
+}
+
+/** Groups of an organization: teams without power (decisions 8.7). */
+export function createGroups({ database, clock, random, events }: ScimDeps) {
+  async function lock(tx: Tx, context: CallerContext, id: string, ifMatch: string | null) {
+    const group = isUuid(id) ? await store.lockGroup(tx, callerOrg(context.caller), id.toLowerCase()) : undefined;
+    if (group === undefined) throw scimErrors.notFound();
+    demandMatch(ifMatch, groupEtag(group));
+    return group;
+  }
+
+  async function record(
+    tx: Tx,
+    context: CallerContext,
+    type: "scim.group.created" | "scim.group.updated" | "scim.group.deleted",
+    resourceId: string,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    await events.emit(tx, EVENTS[type], {
+      by: causedBy(context),
+      orgUuid: callerOrg(context.caller),
+      resourceId,
+      metadata,
+    });
+  }
+
+  /** @throws {invalidValue} when one of them is no user of the organization */
+  async function add(tx: Tx, orgUuid: string, groupUuid: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const known = await store.insertMembers(tx, orgUuid, groupUuid, ids);
+    if (known !== ids.length) throw scimErrors.invalidValue("members: one of them is no user of the organization.");
+  }
+
+  async function change(
+    context: CallerContext,
+    id: string,
+    ifMatch: string | null,
+    next: (current: Resource) => Resource,
+  ): Promise<ShownGroup> {
+    const orgUuid = callerOrg(context.caller);
+    return context.transaction(async (tx) => {
+      const group = await lock(tx, context, id, ifMatch);
+      const { groupUuid } = group;
+      const before = await store.membersIn(tx, groupUuid);
+      const members = before.map((value) => ({ value }));
+      const attributes = groupAttributes(next({ ...group.data, ...(members.length > 0 && { members }) }));
+      const [was, is] = [new Set(before), new Set(attributes.members)];
+      const added = attributes.members.filter((member) => !was.has(member));
+      const removed = before.filter((member) => !is.has(member));
+      const same = sameJson(group.data, attributes.data) && added.length === 0 && removed.length === 0;
+      if (same) return { ...group, members: before };
+      const at = dateOf(clock);
+      await store.updateGroup(tx, { orgUuid, groupUuid, ...attributes, at }).catch(uniqueName);
+      if (removed.length > 0) await store.deleteMembers(tx, groupUuid, removed);
+      await add(tx, orgUuid, groupUuid, added);
+      await record(tx, context, "scim.group.updated", groupUuid, {
+        display_name: attributes.data["displayName"],
+        added: added.length,
+        removed: removed.length,
+      });
+      const { data, members: shown } = attributes;
+      return { ...group, data, version: group.version + 1, updatedAt: at, members: [...shown].sort() };
+    });
+  }
+
+  return {
+    change,
+
+    /**
+     * Creates a group.
+     * @throws {invalidValue} when a member is no user of the organization
+     * @throws {uniqueness} when the displayName is in use
+     */
+    async create(context: CallerContext, body: Readonly<Record<string, unknown>>): Promise<ShownGroup> {
+      const { members, ...attributes } = groupAttributes(readResource(GROUP, body));
+      const [orgUuid, groupUuid, at] = [callerOrg(context.caller), random.uuid(), dateOf(clock)];
+      return context.transaction(async (tx) => {
+        await store.insertGroup(tx, { orgUuid, groupUuid, ...attributes, at }).catch(uniqueName);
+        if ((await store.countGroups(tx, orgUuid)) > MAX_GROUPS)
+          throw scimErrors.tooMany(`An organization has at most ${MAX_GROUPS} groups.`);
+        await add(tx, orgUuid, groupUuid, members);
+        const metadata = { display_name: attributes.data["displayName"], added: members.length, removed: 0 };
+        await record(tx, context, "scim.group.created", groupUuid, metadata);
+        const { data } = attributes;
+        return { groupUuid, data, version: 1, createdAt: at, updatedAt: at, members: [...members].sort() };
+      });
+    },
+
+    /** @throws {not_found} when the organization has no such group */
+    async find({ caller }: CallerContext, id: string, withMembers: boolean): Promise<ShownGroup> {
+      const row = isUuid(id) ? await store.findGroup(database, callerOrg(caller), id.toLowerCase()) : undefined;
+      if (row === undefined) throw scimErrors.notFound();
+      return { ...row, members: withMembers ? await this.membersOf([row]).then((of) => of(row)) : undefined };
+    },
+
+    /** The members of groups, as a function of a group. */
+    async membersOf(rows: readonly store.GroupRow[]): Promise<(row: store.GroupRow) => string[]> {
+      const members =
+        rows.length === 0
+          ? []
+          : await store.membersOf(
+              database,
+              rows.map(({ groupUuid }) => groupUuid),
+            );
+      const byGroup = Map.groupBy(members, ({ groupUuid }) => groupUuid);
+      return ({ groupUuid }) => (byGroup.get(groupUuid) ?? []).map(({ userUuid }) => userUuid);
+    },
+
+    /**
+     * Replaces the attributes and the members of a group.
+     * @throws {not_found} when the organization has no such group
+     * @throws {precondition_failed} when the group has changed
+     * @throws {uniqueness} when the displayName is in use
+     */
+    async replace(
+      context: CallerContext,
+      id: string,
+      body: Readonly<Record<string, unknown>>,
+      ifMatch: string | null,
+    ): Promise<ShownGroup> {
+      const read = readResource(GROUP, body);
+      return change(context, id, ifMatch, () => read);
+    },
+
+    /**
+     * Deletes a group; its members stay.
+     * @throws {not_found} when the organization has no such group
+     * @throws {precondition_failed} when the group has changed
+     */
+    async remove(context: CallerContext, id: string, ifMatch: string | null): Promise<void> {
+      await context.transaction(async (tx) => {
+        const { groupUuid, data } = await lock(tx, context, id, ifMatch);
+        await store.deleteGroup(tx, groupUuid);
+        await record(tx, context, "scim.group.deleted", groupUuid, { display_name: data["displayName"] });
+      });
+    },
+  };
+}
+
+/** Groups as the service uses them. */
+export type Groups = ReturnType<typeof createGroups>;

@@ -1,0 +1,117 @@
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import type { Resource } from "../resource/values.ts";
+
+/** A group as SCIM shows it, without its members. */
+export interface GroupRow {
+  groupUuid: string;
+  /** Attributes as they are returned, without those the service adds. */
+  data: Resource;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Columns of a {@link GroupRow}, of `scim_groups u`. */
+export const GROUP_COLUMNS = `u.group_uuid as "groupUuid", u.data, u.version, u.created_at as "createdAt",
+  u.updated_at as "updatedAt"`;
+
+/** A group to store. */
+export interface NewGroup {
+  orgUuid: string;
+  groupUuid: string;
+  displayName: string;
+  externalId: string | null;
+  data: Resource;
+  folded: Resource;
+  at: Date;
+}
+
+const one = `select ${GROUP_COLUMNS} from scim_groups u where u.org_uuid = $1 and u.group_uuid = $2`;
+
+/** A group of an organization. */
+export async function findGroup(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  groupUuid: string,
+): Promise<GroupRow | undefined> {
+  return (await database.prepared<GroupRow>("scim_group", one, [orgUuid, groupUuid]))[0];
+}
+
+/** A group of an organization, locked until the transaction ends. */
+export async function lockGroup(tx: Tx, orgUuid: string, groupUuid: string): Promise<GroupRow | undefined> {
+  return (await tx.query<GroupRow>(`${one} for update`, [orgUuid, groupUuid]))[0];
+}
+
+/** Stores a group. */
+export async function insertGroup(tx: Tx, group: NewGroup): Promise<void> {
+  const { orgUuid, groupUuid, displayName, externalId, data, folded, at } = group;
+  await tx.query(
+    `insert into scim_groups (group_uuid, org_uuid, display_name, external_id, data, folded, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    [groupUuid, orgUuid, displayName, externalId, JSON.stringify(data), JSON.stringify(folded), at],
+  );
+}
+
+/** Changes the attributes of a group; its version rises. */
+export async function updateGroup(tx: Tx, group: NewGroup): Promise<void> {
+  const { groupUuid, displayName, externalId, data, folded, at } = group;
+  await tx.query(
+    `update scim_groups set display_name = $2, external_id = $3, data = $4, folded = $5, version = version + 1,
+       updated_at = $6 where group_uuid = $1`,
+    [groupUuid, displayName, externalId, JSON.stringify(data), JSON.stringify(folded), at],
+  );
+}
+
+/** Deletes a group. */
+export async function deleteGroup(tx: Tx, groupUuid: string): Promise<void> {
+  await tx.query("delete from scim_groups where group_uuid = $1", [groupUuid]);
+}
+
+/** Number of groups of an organization; it has 10,000 at most. */
+export async function countGroups(tx: Tx, orgUuid: string): Promise<number> {
+  const sql = "select count(*)::int as total from scim_groups where org_uuid = $1";
+  return (await tx.query<{ total: number }>(sql, [orgUuid]))[0]?.total ?? 0;
+}
+
+/** A user in a group. */
+export interface MemberRow {
+  groupUuid: string;
+  userUuid: string;
+}
+
+const MEMBERS_SQL = `select group_uuid as "groupUuid", user_uuid as "userUuid" from scim_members
+  where group_uuid = any($1::uuid[]) order by group_uuid, user_uuid`;
+
+/** Users in groups, in the order of their ids. */
+export function membersOf(database: Pick<Database, "prepared">, groupUuids: readonly string[]): Promise<MemberRow[]> {
+  return database.prepared<MemberRow>("scim_members", MEMBERS_SQL, [groupUuids]);
+}
+
+/** Users in a group, read in a transaction. */
+export async function membersIn(tx: Tx, groupUuid: string): Promise<string[]> {
+  return (await tx.query<MemberRow>(MEMBERS_SQL, [[groupUuid]])).map(({ userUuid }) => userUuid);
+}
+
+/** Puts users of the organization into a group; returns how many of them exist. */
+export async function insertMembers(
+  tx: Tx,
+  orgUuid: string,
+  groupUuid: string,
+  userUuids: readonly string[],
+): Promise<number> {
+  const sql = `with known as (
+      select user_uuid from scim_users where org_uuid = $1 and user_uuid = any($3::uuid[]) order by 1 for key share),
+    added as (
+      insert into scim_members (group_uuid, user_uuid, org_uuid) select $2, user_uuid, $1 from known
+      on conflict do nothing)
+    select count(*)::int as known from known`;
+  return (await tx.query<{ known: number }>(sql, [orgUuid, groupUuid, userUuids]))[0]?.known ?? 0;
+}
+
+/** Takes users out of a group. */
+export async function deleteMembers(tx: Tx, groupUuid: string, userUuids: readonly string[]): Promise<void> {
+  await tx.query("delete from scim_members where group_uuid = $1 and user_uuid = any($2::uuid[])", [
+    groupUuid,
+    userUuids,
+  ]);
+}

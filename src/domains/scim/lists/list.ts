@@ -1,0 +1,170 @@
+import type { CallerContext } from "../../../platform/context.ts";
+import { callerOrg } from "../../../platform/caller.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
+import { MAX_EXACT } from "../../../platform/db/total.ts";
+import { scimErrors } from "../errors.ts";
+import { createCompiler, createParameters, FilterSyntaxError, parseFilter } from "../filter/index.ts";
+import type { Column, Parameters, Table } from "../filter/index.ts";
+import type { ResourceKind } from "../schema/index.ts";
+import type { Cursors, CursorScope, Position } from "./cursor.ts";
+
+/** Results of a page that names no count, and the maximum (decisions 8.6). */
+export const DEFAULT_COUNT = 100;
+export const MAX_COUNT = 200;
+
+/** A query for resources (RFC 7644 §3.4.2). */
+export interface ListRequest {
+  filter?: string | undefined;
+  sortBy?: string | undefined;
+  sortOrder?: string | undefined;
+  startIndex?: number | undefined;
+  count?: number | undefined;
+  /** Present for paging by cursor; empty to start. */
+  cursor?: string | undefined;
+}
+
+/** A page of resources. */
+export interface Listing<Row> {
+  totalResults: number;
+  /** Absent with cursors. */
+  startIndex?: number;
+  nextCursor?: string;
+  rows: Row[];
+}
+
+/** Where the resources of a kind are. */
+export interface Source {
+  kind: ResourceKind;
+  table: Table;
+  /** Table, with the alias `u`. */
+  from: string;
+  /** Column of the id. */
+  id: string;
+  /** Columns of a row, of the alias `u`. */
+  columns: string;
+  /** Number of resources without a filter. */
+  total(tx: Tx, orgUuid: string): Promise<number>;
+}
+
+interface Order {
+  column: Column;
+  descending: boolean;
+}
+
+const BY_CREATION: Column = { sql: "u.created_at", type: "time", notNull: true };
+const CASTS = { uuid: "uuid", text: "text", boolean: "boolean", time: "timestamptz" } as const;
+
+/** A condition for the rows after a position. Rows without a value are last ascending, and first descending. */
+function after({ column, descending }: Order, id: string, position: Position, parameters: Parameters): string {
+  const { sql, notNull, type } = column;
+  const idAt = `${parameters.add(position.id)}::uuid`;
+  const sign = descending ? "<" : ">";
+  if (position.value === null)
+    return descending
+      ? `(${sql} is not null or (${sql} is null and ${id} ${sign} ${idAt}))`
+      : `(${sql} is null and ${id} ${sign} ${idAt})`;
+  const value = `${parameters.add(position.value)}::${CASTS[type]}`;
+  if (notNull === true) return `(${sql}, ${id}) ${sign} (${value}, ${idAt})`;
+  const nulls = descending ? "" : ` or ${sql} is null`;
+  return `(${sql} ${sign} ${value} or (${sql} = ${value} and ${id} ${sign} ${idAt})${nulls})`;
+}
+
+/** Lists of resources of one kind. */
+export function createLists<Row>(
+  { database, cursors, baseUrlOf }: { database: Database; cursors: Cursors; baseUrlOf: (orgUuid: string) => string },
+  source: Source,
+) {
+  const { kind, table, from, id, columns } = source;
+
+  /** The condition and the order of a query. */
+  function compile({ filter, sortBy }: ListRequest, parameters: Parameters): { where: string; column: Column } {
+    const compiler = createCompiler(kind, table, parameters);
+    return {
+      where: filter ? ` and ${filtered(() => compiler.condition(parseFilter(filter)))}` : "",
+      column: sortBy ? sorted(() => compiler.sortColumn(sortBy)) : BY_CREATION,
+    };
+  }
+
+  return {
+    /**
+     * A page of an organization's resources.
+     * @throws {invalidFilter} when the filter cannot be read, or names what no schema has
+     * @throws {invalidValue} when the order is none
+     * @throws {invalidCursor} when the cursor is not one of this list
+     * @throws {expiredCursor} when the cursor is too old
+     * @throws {invalidCount} when a page by cursor is to have more than 200 resources
+     */
+    async list({ caller }: CallerContext, request: ListRequest): Promise<Listing<Row>> {
+      const orgUuid = callerOrg(caller);
+      const descending = isDescending(request.sortOrder);
+      const { filter = "", sortBy = "", cursor } = request;
+      const count = Math.max(0, Math.min(MAX_COUNT, request.count ?? DEFAULT_COUNT));
+      if (cursor !== undefined && (request.count ?? 0) > MAX_COUNT) throw scimErrors.invalidCount();
+      const scope: CursorScope = { orgUuid, kind: kind.name, filter, sortBy, descending };
+      const position = cursor ? cursors.read(scope, cursor) : undefined;
+      const startIndex = Math.max(1, request.startIndex ?? 1);
+      const parameters = createParameters([orgUuid], baseUrlOf(orgUuid));
+      const { where, column } = compile(request, parameters);
+      const matching = `from ${from} where u.org_uuid = $1${where}`;
+      const counted = [...parameters.values];
+      const order: Order = { column, descending };
+      const rest = position === undefined ? "" : ` and ${after(order, id, position, parameters)}`;
+      const direction = descending ? "desc" : "asc";
+      const limit = parameters.add(count + 1);
+      const offset = cursor === undefined ? ` offset ${parameters.add(startIndex - 1)}` : "";
+      const page = `select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId" from (
+          select u.*, ${column.sql} as sort_value ${matching}${rest}
+          order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u
+        order by u.sort_value ${direction}, ${id} ${direction}`;
+      const [found, total] = await database.transaction(
+        (tx) =>
+          Promise.all([
+            count === 0 ? [] : tx.query<Row & { sortValue: unknown; sortId: string }>(page, parameters.values),
+            where === "" ? source.total(tx, orgUuid) : countOf(tx, matching, counted),
+          ]),
+        { orgUuid },
+      );
+      const rows = found.slice(0, count);
+      const last = rows.at(-1);
+      const seen = startIndex - 1 + rows.length + (found.length > count ? 1 : 0);
+      // Beyond the limit of exact counts, more than what has been seen: who pages by index reaches the end.
+      const totalResults = total > MAX_EXACT && where !== "" && cursor === undefined ? Math.max(total, seen) : total;
+      if (cursor === undefined) return { totalResults, startIndex, rows };
+      if (found.length <= count || last === undefined) return { totalResults, rows };
+      const { sortValue, sortId } = last;
+      const value = sortValue instanceof Date ? sortValue.toISOString() : (sortValue as Position["value"]);
+      return { totalResults, rows, nextCursor: cursors.after(scope, { value, id: sortId }) };
+    },
+  };
+}
+
+/** Number of matching resources, exact up to the limit of exact counts, otherwise that plus one. */
+async function countOf(tx: Tx, matching: string, values: readonly unknown[]): Promise<number> {
+  const sql = `select count(*)::int as counted from (select 1 ${matching} limit ${MAX_EXACT + 1}) matches`;
+  return (await tx.query<{ counted: number }>(sql, values))[0]?.counted ?? 0;
+}
+
+function isDescending(sortOrder: string | undefined): boolean {
+  const order = (sortOrder || "ascending").toLowerCase();
+  if (order !== "ascending" && order !== "descending")
+    throw scimErrors.invalidValue("sortOrder must be ascending or descending.");
+  return order === "descending";
+}
+
+function filtered<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof FilterSyntaxError
+      ? scimErrors.invalidFilter(`The filter cannot be read: ${error.message}.`)
+      : error;
+  }
+}
+
+function sorted<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof FilterSyntaxError ? scimErrors.invalidValue(`sortBy: ${error.message}.`) : error;
+  }
+}
