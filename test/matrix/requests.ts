@@ -75,6 +75,10 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
       app_id: ids["app_id"],
     }),
   },
+  // A version that no secret has, so that nothing is written under any name.
+  "PUT /api/admin/organizations/{org_uuid}/secrets/{name}": {
+    of: () => ({ value: "taken over", expected_version: 999 }),
+  },
   "PUT /api/ops/custom-variables/{id}": { of: () => ({ value: "taken over" }) },
   "PATCH /api/templates/{id}": { of: () => ({ name: "taken over" }) },
   "POST /api/templates/render": { kinds: ["template"], of: (ids) => ({ template_id: ids["template"] }) },

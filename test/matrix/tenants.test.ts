@@ -73,6 +73,7 @@ const elsewhere = new Set([
   "GET /api/organizations/{org_uuid}/session-inventory",
   "POST /api/entitlements/check",
   "POST /api/entitlements/check-batch",
+  "PUT /api/admin/organizations/{org_uuid}/secrets/{name}",
   ...routeTable()
     .filter(({ auth }) => auth === "platform-admin")
     .map(({ method, path }) => `${method} ${path}`),
