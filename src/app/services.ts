@@ -4,7 +4,6 @@ import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
-import { SpiffeService } from "../../gen/atrium/spiffe/v1/spiffe_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
@@ -21,11 +20,6 @@ const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | Des
   MtlsCaService,
   OidcService,
   ScimService.method.bulk,
-  SpiffeService.method.issueSvid,
-  SpiffeService.method.issueJwtSvid,
-  SpiffeService.method.listSvids,
-  SpiffeService.method.revokeSvid,
-  SpiffeService.method.getRevocationList,
 ]);
 
 /**

@@ -97,6 +97,11 @@ export function caller(context: Pick<HandlerContext, "values">): Caller {
   return found;
 }
 
+/** Whether the caller is a service identity, by an automation token or by an SVID; the principal's id is its id. */
+export function isServiceIdentity({ principal }: Pick<Caller, "principal">): boolean {
+  return principal.type === "automation_token" || principal.type === "svid";
+}
+
 /** Returns the organization of the caller. @throws {forbidden} when the token has none */
 export function callerOrg(caller: Caller): string {
   if (caller.orgUuid === null) throw errors.forbidden({ message: "This token names no organization; sign in to one." });

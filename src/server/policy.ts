@@ -56,6 +56,8 @@ export interface Policy {
   readonly appAdminSuffices: boolean;
   /** Field that names a person; a person who names themselves needs no POWER_ADMIN. */
   readonly self: DescField | undefined;
+  /** A service identity may call for itself without scope, powers and elevation; the use case checks whom it names. */
+  readonly ownIdentity: boolean;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
   readonly rate: RateClass;
@@ -119,6 +121,7 @@ function compilePolicy(method: DescMethod): Policy {
     tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
     appAdminSuffices: access.appAdminSuffices,
     self: access.selfSuffices === "" ? undefined : fieldOf(method, access.selfSuffices),
+    ownIdentity: access.ownIdentity,
     foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,

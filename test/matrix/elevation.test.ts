@@ -86,7 +86,7 @@ function messageOf({ route, binding }: Guarded, org = callers.here["org_uuid"]):
 
 /**
  * Deleting an organization, rotating root signing keys, bulk revocation of sessions, issuing SVIDs, rotating KMS keys
- * (interface, Step-up), removing a member's factors (decisions 4.1).
+ * (interface, Step-up), removing a member's factors (decisions 4.1), JWT-SVIDs of other identities (17.7).
  */
 const PROTECTED = [
   "DELETE /api/organizations/{org_uuid}",
@@ -94,6 +94,7 @@ const PROTECTED = [
   "DELETE /api/organizations/{org_uuid}/session-inventory",
   "POST /api/organizations/{org_uuid}/revoke-all-sessions",
   "POST /api/auth/spiffe/svid",
+  "POST /api/auth/spiffe/jwt-svid",
   "POST /api/admin/organizations/{org_uuid}/kms-keys/rotate",
   "DELETE /api/users/{user_uuid}/mfa-factors",
 ];

@@ -229,6 +229,11 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     body: { name: "late", identity_id: stage.side.ids["identity_id"] },
   }),
   "DELETE /api/organizations/{org_uuid}/service-identities/automation-tokens/{token_id}": () => ({}),
+  "POST /api/auth/spiffe/svid": (stage) => ({ body: { service_identity_id: stage.side.ids["identity_id"] } }),
+  "POST /api/auth/spiffe/jwt-svid": (stage) => ({
+    body: { identity_id: stage.side.ids["identity_id"], audience: ["api"] },
+  }),
+  "DELETE /api/auth/spiffe/svids/{svid_id}": () => ({}),
   "POST /api/webhooks/{webhook_id}/rotate-secret": () => ({}),
   "PUT /api/roles/{role_id}/permissions": () => ({ body: { permissions: [1] } }),
   "POST /api/v2/products/{productId}/roles": () => ({ body: { name: `role ${some()}`, permissions: [] } }),

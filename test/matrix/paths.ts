@@ -31,6 +31,7 @@ export const unknownIds: Ids = {
       "automation_token",
       "template",
       "meter",
+      "svid_id",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

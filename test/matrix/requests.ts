@@ -35,6 +35,14 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
     kinds: ["identity_id"],
     of: (ids) => ({ name: "t", identity_id: ids["identity_id"] }),
   },
+  "POST /api/auth/spiffe/svid": {
+    kinds: ["identity_id"],
+    of: (ids) => ({ service_identity_id: ids["identity_id"] }),
+  },
+  "POST /api/auth/spiffe/jwt-svid": {
+    kinds: ["identity_id"],
+    of: (ids) => ({ identity_id: ids["identity_id"], audience: ["api"] }),
+  },
   "POST /api/admin/organizations/{org_uuid}/signing-keys": { of: () => ({ algorithm: "ed25519" }) },
   "POST /api/admin/organizations/{org_uuid}/signing-keys/{key_id}/sign": { of: () => ({ payload: { sub: "x" } }) },
   "POST /api/admin/organizations/{org_uuid}/invitations": {

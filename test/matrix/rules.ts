@@ -66,6 +66,9 @@ const resources: readonly (readonly [RegExp, string | undefined])[] = [
   [/^\/api\/ops\//u, "gateway"],
 ];
 
+/** Words of routes on which a service identity may do for itself what others need more for (decisions 17.7). */
+const forOthers: Readonly<Record<string, string>> = { "POST /api/auth/spiffe/jwt-svid": "admin+elevated" };
+
 /** Every route that requires a bearer token of any kind, SCIM tokens included. */
 export function guardedRoutes(): Guarded[] {
   const known = new Map(bindings().map((binding) => [`${binding.method} ${binding.path}`, binding]));
@@ -77,7 +80,7 @@ export function guardedRoutes(): Guarded[] {
     return {
       route,
       binding,
-      words: new Set(route.auth.split("+")),
+      words: new Set((forOthers[`${route.method} ${route.path}`] ?? route.auth).split("+")),
       scope: personOnly || route.auth === "scim" ? undefined : scopeOf(route),
       personOnly,
       orgless:

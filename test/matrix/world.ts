@@ -144,6 +144,13 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const secret = `secret-${randomBytes(6).toString("hex")}`;
   await call("PUT", `${admin}/secrets/${secret}`, { value: "x" });
   const meter = await call("POST", "/api/billing/metering/meters", { name: "m", event_name: "calls", unit: "call" });
+  const elevatedToken = await elevated(app, token);
+  const svid = done(
+    await app.call("POST", "/api/auth/spiffe/svid", {
+      token: elevatedToken,
+      body: { service_identity_id: identity["identity_id"] },
+    }),
+  );
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -153,7 +160,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   return {
     owner,
     token,
-    elevated: await elevated(app, token),
+    elevated: elevatedToken,
     ids: {
       org_uuid: owner.org,
       user_uuid: other.userUuid,
@@ -182,6 +189,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       automation_token: automation["token_id"] ?? "",
       secret,
       secret_version: "1",
+      svid_id: svid["svid_id"] ?? "",
       // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },

@@ -38,6 +38,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   roles: { eachOf: "organization", atMost: "those its administrators name" },
   role_permissions: { goesWith: "roles", atMost: "the catalogue of permissions" },
   pictures: { eachOf: "person", atMost: "1" },
+  spiffe_revocation_lists: { eachOf: "organization", atMost: "1" },
   spiffe_roots: { eachOf: "organization", atMost: "1" },
   signing_keys: { eachOf: "organization", atMost: "2 within the overlap of a rotation, during which no other begins" },
 

@@ -27,6 +27,7 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/signing-keys/activities.ts": "background",
   "src/domains/signing-keys/signing-keys.ts": "background",
   "src/domains/signing-keys/signing.ts": "start",
+  "src/domains/spiffe/crl.ts": "background",
   "src/domains/spiffe/roots.ts": "background",
   "src/domains/step-up/step-up.ts": "read or refusal",
   "src/domains/vault/seal.ts": "start or refusal",

@@ -174,7 +174,11 @@ function build(
     people,
     access,
     keys,
-    spiffe: createSpiffe({ ...shared, config: { trustDomain: "atrium.local" } }),
+    spiffe: createSpiffe({
+      ...shared,
+      serviceIdentities,
+      config: { baseUrl, trustDomain: "atrium.local", svidHourMs: 3_600_000 },
+    }),
     sessions,
     mfa,
     stepUp,

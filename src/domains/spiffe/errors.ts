@@ -3,4 +3,7 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of SPIFFE workload identity. */
 export const spiffeErrors = defineErrors({
   orgNotFound: [404, "not_found", "No such organization."],
+  svidNotFound: [404, "not_found", "No such SVID."],
+  noList: [404, "not_found", "The organization never had a certificate authority of this kind."],
+  alreadyRevoked: [409, "already_revoked", "The SVID is revoked already."],
 });

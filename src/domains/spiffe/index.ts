@@ -1,3 +1,4 @@
+export type { SpiffeDeps } from "./deps.ts";
 export { spiffeDomain } from "./domain.ts";
 export { createSpiffe } from "./spiffe.ts";
-export type { Spiffe, SpiffeDeps } from "./spiffe.ts";
+export type { Spiffe } from "./spiffe.ts";

@@ -2,6 +2,7 @@ import { calculateJwkThumbprint } from "jose";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
+import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { createLru } from "../../platform/lru.ts";
 import type { Random } from "../../platform/random.ts";
@@ -69,7 +70,11 @@ export function createRoots({ database, clock, random, sealer, trustDomains }: R
   /** Creates the root of an organization that has none, on whatever instance; without effect where there is one. */
   async function ensure(orgUuid: string): Promise<void> {
     const root = await newRoot(orgUuid);
-    await database.background.transaction((tx) => store.insertRoot(tx, orgUuid, root, dateOf(clock)));
+    // Whoever asks first causes it; nobody's power is needed.
+    await database.background.transaction(
+      (tx) => store.insertRoot(tx, orgUuid, root, dateOf(clock)),
+      SKIP_REAUTHORIZATION,
+    );
   }
 
   async function open(orgUuid: string): Promise<SvidSigner> {

@@ -1,24 +1,23 @@
 import { createBundles } from "./bundles.ts";
 import { createClientCertificates } from "./client-certificates.ts";
+import { createCrl } from "./crl.ts";
+import type { SpiffeDeps } from "./deps.ts";
+import { createJwtSvids } from "./jwt-svids.ts";
 import { createRoots } from "./roots.ts";
-import type { RootsDeps } from "./roots.ts";
+import { createSvids } from "./svids.ts";
 import { createTrustDomains } from "./trust-domain.ts";
 
-/** Dependencies of SPIFFE workload identity. */
-export interface SpiffeDeps extends Omit<RootsDeps, "trustDomains"> {
-  config: {
-    /** SPIFFE trust domains are `<org_uuid>.<trustDomain>`. */
-    trustDomain: string;
-  };
-}
-
-/** SPIFFE workload identity: roots, trust bundles, client certificates. */
+/** SPIFFE workload identity: roots, trust bundles, SVIDs, their revocation list, client certificates. */
 export function createSpiffe(deps: SpiffeDeps) {
   const trustDomains = createTrustDomains(deps.config.trustDomain);
   const roots = createRoots({ ...deps, trustDomains });
+  const names = { roots, trustDomains };
   return {
     roots,
-    bundles: createBundles({ roots, trustDomains }),
+    bundles: createBundles(names),
+    svids: createSvids(deps, names),
+    jwtSvids: createJwtSvids(deps, names),
+    crl: createCrl(deps, roots),
     clientCertificates: createClientCertificates({ ...deps, trustDomains }),
   };
 }

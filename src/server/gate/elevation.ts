@@ -1,3 +1,4 @@
+import { isServiceIdentity } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import { takesCredential } from "./credential.ts";
 import { callerOf } from "./step.ts";
@@ -7,7 +8,9 @@ import type { Step } from "./step.ts";
 export const elevation: Step = {
   name: "elevation",
   applies: (policy) => policy.elevated && takesCredential(policy),
-  run(_policy, call) {
-    if (!callerOf(call).elevated) throw errors.stepUpRequired();
+  run(policy, call) {
+    const caller = callerOf(call);
+    if (policy.ownIdentity && isServiceIdentity(caller)) return;
+    if (!caller.elevated) throw errors.stepUpRequired();
   },
 };

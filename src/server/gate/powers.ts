@@ -1,4 +1,5 @@
 import { Power } from "../../../gen/atrium/options/v1/options_pb.ts";
+import { isServiceIdentity } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Policy } from "../policy.ts";
@@ -13,6 +14,7 @@ export const powers: Step = {
   applies: (policy) => policy.powers.length > 0 && takesCredential(policy),
   run(policy, call, params) {
     const caller = callerOf(call);
+    if (policy.ownIdentity && isServiceIdentity(caller)) return;
     for (const power of policy.powers) {
       if (holdsPower(caller, power)) continue;
       if (power === Power.ADMIN && isAdminSubstitute(policy, caller, params)) continue;

@@ -1,3 +1,4 @@
+import { isServiceIdentity } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Policy } from "../policy.ts";
 import { takesCredential } from "./credential.ts";
@@ -9,7 +10,9 @@ export const scope: Step = {
   name: "scope",
   applies: (policy) => policy.scope !== "" && takesCredential(policy),
   run(policy, call) {
-    const { scopes } = callerOf(call);
+    const caller = callerOf(call);
+    if (policy.ownIdentity && isServiceIdentity(caller)) return;
+    const { scopes } = caller;
     if (scopes !== null && !includes(scopes, policy))
       throw errors.forbidden({ message: `This credential lacks the scope ${policy.scope}.` });
   },

@@ -1,0 +1,130 @@
+import { callerOrg } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import { errors } from "../../platform/errors.ts";
+import { generateLeafKeys } from "../../platform/x509/keys.ts";
+import { issueLeaf } from "../../platform/x509/leaf.ts";
+import { toPem } from "../../platform/x509/pem.ts";
+import { newSerial } from "../../platform/x509/serial.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { identityErrors } from "../service-identities/index.ts";
+import type { SvidFilter, SvidRow } from "../service-identities/index.ts";
+import type { SpiffeDeps } from "./deps.ts";
+import { spiffeErrors } from "./errors.ts";
+import { demandMayObtain } from "./own-identity.ts";
+import type { Roots } from "./roots.ts";
+import type { TrustDomains } from "./trust-domain.ts";
+
+/** An SVID to issue. */
+export interface SvidRequest {
+  identityId: string;
+  /** Lifetime; 1 when absent. */
+  ttlHours: number | undefined;
+  /** The SPIFFE id, if it is not the identity's own. */
+  spiffeId: string | undefined;
+}
+
+/** A new SVID with what is shown once. */
+export interface IssuedSvid extends SvidRow {
+  certificatePem: string;
+  privateKeyPem: string;
+}
+
+/** X.509-SVIDs of service identities (decisions 7.5). */
+export function createSvids(
+  { clock, random, events, serviceIdentities, config }: SpiffeDeps,
+  { roots, trustDomains }: { roots: Pick<Roots, "signer">; trustDomains: TrustDomains },
+) {
+  const { identities, svids } = serviceIdentities;
+
+  /** @throws {validation_error} when the identity may not have the id */
+  function readId(orgUuid: string, identityId: string, wanted: string | undefined): string {
+    if (wanted === undefined) return trustDomains.idOfIdentity(orgUuid, identityId);
+    if (trustDomains.isAllowed(orgUuid, identityId, wanted)) return wanted;
+    const message = `must be a SPIFFE id below ${trustDomains.idOf(orgUuid)}/, and below /svc/ only the identity's own`;
+    throw errors.validation({ fields: [{ field: "san_uris[0]", code: "pattern", message }] });
+  }
+
+  return {
+    /**
+     * Issues an SVID. Certificate and private key are returned only here.
+     * @throws {validation_error} when the identity may not have the SPIFFE id
+     * @throws {not_found} when the organization has no such identity
+     * @throws {forbidden} {step_up_required} when the caller may not obtain SVIDs of the identity
+     */
+    async issue(context: CallerContext, { identityId, ttlHours, spiffeId: wanted }: SvidRequest): Promise<IssuedSvid> {
+      const orgUuid = callerOrg(context.caller);
+      demandMayObtain(context.caller, identityId);
+      const spiffeId = readId(orgUuid, identityId, wanted);
+      const { authority } = await roots.signer(orgUuid);
+      const keys = await generateLeafKeys();
+      const serial = newSerial(random);
+      const validity = validityOf(clock.now(), (ttlHours ?? 1) * config.svidHourMs, authority.notAfter);
+      // Signed before the transaction, so that it holds no connection meanwhile.
+      const certificate = await issueLeaf(authority, {
+        ...validity,
+        serial,
+        subject: [{ O: ["Atrium"] }, { CN: [identityId] }],
+        names: [{ type: "url", value: spiffeId }],
+        usages: ["client", "server"],
+        publicKey: keys.publicKey,
+        crlUrl: `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl?issuer=spiffe`,
+      });
+      const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity };
+      return context.transaction(async (tx) => {
+        if ((await identities.keep(tx, orgUuid, identityId)) === undefined) throw identityErrors.notFound();
+        await svids.recordSvid(tx, orgUuid, record);
+        await events.emit(tx, EVENTS["svid.issued"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: record.svidId,
+          metadata: { svid_id: record.svidId, spiffe_id: spiffeId, identity_id: identityId, serial, kind: "x509" },
+          data: { svid_id: record.svidId, spiffe_id: spiffeId },
+        });
+        return {
+          ...record,
+          createdAt: dateOf(clock),
+          revokedAt: null,
+          certificatePem: toPem(certificate, "CERTIFICATE"),
+          privateKeyPem: toPem(keys.privateKey, "PRIVATE KEY"),
+        };
+      });
+    },
+
+    /** SVIDs of the caller's organization, newest first. */
+    list: ({ caller }: CallerContext, filter: SvidFilter, page: Page) =>
+      svids.listSvids(callerOrg(caller), filter, page),
+
+    /**
+     * Revokes an SVID; it is refused from the next request on.
+     * @throws {not_found} when the organization has no such SVID
+     * @throws {already_revoked} when it is revoked
+     */
+    revoke: (context: CallerContext, svidId: string): Promise<void> =>
+      context.transaction(async (tx) => {
+        const orgUuid = callerOrg(context.caller);
+        const found = await svids.revokeSvid(tx, orgUuid, svidId);
+        if (found === undefined) throw spiffeErrors.svidNotFound();
+        if (found.outcome === "already") throw spiffeErrors.alreadyRevoked();
+        const { spiffeId, identityId, serial } = found.svid;
+        await events.emit(tx, EVENTS["svid.revoked"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: svidId,
+          metadata: { svid_id: svidId, spiffe_id: spiffeId, identity_id: identityId, serial },
+          data: { svid_id: svidId, spiffe_id: spiffeId },
+        });
+      }),
+  };
+}
+
+/** Validity in whole seconds, as certificates have it; never past the issuer's. */
+function validityOf(nowMs: number, ttlMs: number, issuerEnds: Date): { notBefore: Date; notAfter: Date } {
+  const startMs = Math.floor(nowMs / 1_000) * 1_000;
+  const endMs = Math.floor((startMs + ttlMs) / 1_000) * 1_000;
+  return { notBefore: new Date(startMs), notAfter: new Date(Math.min(endMs, issuerEnds.getTime())) };
+}
+
+/** X.509-SVIDs. */
+export type Svids = ReturnType<typeof createSvids>;
