@@ -4,7 +4,6 @@ import { version } from "./version.ts";
 import { composeServices } from "./services.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Contributions } from "../platform/domain.ts";
-import { errors } from "../platform/errors.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
@@ -18,7 +17,7 @@ import type { KeptMail } from "../platform/outgoing/mailbox.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
 import { createServer } from "../server/index.ts";
-import type { MutualTls, PlainHandler, Server } from "../server/index.ts";
+import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { landingPages } from "../server/landing.ts";
 import { mailboxPages } from "../server/mailbox.ts";
 import { welcomePage } from "../server/welcome.ts";
@@ -96,6 +95,16 @@ function welcomeOf({ bootstrap, dataDir, mail, metricsPort }: Config): Welcome {
   };
 }
 
+/** The bearer tokens that requests present: secrets are told by their form, anything else must be an access token. */
+function bearers({ credentials, serviceIdentities, sessions }: Domains): Pick<Authenticators, "bearer" | "holds"> {
+  const secrets = [credentials.authenticate.apiKeys, serviceIdentities.automationTokens];
+  const secretOf = (token: string) => secrets.find((one) => one.accepts(token));
+  return {
+    bearer: (token, info) => secretOf(token)?.authenticate(token) ?? sessions.authenticate(token, info),
+    holds: (token) => secretOf(token)?.holds(token) ?? sessions.holds(token),
+  };
+}
+
 /** The server over the composed domains. */
 export function composeServer(parts: ServerParts): Server {
   const { config, domains, log, metrics, mailbox } = parts;
@@ -128,18 +137,10 @@ export function composeServer(parts: ServerParts): Server {
       domains.operator.serviceOf({ readiness, metrics: config.metricsPort === undefined ? metrics : undefined }),
     ]),
     authenticators: {
-      bearer: (token, info) =>
-        domains.credentials.authenticate.isApiKey(token)
-          ? domains.credentials.authenticate.apiKey(token)
-          : domains.sessions.authenticate(token, info),
-      holds: (token) =>
-        domains.credentials.authenticate.isApiKey(token)
-          ? domains.credentials.authenticate.keyHolds(token)
-          : domains.sessions.holds(token),
-      // No service identity exists yet to which an SVID could belong.
-      svid: () => Promise.reject(errors.unauthorized()),
-      svidHolds: () => Promise.reject(errors.unauthorized()),
-      scim: (token) => domains.credentials.authenticate.scimToken(token),
+      ...bearers(domains),
+      svid: (svid) => domains.serviceIdentities.authenticateSvid(svid),
+      svidHolds: (svid) => domains.serviceIdentities.svidHolds(svid),
+      scim: (token) => domains.credentials.authenticate.scimTokens.authenticate(token),
       appAdmin: (caller, appId) => parts.database.withQuota(caller, () => domains.access.apps.roleIn(caller, appId)),
     },
     idempotency: parts.idempotency,

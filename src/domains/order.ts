@@ -8,6 +8,7 @@ import { credentialsDomain } from "./credentials/index.ts";
 import { eventCatalogueDomain } from "./event-catalogue/index.ts";
 import { gatewayDomain } from "./gateway/index.ts";
 import { invitationsDomain } from "./invitations/index.ts";
+import { livenessDomain } from "./liveness/index.ts";
 import { loginDomain } from "./login/index.ts";
 import { marketplaceDomain } from "./marketplace/index.ts";
 import { mfaDomain } from "./mfa/index.ts";
@@ -40,6 +41,7 @@ export const DOMAINS = composition<Ground>()
   .add(authEventsDomain)
   .add(accessDomain)
   .add(rbacDomain)
+  .add(livenessDomain)
   .add(sessionsDomain)
   .add(webhooksDomain)
   .add(credentialsDomain)

@@ -31,6 +31,7 @@ import { signingKeyUses } from "./0029-signed-until.ts";
 import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
+import { credentialChanges } from "./0041-credential-changes.ts";
 import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
@@ -79,5 +80,7 @@ export const migrations: readonly MigrationObject[] = [
   scim,
   billingTables,
   templateTables,
+  // After the tables whose changes it tells of.
+  credentialChanges,
   gatewayTables,
 ];

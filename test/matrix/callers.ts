@@ -2,7 +2,7 @@ import type { TestApp } from "../support/app.ts";
 import { elevated, founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import type { Bearer } from "./rules.ts";
-import { apiKey, done, orglessToken, platformAdmin, publishApp, signIn } from "./world.ts";
+import { apiKey, automationToken, done, orglessToken, platformAdmin, publishApp, signIn } from "./world.ts";
 import type { Ids } from "./world.ts";
 
 /** A caller and the bearer token they use. */
@@ -135,6 +135,36 @@ export async function createCallers(app: TestApp): Promise<Callers> {
         here: false,
         appAdmin: false,
       },
+      "automation token of the role admin": {
+        ...base,
+        kind: "key",
+        admin: true,
+        vault: true,
+        scopes: ["admin", "vault:write"],
+        token: (await automationToken(app, a)).token,
+      },
+      "automation token of the role limited_access": {
+        ...base,
+        kind: "key",
+        lowly: true,
+        scopes: ["admin", "vault:write"],
+        token: (await automationToken(app, a, 5)).token,
+      },
+      "automation token of another organization": {
+        ...base,
+        kind: "key",
+        here: false,
+        admin: true,
+        vault: true,
+        scopes: ["admin", "vault:write"],
+        token: (await automationToken(app, stranger)).token,
+      },
+      "automation token of a demoted identity": {
+        ...base,
+        kind: "key",
+        scopes: ["admin", "vault:write"],
+        token: await demotedToken(app, a),
+      },
       "key of a demoted admin": { ...base, kind: "key", scopes: ["admin"], token: demoted },
     },
   };
@@ -159,6 +189,13 @@ async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
   return key;
 }
 
+async function demotedToken(app: TestApp, by: Somebody): Promise<string> {
+  const { identityId, token } = await automationToken(app, by);
+  const path = `/api/organizations/${by.org}/service-identities/${identityId}`;
+  done(await app.call("PATCH", path, { token: by.token, body: { role_id: 3 } }));
+  return token;
+}
+
 /** Bearer tokens that were valid, each ended in another way; and a signature that is no bearer token. */
 async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, string>> {
   const admin = `/api/admin/organizations/${a.org}`;
@@ -180,7 +217,13 @@ async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, st
   await call("DELETE", `/api/users/${removed.userUuid}`, a.token);
   await call("PUT", `/api/users/${promoted.userUuid}/role`, a.token, { role: "admin" });
 
+  const identities = `/api/organizations/${a.org}/service-identities`;
+  const [ended, orphan] = [await automationToken(app, a), await automationToken(app, a)];
+  await call("DELETE", `${identities}/automation-tokens/${ended.id}`, a.token);
+  await call("DELETE", `${identities}/${orphan.identityId}`, a.token);
+
   const gone = await founder(app);
+  const goneIdentity = await automationToken(app, gone);
   const goneKey = await apiKey(app, gone, ["admin"]);
   const goneScim = await scimToken(app, gone);
   const goneElevated = await elevated(app, gone.token);
@@ -208,6 +251,11 @@ async function endedTokens(app: TestApp, a: Somebody): Promise<Record<string, st
     "elevated token of a deleted organization": goneElevated,
     "key of a deleted organization": goneKey.key,
     "scim token of a deleted organization": goneScim,
+    "revoked automation token": ended.token,
+    "automation token of a deleted identity": orphan.token,
+    "automation token of a deleted organization": goneIdentity.token,
+    "forged automation token":
+      orphan.token.slice(0, 60) + (orphan.token[60] === "a" ? "b" : "a") + orphan.token.slice(61),
     "signed text": signed["token"] ?? "",
   };
 }

@@ -8,7 +8,7 @@ import { pathOf, writes, writingRoutes } from "./late-writes.ts";
 import type { Stage, Write } from "./late-writes.ts";
 import { raced } from "./race.ts";
 import { guardedRoutes } from "./rules.ts";
-import { apiKey, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
+import { apiKey, automationToken, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 
 let app: TestApp;
 let watch: pg.Client;
@@ -37,12 +37,13 @@ async function stage(): Promise<Stage> {
   const device = randomUUID();
   const { token, sid } = await signIn(app, ann, device);
   const key = await apiKey(app, { org: ann.org, token }, ["admin", "vault:write"]);
-  return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, device };
+  const automation = await automationToken(app, { org: ann.org, token });
+  return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, automation, device };
 }
 
 /** Statements that end or reduce a caller's permissions, and that restore them for the next write. */
 interface End {
-  by: "person" | "key";
+  by: "person" | "key" | "token";
   sql: readonly string[];
   undo: readonly string[];
 }
@@ -92,10 +93,25 @@ const ends: Record<string, End> = {
     sql: [`update memberships set role_id = 3, is_owner = false, version = version + 1 where ${member_}`],
     undo: [`update memberships set role_id = 1, is_owner = true, version = version - 1 where ${member_}`],
   },
+  "an automation token is revoked": {
+    by: "token",
+    sql: ["update automation_tokens set revoked_at = created_at where token_id = $5"],
+    undo: ["update automation_tokens set revoked_at = null where token_id = $5"],
+  },
+  "a token's identity is deleted": {
+    by: "token",
+    sql: ["update service_identities set deleted_at = created_at where identity_id = $6"],
+    undo: ["update service_identities set deleted_at = null where identity_id = $6"],
+  },
+  "a token's identity is given another role": {
+    by: "token",
+    sql: ["update service_identities set role_id = 3, version = version + 1 where identity_id = $6"],
+    undo: ["update service_identities set role_id = 1, version = version - 1 where identity_id = $6"],
+  },
 };
 
 async function run(sql: readonly string[], on: Stage, client: pg.Client = watch): Promise<void> {
-  const params = [on.side.owner.org, on.actor.userUuid, on.sid, on.key.id];
+  const params = [on.side.owner.org, on.actor.userUuid, on.sid, on.key.id, on.automation.id, on.automation.identityId];
   for (const text of sql) {
     const used = [...new Set([...text.matchAll(/\$(\d)/gu)].map(([, n]) => Number(n)))].sort();
     await client.query(
@@ -130,9 +146,10 @@ describe("Writes of a caller that ends", () => {
       const faults: string[] = [];
       let tried = 0;
       for (const { name, binding } of writingRoutes()) {
-        if (end.by === "key" && !forKeys.has(name)) continue;
+        if (end.by !== "person" && !forKeys.has(name)) continue;
+        if (end.by === "token" && /\/apps\/\{app_id\}|POST \/api\/marketplace\/apps$|\/api-keys$/u.test(name)) continue;
         const write: Write = (await writes[name]?.(on)) ?? {};
-        const token = end.by === "key" ? on.key.key : on.actor.token;
+        const token = { key: on.key.key, token: on.automation.token, person: on.actor.token }[end.by];
         const send = () => {
           // With an Idempotency-Key, accepted where something is created, the transaction ends later and elsewhere.
           const headers = { "idempotency-key": randomUUID(), ...write.headers };
@@ -155,7 +172,7 @@ describe("Writes of a caller that ends", () => {
         await run(["update sessions set revoked_at = null where uuid = $3"], on);
       }
       expect(faults).toEqual([]);
-      expect(tried).toBeGreaterThan(end.by === "key" ? 25 : 55);
+      expect(tried).toBeGreaterThan({ key: 25, token: 15, person: 55 }[end.by]);
     },
   );
 });

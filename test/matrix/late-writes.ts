@@ -24,6 +24,7 @@ export interface Stage {
   actor: Somebody;
   sid: string;
   key: { id: string; key: string };
+  automation: { id: string; identityId: string; token: string };
   device: string;
 }
 

@@ -24,7 +24,7 @@ async function contents(watch: pg.Client): Promise<string> {
   const each = tables.map(
     ({ name }) =>
       `select '${name}' || ' ' || count(*) || ' ' || coalesce(sum(hashtextextended(
-         (to_jsonb(t) - '{last_seen_at,last_used_at}'::text[])::text, 0)), 0) as summary from ${name} t`,
+         (to_jsonb(t) - '{last_seen_at,last_used_at,last_auth_at}'::text[])::text, 0)), 0) as summary from ${name} t`,
   );
   const { rows } = await watch.query<{ summary: string }>(`${each.join(" union all ")} order by 1`);
   return rows.map(({ summary }) => summary).join("\n");

@@ -61,6 +61,23 @@ export async function apiKey(
   return { id: body["key_id"] ?? "", key: body["api_key"] ?? "" };
 }
 
+/** An automation token of a new service identity with a role, by default admin. */
+export async function automationToken(
+  app: TestApp,
+  by: Pick<Somebody, "token" | "org">,
+  roleId = 1,
+): Promise<{ id: string; identityId: string; token: string }> {
+  const identities = `/api/organizations/${by.org}/service-identities`;
+  const post = async (path: string, body: unknown) => done(await app.call("POST", path, { token: by.token, body }));
+  const { identity_id: identityId = "" } = await post(identities, {
+    name: `identity ${randomBytes(4).toString("hex")}`,
+    role_id: roleId,
+  });
+  const wish = { name: "matrix", identity_id: identityId, expires_in: 30 * 86_400 };
+  const { token_id: id = "", token = "" } = await post(`${identities}/automation-token`, wish);
+  return { id, identityId, token };
+}
+
 /** A token of a person without an organization, by magic link. */
 export async function orglessToken(app: TestApp): Promise<string> {
   const email = `stray${randomBytes(4).toString("hex")}@people.test`;

@@ -79,7 +79,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   sessions: { purgedBy: "sessions", after: "30 days from their end" },
   refresh_tokens: { goesWith: "sessions", atMost: "one for each refresh of a session, whose rate is limited" },
   device_accounts: { goesWith: "sessions", atMost: "10 for each holder and device" },
-  liveness_changes: { purgedBy: "sessionChanges", after: "1 hour" },
+  liveness_changes: { purgedBy: "livenessChanges", after: "1 hour" },
   mail_tokens: { purgedBy: "mailedTokens", after: "1 day from expiry" },
   one_time_codes: { purgedBy: "mailedTokens", after: "1 day from expiry" },
   disown_tokens: { purgedBy: "mailedTokens", after: "1 day from expiry" },

@@ -11,7 +11,6 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/audit-record/record.ts": "refusal",
   "src/domains/auth-events/chain/verify.ts": "read or refusal",
   "src/domains/auth-events/export/export.ts": "read or refusal",
-  "src/domains/credentials/authenticate.ts": "background",
   "src/domains/invitations/manage.ts": "read or refusal",
   "src/domains/login/bootstrap.ts": "start",
   "src/domains/login/operator-reset.ts": "start",

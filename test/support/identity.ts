@@ -13,6 +13,7 @@ import { createUsers } from "../../src/domains/users/index.ts";
 import { createServiceIdentities } from "../../src/domains/service-identities/index.ts";
 import { createSessions } from "../../src/domains/sessions/index.ts";
 import { createInvitations } from "../../src/domains/invitations/index.ts";
+import { createLiveness } from "../../src/domains/liveness/index.ts";
 import { createLogin } from "../../src/domains/login/index.ts";
 import { createSpiffe } from "../../src/domains/spiffe/index.ts";
 import { createStepUp } from "../../src/domains/step-up/index.ts";
@@ -110,11 +111,13 @@ function build(
   const access = createAccess({ database, organizations });
   const keys = createSigningKeys({ ...shared, organizations, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const authEvents = createAuthEvents({ ...shared, organizations, people, keys: keys.signing });
+  const liveness = createLiveness({ database, clock });
   const ttls = { pairMs: 420_000, refreshMs: 30 * 86_400_000, refreshIdleMs: 7 * 86_400_000, refreshGraceMs: 10_000 };
   const sessions = createSessions({
     ...shared,
     access,
     keys,
+    liveness,
     administeredApps: access.apps.ofToken,
     config: { baseUrl, ttls },
   });
@@ -146,8 +149,8 @@ function build(
     mfa,
     config: { baseUrl, elevatedMs: 900_000, stepUpMs: 300_000, magicLinkMs: 900_000 },
   });
-  const credentials = createCredentials({ ...shared, access, environment: "dev" });
-  const serviceIdentities = createServiceIdentities({ ...shared, rbac, environment: "dev" });
+  const credentials = createCredentials({ ...shared, liveness, environment: "dev" });
+  const serviceIdentities = createServiceIdentities({ ...shared, liveness, rbac, environment: "dev" });
   const invitations = createInvitations({
     ...shared,
     organizations,

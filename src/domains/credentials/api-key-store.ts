@@ -15,16 +15,6 @@ export interface ApiKeyRow {
   lastUsedAt: Date | null;
 }
 
-/** An API key as authentication reads it. */
-export interface StoredKey {
-  orgUuid: string;
-  hash: Buffer;
-  scopes: string[];
-  madeBy: string;
-  expiresAt: Date;
-  lastUsedAt: Date | null;
-}
-
 /** An API key to store. */
 export interface NewApiKey extends Omit<ApiKeyRow, "revokedAt" | "lastUsedAt"> {
   orgUuid: string;
@@ -151,30 +141,6 @@ export async function revokeKeysMadeBy(
     if (revoked.length === 0) return all;
     all.push(...revoked);
   }
-}
-
-/** A key that has not been revoked. */
-export async function findApiKey(
-  database: Pick<Database, "identifying">,
-  keyId: string,
-): Promise<StoredKey | undefined> {
-  const sql = `select org_uuid as "orgUuid", hash, scopes, made_by as "madeBy", expires_at as "expiresAt",
-      last_used_at as "lastUsedAt"
-    from api_keys where key_id = $1 and revoked_at is null`;
-  return (await database.identifying<StoredKey>("api-key-use", sql, [keyId]))[0];
-}
-
-/** The keys that are valid: neither revoked nor expired, their creators active members. */
-export async function usableKeys(
-  database: Pick<Database, "watching">,
-  keyIds: readonly string[],
-  at: Date,
-): Promise<ReadonlySet<string>> {
-  const sql = `select k.key_id as "keyId" from api_keys k
-    join memberships m on m.org_uuid = k.org_uuid and m.user_uuid = k.made_by and m.status = 'active'
-    where k.key_id = any($1::uuid[]) and k.revoked_at is null and k.expires_at > $2`;
-  const rows = await database.watching<{ keyId: string }>("api-keys-usable", sql, [keyIds, at]);
-  return new Set(rows.map((row) => row.keyId));
 }
 
 /**

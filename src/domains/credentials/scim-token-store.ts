@@ -13,15 +13,6 @@ export interface ScimTokenRow {
   lastUsedAt: Date | null;
 }
 
-/** A SCIM token as authentication reads it. */
-export interface StoredToken {
-  orgUuid: string;
-  orgName: string;
-  hash: Buffer;
-  expiresAt: Date;
-  lastUsedAt: Date | null;
-}
-
 /** A SCIM token to store. */
 export interface NewScimToken extends Omit<ScimTokenRow, "revokedAt" | "lastUsedAt"> {
   orgUuid: string;
@@ -83,18 +74,6 @@ export async function revokeScimTokensOf(tx: Tx, orgUuid: string, at: Date): Pro
   const sql = `update scim_tokens set revoked_at = $2 where org_uuid = $1 and revoked_at is null
     returning token_id as "tokenId"`;
   return (await tx.query<{ tokenId: string }>(sql, [orgUuid, at])).map((row) => row.tokenId);
-}
-
-/** A SCIM token that has not been revoked, of an organization that has not been deleted. */
-export async function findScimToken(
-  database: Pick<Database, "identifying">,
-  tokenId: string,
-): Promise<StoredToken | undefined> {
-  const sql = `select t.org_uuid as "orgUuid", o.name as "orgName", t.hash, t.expires_at as "expiresAt",
-      t.last_used_at as "lastUsedAt"
-    from scim_tokens t join organizations o on o.uuid = t.org_uuid and o.deleted_at is null
-    where t.token_id = $1 and t.revoked_at is null`;
-  return (await database.identifying<StoredToken>("scim-token-use", sql, [tokenId]))[0];
 }
 
 /**

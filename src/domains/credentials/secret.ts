@@ -40,11 +40,11 @@ export function newSecret(random: Pick<Random, "int">, kind: string, id: string)
 const FORM = /^(atr|aut|scim)_[a-z]+_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
 
 /** First part of a secret: API key, automation token or SCIM token. */
-export type Kind = "atr" | "aut" | "scim";
+export type SecretKind = "atr" | "aut" | "scim";
 
 /** The kind and id in a secret; undefined for what cannot be one, which costs no look-up. */
-export function readSecret(text: string): { kind: Kind; id: string } | undefined {
+export function readSecret(text: string): { kind: SecretKind; id: string } | undefined {
   const found = FORM.exec(text);
   if (found === null || checksum(text.slice(0, -7)) !== text.slice(-6)) return undefined;
-  return { kind: found[1] as Kind, id: found[2] as string };
+  return { kind: found[1] as SecretKind, id: found[2] as string };
 }

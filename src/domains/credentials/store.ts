@@ -1,8 +1,5 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** Interval in which one use of a credential is recorded, milliseconds. */
-const USE_INTERVAL_MS = 60_000;
-
 /** Serializes the creation of an organization's credentials until the transaction ends, so that they can be counted. */
 export async function lockCredentials(tx: Tx, orgUuid: string): Promise<void> {
   await tx.query("select 1 from organizations where uuid = $1 for no key update", [orgUuid]);
@@ -20,28 +17,18 @@ const recordUse = (table: string, id: string): string =>
   `update ${table} set last_used_at = $2
    where ${id} in (select ${id} from ${table} where ${id} = $1 for no key update skip locked) returning 1 as one`;
 
-/** Whether a use is to be recorded. */
-function isDue(before: Date | null, at: Date): boolean {
-  return before === null || at.getTime() - before.getTime() > USE_INTERVAL_MS;
+/** Records the use of a key; false when a transaction has locked it. */
+export async function recordKeyUse(database: Pick<Database, "identifying">, keyId: string, at: Date): Promise<boolean> {
+  return (await database.identifying("api-key-used", recordUse("api_keys", "key_id"), [keyId, at])).length > 0;
 }
 
-/** Records the use of a key, at most once a minute. */
-export async function recordKeyUse(
-  database: Pick<Database, "identifying">,
-  keyId: string,
-  before: Date | null,
-  at: Date,
-): Promise<void> {
-  if (isDue(before, at)) await database.identifying("api-key-used", recordUse("api_keys", "key_id"), [keyId, at]);
-}
-
-/** Records the use of a SCIM token, at most once a minute. */
+/** Records the use of a SCIM token; false when a transaction has locked it. */
 export async function recordTokenUse(
   database: Pick<Database, "identifying">,
   tokenId: string,
-  before: Date | null,
   at: Date,
-): Promise<void> {
-  if (isDue(before, at))
-    await database.identifying("scim-token-used", recordUse("scim_tokens", "token_id"), [tokenId, at]);
+): Promise<boolean> {
+  return (
+    (await database.identifying("scim-token-used", recordUse("scim_tokens", "token_id"), [tokenId, at])).length > 0
+  );
 }

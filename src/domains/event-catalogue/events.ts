@@ -59,9 +59,17 @@ export function withoutActor(userUuid: string | null, info: Cause["info"]): Caus
 /** The cause of what the service does by itself. */
 export const bySystem: Cause = { actor: systemActor, userUuid: null, info: { address: "", userAgent: "atrium" } };
 
+/** The credential of an organization that caused an event, which has no person (decisions 7.7); else undefined. */
+function principalOf(actor: Actor | null): Pick<Actor, "type" | "id"> | undefined {
+  return actor !== null && CREDENTIALS.has(actor.type) ? { type: actor.type, id: actor.id } : undefined;
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(["api_key", "automation_token", "svid", "scim_token"]);
+
 /** Records events of the catalogue: in the audit log and for webhooks, in the transaction in which they happen. */
 export function createEvents(record: AuditRecordWriter, announce: Announce) {
   function audited<R extends EventRow>(row: R, type: string, { by, orgUuid, ...event }: Occurrence<R>) {
+    const principal = principalOf(by.actor);
     return {
       type,
       isAuthentication: row.isAuthentication,
@@ -69,7 +77,9 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
       orgUuid,
       info: by.info,
       actor: by.actor,
-      ...(event.metadata !== undefined && { metadata: event.metadata }),
+      ...((event.metadata ?? principal) !== undefined && {
+        metadata: { ...event.metadata, ...(principal !== undefined && { principal }) },
+      }),
       ...(row.resource !== null &&
         event.resourceId !== undefined && { resource: { type: row.resource, id: event.resourceId } }),
     };

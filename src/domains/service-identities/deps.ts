@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Events } from "../event-catalogue/index.ts";
+import type { Liveness } from "../liveness/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 
 /** Dependencies of service identities. */
@@ -10,6 +11,8 @@ export interface ServiceIdentitiesDeps {
   clock: Clock;
   random: Pick<Random, "uuid" | "int">;
   events: Pick<Events, "emit">;
+  /** Whether credentials are live. */
+  liveness: Liveness;
   rbac: { roles: Pick<Rbac["roles"], "ofOrganization"> };
   /** Middle of the visible prefix of tokens: `live`, or `dev` in the development profile. */
   environment: string;

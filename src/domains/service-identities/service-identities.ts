@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { createAuthenticate } from "./authenticate.ts";
 import { createAutomationTokens } from "./automation-tokens.ts";
 import type { ServiceIdentitiesDeps } from "./deps.ts";
 import { createIdentities } from "./identities.ts";
@@ -20,6 +21,7 @@ export function createServiceIdentities(deps: ServiceIdentitiesDeps) {
     },
     tokens: createAutomationTokens(deps, identities),
     svids: createSvids(deps),
+    ...createAuthenticate(deps),
     clock,
     /** Ends every identity of an organization with its credentials when the organization is deleted. */
     endWithOrganization: (tx: Tx, orgUuid: string): Promise<void> => endAllOf(tx, orgUuid, dateOf(clock)),

@@ -8,10 +8,9 @@ import { errors } from "../../platform/errors.ts";
 import { createLru } from "../../platform/lru.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
-import { sessionKey } from "./liveness.ts";
-import type { Liveness, SessionKey } from "./liveness.ts";
-import { reauthorizeSession } from "./liveness-store.ts";
-import type { LiveRow } from "./liveness-store.ts";
+import { credential } from "../liveness/index.ts";
+import type { Credential, Liveness, SessionRow } from "../liveness/index.ts";
+import { reauthorizeSession } from "./store.ts";
 import { ACCESS_TOKEN_TYPE } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
 
@@ -49,13 +48,13 @@ export interface BearerDeps {
 interface VerifiedToken {
   token: string;
   claims: AccessClaims;
-  session: SessionKey;
+  session: Credential<"session">;
   /** When its next use needs to be recorded, epoch milliseconds. */
   noteAtMs: number;
   /** Whether the token was used before: its entry is cached, and its caller kept for further requests. */
   isReused: boolean;
   /** The caller of the last request, and the row it was made from. */
-  row?: LiveRow;
+  row?: SessionRow;
   caller?: Caller;
 }
 
@@ -85,7 +84,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
     const entry = {
       token,
       claims: claims as unknown as AccessClaims,
-      session: sessionKey(claims["sid"], kid),
+      session: credential("session", claims["sid"], kid),
       noteAtMs: 0,
       isReused,
     };
@@ -99,20 +98,20 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
   }
 
   /** @throws {unauthorized} when the token has expired */
-  function askForRow({ token, claims, session }: VerifiedToken): Promise<LiveRow | undefined> {
+  function askForRow({ token, claims, session }: VerifiedToken): Promise<SessionRow | undefined> {
     if (claims.exp * 1000 > clock.now()) return liveness(session);
     cache.delete(token.slice(-TAIL_LENGTH));
     throw errors.unauthorized();
   }
 
   /** @throws {unauthorized} when the session has ended or differs from what the token says */
-  function accept(entry: VerifiedToken, row: LiveRow | undefined): LiveRow {
+  function accept(entry: VerifiedToken, row: SessionRow | undefined): SessionRow {
     if (row === undefined || (row !== entry.row && !agrees(entry.claims, row))) throw errors.unauthorized();
     if (clock.now() >= entry.noteAtMs) entry.noteAtMs = lastSeen.note(entry.claims.sid);
     return row;
   }
 
-  function callerNow(entry: VerifiedToken, row: LiveRow): Caller | Promise<Caller> {
+  function callerNow(entry: VerifiedToken, row: SessionRow): Caller | Promise<Caller> {
     const { claims } = entry;
     const known = callerOf(entry, row, clock);
     const madeSince = row.newest_app !== null && row.newest_app >= claims.ims;
@@ -148,7 +147,7 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
 const uuidOrEmpty = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/u;
 
 /** Whether the session belongs to the token's person and organization, and the role is the one in the token. */
-function agrees(claims: AccessClaims, row: LiveRow): boolean {
+function agrees(claims: AccessClaims, row: SessionRow): boolean {
   return (
     row.user_uuid === claims.sub && (row.org_uuid ?? "") === claims.org && (row.membership_version ?? 0) === claims.mv
   );
@@ -158,7 +157,7 @@ function agrees(claims: AccessClaims, row: LiveRow): boolean {
  * Returns the caller of the last request where nothing has changed since, else a new one. A caller that further
  * requests may get is frozen.
  */
-function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
+function callerOf(entry: VerifiedToken, row: SessionRow, clock: Clock): Caller {
   const { claims, row: before, caller } = entry;
   if (caller !== undefined && before !== undefined && isSame(before, row)) {
     entry.row = row;
@@ -187,7 +186,7 @@ function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
     elevated: claims.acr === "elevated",
     claims: { ...claims },
     expiresAt: claims.exp,
-    reauthorize: reauthorizationOf(claims, entry.session.kid, row, clock),
+    reauthorize: reauthorizationOf(claims, entry.session.detail, row, clock),
   };
   if (!entry.isReused) return made;
   entry.row = row;
@@ -195,7 +194,7 @@ function callerOf(entry: VerifiedToken, row: LiveRow, clock: Clock): Caller {
   return made;
 }
 
-function isSame(before: LiveRow, row: LiveRow): boolean {
+function isSame(before: SessionRow, row: SessionRow): boolean {
   return (
     before === row ||
     (before.is_owner === row.is_owner &&
@@ -210,7 +209,7 @@ function isSame(before: LiveRow, row: LiveRow): boolean {
 function reauthorizationOf(
   { sid, mv, platform_admin }: AccessClaims,
   kid: string,
-  row: LiveRow,
+  row: SessionRow,
   clock: Clock,
 ): Reauthorize {
   const { user_uuid, org_uuid, is_superuser, is_operator } = row;

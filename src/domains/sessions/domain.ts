@@ -2,6 +2,7 @@ import { defineDomain } from "../../platform/domain.ts";
 import type { Ground } from "../../platform/domain.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
+import type { Liveness } from "../liveness/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import { sessionsRpc } from "./rpc.ts";
 import { createSessions } from "./sessions.ts";
@@ -12,14 +13,16 @@ export const sessionsDomain = defineDomain(
   ({
     eventCatalogue: events,
     signingKeys: keys,
+    liveness: { ask: liveness },
     config: { baseUrl, ttl, timing },
     contexts,
     ...below
-  }: Ground & { eventCatalogue: Events; signingKeys: Keys; access: Access }) => {
+  }: Ground & { eventCatalogue: Events; signingKeys: Keys; liveness: { ask: Liveness }; access: Access }) => {
     const sessions = createSessions({
       ...below,
       events,
       keys,
+      liveness,
       administeredApps: below.access.apps.ofToken,
       config: {
         baseUrl,

@@ -7,6 +7,7 @@ import { limitKey } from "../../platform/outgoing/address.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
+import type { Liveness } from "../liveness/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import { createAccounts } from "./accounts.ts";
 import { createBearer } from "./bearer.ts";
@@ -14,8 +15,6 @@ import type { BearerDeps } from "./bearer.ts";
 import { createEnding } from "./ending.ts";
 import { createInventories } from "./inventory.ts";
 import { createLastSeen } from "./last-seen.ts";
-import { deleteOldChanges } from "./liveness-store.ts";
-import { createLiveness } from "./liveness.ts";
 import { createOpen } from "./open.ts";
 import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
@@ -35,6 +34,8 @@ export interface SessionsDeps {
   events: Pick<Events, "emit" | "notify" | "recordFailure">;
   access: Pick<Access, "standing" | "standingOf" | "grants">;
   keys: Keys;
+  /** Whether credentials are live. */
+  liveness: Liveness;
   /** The apps that the holder of a token administers now. */
   administeredApps: BearerDeps["administeredApps"];
   config: {
@@ -54,7 +55,6 @@ export function createSessions(deps: SessionsDeps) {
   const { authenticate, holds } = createBearer({
     ...deps,
     issuer: config.baseUrl,
-    liveness: createLiveness(deps),
     lastSeen,
   });
   return {
@@ -89,8 +89,6 @@ export function createSessions(deps: SessionsDeps) {
     tidy: {
       // Sessions that ended more than 30 days ago.
       sessions: () => deleteOldSessions(database.background, dateOf(clock, -RETENTION_MS)),
-      // Changes that every instance has read.
-      sessionChanges: () => deleteOldChanges(database.background),
     },
     /** Writes the pending last-seen times. */
     close: (): Promise<void> => lastSeen.close(),

@@ -195,3 +195,25 @@ export async function deleteOldSessions(database: Database, before: Date): Promi
     where uuid in (select uuid from sessions where expires_at < $1 order by expires_at limit 1000) returning 1`;
   return (await database.prepared("sessions_delete_old", sql, [before])).length;
 }
+
+/**
+ * Checks that everything a person's token depends on is unchanged, and locks it until the transaction ends.
+ * @throws {unauthorized} when something has changed
+ */
+export async function reauthorizeSession(
+  tx: Pick<Tx, "query">,
+  params: [
+    sid: string,
+    kid: string,
+    userUuid: string,
+    orgUuid: string | null,
+    version: number,
+    platformAdmin: boolean,
+    superuser: boolean,
+    operator: boolean,
+    at: Date,
+    alone: boolean,
+  ],
+): Promise<void> {
+  await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", params);
+}

@@ -1,7 +1,4 @@
-import type { LiveRow } from "./liveness-store.ts";
-
-/** Subject of sessions without an organization. */
-const INSTANCE = "00000000-0000-0000-0000-000000000000";
+import type { LiveRow } from "./rows.ts";
 
 /** A cached row. */
 export interface Known {
@@ -15,11 +12,11 @@ interface Entry extends Known {
   readonly subjects: readonly string[];
 }
 
-/** Rows of sessions, found by name and by the subjects they depend on. */
+/** Rows of credentials, found by name and by the subjects they depend on. */
 export interface LivenessCache {
   get(name: string): Known | undefined;
-  set(name: string, sid: string, row: LiveRow): void;
-  /** Removes the rows that depend on this session, person or organization. */
+  set(name: string, row: LiveRow, subjects: readonly string[]): void;
+  /** Removes the rows that depend on a subject: a credential, person, identity or organization. */
   drop(subject: string): void;
   clear(): void;
 }
@@ -41,10 +38,10 @@ export function createLivenessCache(size: number): LivenessCache {
 
   return {
     get: (name) => entries.get(name),
-    set(name, sid, row) {
+    set(name, row, subjects) {
       const before = entries.get(name) ?? (entries.size >= size ? entries.values().next().value : undefined);
       if (before !== undefined) remove(before);
-      const entry: Entry = { name, row, holds: true, subjects: [sid, row.user_uuid, row.org_uuid ?? INSTANCE] };
+      const entry: Entry = { name, row, holds: true, subjects };
       entries.set(name, entry);
       for (const subject of entry.subjects) {
         const dependent = bySubject.get(subject);

@@ -1,43 +1,34 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
-import { createLivenessCache } from "./liveness-cache.ts";
-import type { Known } from "./liveness-cache.ts";
-import { readChanges, readLiveness } from "./liveness-store.ts";
-import type { LiveRow, Moment } from "./liveness-store.ts";
+import { createLivenessCache } from "./cache.ts";
+import type { Known } from "./cache.ts";
+import type { Credential } from "./credential.ts";
+import { KINDS } from "./kinds.ts";
+import type { Kind, KindName, RowOf } from "./kinds.ts";
+import type { LiveRow } from "./rows.ts";
+import { readChanges, readLive } from "./store.ts";
+import type { Moment } from "./store.ts";
 
 /** Maximum number of batches in flight: two keep the connections busy, more would only make the batches smaller. */
 const MAX_BATCHES = 2;
-/** Number of sessions whose rows are cached. */
+/** Number of credentials whose rows are cached. */
 const MAX_CACHED_ROWS = 50_000;
 
-/** A session, and the key that signed its token. */
-export interface SessionKey {
-  readonly sid: string;
-  readonly kid: string;
-  /** Both of them as one text: the key of the cache. */
-  readonly name: string;
-}
-
-/** The session and the signing key of a token. */
-export function sessionKey(sid: string, kid: string): SessionKey {
-  return { sid, kid, name: `${sid}/${kid}` };
-}
-
 interface Question {
-  readonly session: SessionKey;
+  readonly credential: Credential;
   known: Known | undefined;
   readonly resolve: (row: LiveRow | undefined) => void;
   readonly reject: (cause: unknown) => void;
 }
 
-/** Returns what is true of a session and its key at this moment; undefined when its tokens must be refused. */
-export type Liveness = (session: SessionKey) => Promise<LiveRow | undefined>;
+/** Returns what is true of a credential at this moment; undefined when it must be refused. */
+export type Liveness = <K extends KindName>(credential: Credential<K>) => Promise<RowOf<K> | undefined>;
 
 /**
- * Creates the check of sessions. It asks the database about every token on every request, in batches: the questions of
- * one turn of the event loop share one query. A question never joins a query that was sent before it was asked, so the
- * next request after an acknowledged revocation sees it.
+ * Creates the check of credentials of every kind. It asks the database about every credential on every request, in
+ * batches: the questions of one turn of the event loop share one query. A question never joins a query that was sent
+ * before it was asked, so the next request after an acknowledged revocation sees it.
  *
  * Rows are cached. For a cached row the question is whether anything it depends on was committed since it was read:
  * one short query for all of them. Whatever cannot be distinguished from a change counts as one.
@@ -63,7 +54,7 @@ export function createLiveness({ database, clock }: { database: Database; clock:
     const known: Question[] = [];
     const unknown: Question[] = [];
     for (const question of waiting) {
-      question.known = cache.get(question.session.name);
+      question.known = cache.get(question.credential.name);
       (question.known === undefined ? unknown : known).push(question);
     }
     waiting = [];
@@ -105,24 +96,16 @@ export function createLiveness({ database, clock }: { database: Database; clock:
   /** Resolves questions by reading, and caches the rows unless something changed meanwhile. */
   async function load(questions: readonly Question[]): Promise<void> {
     if (questions.length === 0) return;
-    const first = new Map(questions.map(({ session }) => [session.name, session]));
-    const asked = [...first.values()];
+    const asked = new Map(questions.map(({ credential }) => [credential.name, credential]));
     const [from, before] = [since, removals];
     try {
-      const rows = await readLiveness(
-        database,
-        asked.map(({ sid }) => sid),
-        asked.map(({ kid }) => kid),
-        dateOf(clock),
-      );
-      const found = new Map(asked.map(({ name }, at) => [name, rows[at]]));
-      if (from !== undefined && removals === before) {
-        for (const { name, sid } of asked) {
-          const row = found.get(name);
-          if (row !== undefined) cache.set(name, sid, row);
+      const found = await readLive(database, [...asked.values()], dateOf(clock));
+      if (from !== undefined && removals === before)
+        for (const [name, row] of found) {
+          const subjects = subjectsOf(row, asked.get(name));
+          if (subjects !== undefined) cache.set(name, row, subjects);
         }
-      }
-      for (const { session, resolve } of questions) resolve(found.get(session.name));
+      for (const { credential, resolve } of questions) resolve(found.get(credential.name));
     } catch (cause) {
       rejectAll(questions, cause);
     }
@@ -133,11 +116,16 @@ export function createLiveness({ database, clock }: { database: Database; clock:
     cache.clear();
   }
 
-  return (session) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ session, known: undefined, resolve, reject });
+  return <K extends KindName>(credential: Credential<K>) =>
+    new Promise<RowOf<K> | undefined>((resolve, reject) => {
+      waiting.push({ credential, known: undefined, resolve: resolve as Question["resolve"], reject });
       schedule();
     });
+}
+
+function subjectsOf(row: LiveRow, asked: Credential | undefined): readonly string[] | undefined {
+  if (asked === undefined) throw new Error("a row was read that no credential asked for");
+  return (KINDS[asked.kind] as Kind<LiveRow>).dependsOn(row, asked.id);
 }
 
 function rejectAll(questions: readonly Question[], cause: unknown): void {
