@@ -168,6 +168,7 @@ function build(
     serviceIdentities,
     invitations,
     marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
+    vault: { endWithOrganization: () => Promise.resolve() },
   });
   const users = createUsers({ ...shared, organizations, people, access, rbac, offboarding });
   const login = createLogin({

@@ -7,6 +7,7 @@ import type { Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { ServiceIdentities } from "../service-identities/index.ts";
 import type { Sessions } from "../sessions/index.ts";
+import type { Vault } from "../vault/index.ts";
 
 /** Dependencies of offboarding. */
 export interface OffboardingDeps {
@@ -18,5 +19,6 @@ export interface OffboardingDeps {
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
   serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
   marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
+  vault: Pick<Vault, "endWithOrganization">;
   invitations: Pick<Invitations, "endWithMembership">;
 }

@@ -91,3 +91,8 @@ export async function putWrapped(
     ],
   );
 }
+
+/** Deletes the key of an organization: nothing that it wraps can be opened any more. */
+export async function deleteKeyring(tx: Tx, orgUuid: string): Promise<void> {
+  await tx.query("delete from vault_keyrings where org_uuid = $1", [orgUuid]);
+}

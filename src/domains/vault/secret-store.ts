@@ -85,6 +85,14 @@ export async function markDeleted(tx: Tx, orgUuid: string, name: string, at: Dat
   );
 }
 
+/** Marks all names of an organization as deleted, and not to be restored. */
+export async function endSecrets(tx: Tx, orgUuid: string, at: Date): Promise<void> {
+  await tx.query(
+    "update vault_secrets set deleted_at = coalesce(deleted_at, $2), restorable_until = $2 where org_uuid = $1",
+    [orgUuid, at],
+  );
+}
+
 /** A version of a restored name. */
 export interface RestoredRow {
   version: number;

@@ -1,4 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+import { deleteKeyring } from "./keyring-store.ts";
 import { createMasterKeys } from "./master-keys.ts";
 import type { MasterKeysDeps } from "./master-keys.ts";
 import { createReading } from "./reading.ts";
@@ -6,10 +8,10 @@ import type { ReadingDeps } from "./reading.ts";
 import { createRotation } from "./rotation.ts";
 import { createSeal } from "./seal.ts";
 import type { SealDeps } from "./seal.ts";
+import { endSecrets } from "./secret-store.ts";
 import { createSecrets } from "./secrets.ts";
 import type { SecretsDeps } from "./secrets.ts";
 import { deleteNames, deleteVersions } from "./tidy-store.ts";
-import type { Database } from "../../platform/db/types.ts";
 
 /** Dependencies of the vault. */
 export type VaultDeps = Omit<MasterKeysDeps & ReadingDeps & SealDeps & SecretsDeps, "masterKeys" | "database"> & {
@@ -25,6 +27,11 @@ export function createVault(given: VaultDeps) {
     read: createReading(deps),
     secrets: createSecrets(deps),
     rotate: createRotation(deps),
+    /** Ends the vault of an organization that ends: without its key nothing opens, and the tidy tasks remove the rest. */
+    async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
+      await deleteKeyring(tx, orgUuid);
+      await endSecrets(tx, orgUuid, dateOf(clock));
+    },
     tidy: {
       vaultVersions: () => deleteVersions(database.background, dateOf(clock)),
       vaultNames: () => deleteNames(database.background, dateOf(clock)),
