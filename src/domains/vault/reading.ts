@@ -36,12 +36,13 @@ interface Request extends Question {
 
 type Outcome = { secret: Secret } | { refusal: "sealed" | "missing" } | { damaged: unknown; version: number };
 
-/** Maximum number of secrets in one statement: with values of 64 KiB it returns some megabytes. */
-const MAX_BATCH = 32;
+/** Maximum number of requests in one batch: with values of 64 KiB their statement returns some megabytes. */
+const MAX_BATCH = 128;
 
 /**
  * Reads secrets. The requests of one turn of the event loop share one statement, which reads the seal as well, and one
- * that records the reads in the audit log before any value is returned.
+ * that records the reads in the audit log before any value is returned. Equal reads of one caller in the same batch are
+ * one event, with their number in `metadata.reads`.
  */
 export function createReading({ database, log, masterKeys, events }: ReadingDeps) {
   function open({ orgUuid, name }: Question, answer: Answer): Outcome {
@@ -60,20 +61,29 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
   }
 
   const read = createBatches<Request, Outcome>(MAX_BATCH, async (requests) => {
-    const answers = await readSecrets(database, requests);
-    const outcomes = requests.map((request, at): Outcome => {
+    const asked = new Map<string, Request[]>();
+    for (const request of requests) {
+      const { orgUuid, version = "", name } = request;
+      const key = `${orgUuid}/${version}/${name}`;
+      const same = asked.get(key);
+      if (same === undefined) asked.set(key, [request]);
+      else same.push(request);
+    }
+    const groups = [...asked.values()];
+    const answers = await readSecrets(
+      database,
+      groups.map(([first]) => first as Request),
+    );
+    const outcomes = new Map<Request, Outcome>();
+    const reads = groups.flatMap((group, at) => {
       const answer = answers[at];
       if (answer === undefined) throw new Error("the statement that reads secrets returned too few rows");
-      return open(request, answer);
-    });
-    const reads = requests.flatMap(({ context, orgUuid, name }, at) => {
-      const outcome = outcomes[at];
-      if (outcome === undefined || !("secret" in outcome)) return [];
-      const { version } = outcome.secret;
-      return [{ by: causedBy(context), orgUuid, resourceId: name, metadata: { name, version } }];
+      const outcome = open(group[0] as Request, answer);
+      for (const request of group) outcomes.set(request, outcome);
+      return "secret" in outcome ? readsOf(group, outcome.secret.version) : [];
     });
     await events.emitAll(EVENTS["vault.secret.read"], reads);
-    return outcomes;
+    return requests.map((request) => outcomes.get(request) as Outcome);
   });
 
   /**
@@ -95,4 +105,16 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
     });
     throw errors.internal({ cause: outcome.damaged });
   };
+}
+
+/** One event for each caller among equal reads. */
+function readsOf(group: readonly Request[], version: number) {
+  const byCaller = Map.groupBy(group, ({ context: { caller, info } }) =>
+    JSON.stringify([caller.principal.type, caller.principal.id, info.address, info.userAgent]),
+  );
+  return [...byCaller.values()].map((equal) => {
+    const { context, orgUuid, name } = equal[0] as Request;
+    const metadata = { name, version, ...(equal.length > 1 && { reads: equal.length }) };
+    return { by: causedBy(context), orgUuid, resourceId: name, metadata };
+  });
 }

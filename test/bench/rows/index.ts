@@ -22,6 +22,7 @@ import type { Row } from "./row.ts";
 import { secondFactor } from "./second-factor.ts";
 import { freshStart, idleMemory, laterStart } from "./start.ts";
 import { timings } from "./timing.ts";
+import { vaultRows } from "./vault.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 /** Every row, in the order of the table. */
@@ -54,6 +55,7 @@ export const rows: readonly Row[] = [
   ...peopleReads,
   ...auditLists,
   ...webhookRoutes,
+  ...vaultRows,
   freshStart,
   laterStart,
   idleMemory,
