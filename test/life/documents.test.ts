@@ -36,6 +36,7 @@ function runCommands(commands: string): Promise<{ status: number; output: string
 test("every command of README's five minutes and of the tours in docs/ works as it stands", async () => {
   const tours = [
     shellOf("README.md", "Five minutes"),
+    shellOf("docs/tour-vault.md"),
     shellOf("docs/tour-identity.md"),
     shellOf("docs/tour-webhooks.md"),
   ];
@@ -43,6 +44,8 @@ test("every command of README's five minutes and of the tours in docs/ works as 
   expect(status, output).toBe(0);
   expect(output).toContain('"org_name":"Acme"');
   expect(output).toContain('"orgName": "Acme"');
+  expect(output).toContain('"value":"third"');
+  expect(output).toContain('"sealed":false');
   expect(output).toMatch(/"revoked":\d/);
   expect(output).toMatch(/webhook\.test/);
   expect(output).toMatch(/"status":"delivered"/);

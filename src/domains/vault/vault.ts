@@ -27,7 +27,7 @@ export function createVault(given: VaultDeps) {
     read: createReading(deps),
     secrets: createSecrets(deps),
     rotate: createRotation(deps),
-    /** Ends the vault of an organization that ends: without its key nothing opens, and the tidy tasks remove the rest. */
+    /** Ends the vault of an organization: without its key nothing opens, and the tidy tasks remove the rest. */
     async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
       await deleteKeyring(tx, orgUuid);
       await endSecrets(tx, orgUuid, dateOf(clock));
