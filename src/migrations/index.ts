@@ -32,6 +32,8 @@ import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { credentialChanges } from "./0041-credential-changes.ts";
+import { identitySenders } from "./0041-identity-senders.ts";
+import { identityMakers } from "./0041-identity-makers.ts";
 import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
@@ -82,5 +84,7 @@ export const migrations: readonly MigrationObject[] = [
   templateTables,
   // After the tables whose changes it tells of.
   credentialChanges,
+  identitySenders,
+  identityMakers,
   gatewayTables,
 ];

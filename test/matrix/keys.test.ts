@@ -38,7 +38,7 @@ const holders: Readonly<Record<string, Holder>> = {
   "an automation token of an identity with the role admin": {
     make: async (by) => (await automationToken(app, by)).token,
     appAdmin: false,
-    refused: ["POST /api/admin/organizations/{org_uuid}/api-keys", "POST /api/marketplace/apps"],
+    refused: ["POST /api/marketplace/apps"],
   },
 };
 

@@ -150,7 +150,7 @@ function build(
     config: { baseUrl, elevatedMs: 900_000, stepUpMs: 300_000, magicLinkMs: 900_000 },
   });
   const credentials = createCredentials({ ...shared, liveness, environment: "dev" });
-  const serviceIdentities = createServiceIdentities({ ...shared, liveness, rbac, environment: "dev" });
+  const serviceIdentities = createServiceIdentities({ ...shared, liveness, rbac, credentials, environment: "dev" });
   const invitations = createInvitations({
     ...shared,
     organizations,

@@ -155,7 +155,8 @@ export async function isAdministrator(
   return owners.length > 0 || (apps.length > 0 && grants.length > 0);
 }
 
-/** The person who made an API key, or the key it was made with; undefined for an unknown key. */
+/** The person who made an API key, or the key it was made with; undefined where a service identity did. */
 export async function makerOfKey(tx: Pick<Tx, "query">, keyId: string): Promise<string | undefined> {
-  return (await tx.query<{ made_by: string }>("select made_by from api_keys where key_id = $1", [keyId]))[0]?.made_by;
+  const sql = "select made_by from api_keys where key_id = $1 and made_by is not null";
+  return (await tx.query<{ made_by: string }>(sql, [keyId]))[0]?.made_by;
 }

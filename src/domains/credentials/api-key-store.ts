@@ -1,6 +1,7 @@
 import { boundedCount, totalOf } from "../../platform/db/total.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import type { ApiKeyRow as LiveApiKey } from "../liveness/index.ts";
 
 /** An API key without its secret. */
 export interface ApiKeyRow {
@@ -15,11 +16,14 @@ export interface ApiKeyRow {
   lastUsedAt: Date | null;
 }
 
+/** Who makes a key: a person, or a service identity. */
+export type Maker = { person: string } | { identity: string };
+
 /** An API key to store. */
 export interface NewApiKey extends Omit<ApiKeyRow, "revokedAt" | "lastUsedAt"> {
   orgUuid: string;
   hash: Buffer;
-  madeBy: string;
+  madeBy: Maker;
   /** The key with which it is created; null when a person creates it. */
   madeWith: string | null;
 }
@@ -34,15 +38,27 @@ export async function countLiveKeys(tx: Tx, orgUuid: string, at: Date): Promise<
 }
 
 /**
- * Stores an API key; false when its creator is no longer an active member. The end of that membership waits for this
- * transaction and then revokes the key.
+ * Stores an API key; false when its creator is no longer an active member or a living identity. The end of that
+ * membership or identity waits for this transaction and then revokes the key.
  */
 export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<boolean> {
+  const [maker, makers, id] =
+    "person" in key.madeBy
+      ? ([
+          "m.user_uuid, null",
+          "memberships m where m.user_uuid = $8 and m.status = 'active'",
+          key.madeBy.person,
+        ] as const)
+      : ([
+          "null, m.identity_id",
+          "service_identities m where m.identity_id = $8 and m.deleted_at is null",
+          key.madeBy.identity,
+        ] as const);
   const rows = await tx.query(
-    `insert into api_keys
-       (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, created_at, expires_at, made_with)
-     select $1, m.org_uuid, $3, $4, $5, $6, $7, m.user_uuid, $9, $10, $11 from memberships m
-     where m.org_uuid = $2 and m.user_uuid = $8 and m.status = 'active' for share of m returning key_id`,
+    `insert into api_keys (key_id, org_uuid, name, hash, prefix, last4, scopes, made_by, made_by_identity, created_at,
+       expires_at, made_with)
+     select $1, m.org_uuid, $3, $4, $5, $6, $7, ${maker}, $9, $10, $11 from ${makers} and m.org_uuid = $2
+     for share of m returning key_id`,
     [
       key.keyId,
       key.orgUuid,
@@ -51,7 +67,7 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<boolean> {
       key.prefix,
       key.last4,
       key.scopes,
-      key.madeBy,
+      id,
       key.createdAt,
       key.expiresAt,
       key.madeWith,
@@ -85,10 +101,13 @@ export async function keepKey(
   tx: Tx,
   keyId: string,
   at: Date,
-): Promise<{ madeBy: string; expiresAt: Date } | undefined> {
-  const sql = `select made_by as "madeBy", expires_at as "expiresAt" from api_keys
+): Promise<{ madeBy: Maker; expiresAt: Date } | undefined> {
+  const sql = `select made_by as person, made_by_identity as identity, expires_at as "expiresAt" from api_keys
     where key_id = $1 and revoked_at is null and expires_at > $2 for share`;
-  return (await tx.query<{ madeBy: string; expiresAt: Date }>(sql, [keyId, at]))[0];
+  const [row] = await tx.query<{ person: string | null; identity: string; expiresAt: Date }>(sql, [keyId, at]);
+  if (row === undefined) return undefined;
+  const { person, identity, expiresAt } = row;
+  return { madeBy: person === null ? { identity } : { person }, expiresAt };
 }
 
 /**
@@ -127,6 +146,17 @@ export async function revokeKeysOf(tx: Tx, orgUuid: string, userUuid: string, at
   return rows.map((row) => row.keyId);
 }
 
+/** Revokes every live key that a service identity made; returns their ids. */
+export async function revokeKeysOfIdentity(tx: Tx, identityId: string, at: Date): Promise<string[]> {
+  await tx.reauthorize();
+  const rows = await tx.query<{ keyId: string }>(
+    `update api_keys set revoked_at = $2 where made_by_identity = $1 and revoked_at is null
+     returning key_id as "keyId"`,
+    [identityId, at],
+  );
+  return rows.map((row) => row.keyId);
+}
+
 /** Revokes every live key of a person in any organization, also those that are being created meanwhile. */
 export async function revokeKeysMadeBy(
   tx: Tx,
@@ -149,15 +179,27 @@ export async function revokeKeysMadeBy(
  */
 export async function reauthorizeApiKey(
   tx: Pick<Tx, "query">,
-  params: [
-    keyId: string,
-    creator: string,
-    orgUuid: string,
-    version: number,
-    platformAdmin: boolean,
-    at: Date,
-    alone: boolean,
-  ],
+  keyId: string,
+  { made_by, made_by_identity, org_uuid, maker_version, is_platform_admin }: LiveApiKey,
+  at: Date,
+  alone: boolean,
 ): Promise<void> {
-  await tx.query("select judge_api_key($1, $2, $3, $4, $5, $6, $7)", params);
+  if (made_by === null)
+    await tx.query("select judge_identity_key($1, $2, $3, $4, $5)", [
+      keyId,
+      made_by_identity,
+      maker_version,
+      at,
+      alone,
+    ]);
+  else
+    await tx.query("select judge_api_key($1, $2, $3, $4, $5, $6, $7)", [
+      keyId,
+      made_by,
+      org_uuid,
+      maker_version,
+      is_platform_admin,
+      at,
+      alone,
+    ]);
 }

@@ -36,20 +36,23 @@ export interface ApiKeyRequest {
 /** Creating, listing and revoking API keys (decisions 6.4). */
 export function createApiKeys({ database, clock, random, events, environment }: ManageDeps) {
   /**
-   * The person a new key belongs to, the key with which it is created, and its expiry: a key created with another key
-   * expires no later than that.
+   * The person or service identity a new key belongs to, the key with which it is created, and its expiry: a key
+   * created with another key expires no later than that.
    */
   async function originOf(
     tx: Tx,
     caller: Caller,
     wanted: Date,
   ): Promise<Pick<NewApiKey, "madeBy" | "madeWith" | "expiresAt">> {
-    if (caller.principal.type !== "api_key")
-      return { madeBy: await personBehind(tx, caller), madeWith: null, expiresAt: wanted };
-    const parent = await store.keepKey(tx, caller.principal.id, dateOf(clock));
+    const { type, id } = caller.principal;
+    if (type === "automation_token" || type === "svid")
+      return { madeBy: { identity: id }, madeWith: null, expiresAt: wanted };
+    if (type !== "api_key")
+      return { madeBy: { person: await personBehind(tx, caller) }, madeWith: null, expiresAt: wanted };
+    const parent = await store.keepKey(tx, id, dateOf(clock));
     if (parent === undefined) throw errors.unauthorized();
     const expiresAt = wanted < parent.expiresAt ? wanted : parent.expiresAt;
-    return { madeBy: parent.madeBy, madeWith: caller.principal.id, expiresAt };
+    return { madeBy: parent.madeBy, madeWith: id, expiresAt };
   }
 
   /** @throws {validation_error} when there are no scopes, or unknown ones */

@@ -31,7 +31,7 @@ export function createAuthenticate({ database, clock, liveness }: AuthenticateDe
         return {
           ...NOT_A_PERSON,
           principal: { type: "api_key", id: keyId },
-          countsAs: `user:${row.made_by}`,
+          countsAs: row.made_by === null ? `service_identity:${row.made_by_identity}` : `user:${row.made_by}`,
           orgUuid: row.org_uuid,
           orgName: row.org_name,
           roles: [row.role],
@@ -43,16 +43,7 @@ export function createAuthenticate({ database, clock, liveness }: AuthenticateDe
           scopes,
           expiresAt: Math.floor(row.until / 1000),
           // The key and its creator's power again, in the transaction that writes.
-          reauthorize: (tx, how) =>
-            reauthorizeApiKey(tx, [
-              keyId,
-              row.made_by,
-              row.org_uuid,
-              row.membership_version,
-              row.is_platform_admin,
-              dateOf(clock),
-              how === "change",
-            ]),
+          reauthorize: (tx, how) => reauthorizeApiKey(tx, keyId, row, dateOf(clock), how === "change"),
         };
       },
       createUseRecorder(clock, (keyId, at) => recordKeyUse(database, keyId, at)),

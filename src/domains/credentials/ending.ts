@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import type { Actor } from "../audit-record/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause, Events } from "../event-catalogue/index.ts";
-import { revokeKeysMadeBy, revokeKeysOf } from "./api-key-store.ts";
+import { revokeKeysMadeBy, revokeKeysOf, revokeKeysOfIdentity } from "./api-key-store.ts";
 import { revokeScimTokensOf } from "./scim-token-store.ts";
 import { revokeAllOf } from "./store.ts";
 
@@ -41,6 +41,17 @@ export function createEnding({ clock, events }: { clock: Clock; events: Pick<Eve
     /** Revokes every API key of a person, in any organization. */
     async keysOf(tx: Tx, madeBy: string, { reason, ...by }: EndedBy): Promise<void> {
       for (const { keyId, orgUuid } of await revokeKeysMadeBy(tx, madeBy, dateOf(clock)))
+        await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
+    },
+
+    /** Revokes every API key that a service identity made. */
+    async keysOfIdentity(
+      tx: Tx,
+      orgUuid: string,
+      identityId: string,
+      { reason, by }: { reason: string; by: Cause },
+    ): Promise<void> {
+      for (const keyId of await revokeKeysOfIdentity(tx, identityId, dateOf(clock)))
         await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 

@@ -69,10 +69,7 @@ export function createManage(deps: InvitationsDeps) {
           email: email.address,
           emailKey: email.key,
           roleId: role.id,
-          invitedBy: {
-            person: caller.userUuid,
-            key: caller.principal.type === "api_key" ? caller.principal.id : null,
-          },
+          invitedBy: senderOf(caller),
           at,
           expiresAt,
         });
@@ -127,4 +124,10 @@ export function createManage(deps: InvitationsDeps) {
       });
     },
   };
+}
+
+/** Who sends an invitation, as its row names them. */
+function senderOf({ principal: { type, id }, userUuid }: Caller) {
+  const isIdentity = type === "automation_token" || type === "svid";
+  return { person: userUuid, key: type === "api_key" ? id : null, identity: isIdentity ? id : null };
 }

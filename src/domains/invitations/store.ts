@@ -28,8 +28,8 @@ export interface NewInvitation {
   email: string;
   emailKey: string;
   roleId: number;
-  /** A person, or an API key, whose maker counts as the sender. */
-  invitedBy: { person: string | null; key: string | null };
+  /** A person, a service identity, or an API key, whose maker counts as the sender. */
+  invitedBy: { person: string | null; key: string | null; identity?: string | null };
   /** Sent by the organization's directory, not on a person's power. */
   byScim?: boolean;
   at: Date;
@@ -53,9 +53,24 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
   );
   await tx.query(
     `insert into invitations
-       (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender, by_scim)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)), $11)`,
-    [uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy.person, at, expiresAt, invitedBy.key, byScim],
+       (uuid, token_hash, org_uuid, email, email_key, role_id, invited_by, created_at, expires_at, sender, by_scim,
+        sender_identity)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($7, (select made_by from api_keys where key_id = $10)), $11,
+       coalesce($12, (select made_by_identity from api_keys where key_id = $10)))`,
+    [
+      uuid,
+      tokenHash,
+      orgUuid,
+      email,
+      emailKey,
+      roleId,
+      invitedBy.person,
+      at,
+      expiresAt,
+      invitedBy.key,
+      byScim,
+      invitedBy.identity ?? null,
+    ],
   );
 }
 
@@ -100,7 +115,7 @@ export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<Inv
 /**
  * Whether the sender of an invitation could still grant its role (decisions 2.6); if so, their membership is locked
  * until the transaction ends. Members with the role admin can grant every role; a platform admin who is a member, every
- * role without `vault:write`.
+ * role without `vault:write`; service identities with the role admin every role.
  */
 export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
   const rows = await tx.query<{ granted: boolean }>(
@@ -113,6 +128,11 @@ export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
     [uuid],
   );
   if (rows[0] !== undefined) return rows[0].granted;
+  const byIdentity = `select s.role_id = 1 as granted from invitations i
+    join service_identities s on s.identity_id = i.sender_identity and s.deleted_at is null
+    where i.uuid = $1 for share of s`;
+  const [identity] = await tx.query<{ granted: boolean }>(byIdentity, [uuid]);
+  if (identity !== undefined) return identity.granted;
   // The directory grants the role of employees, and withdraws its invitations itself.
   const byScim = "select 1 from invitations where uuid = $1 and by_scim and role_id = 3";
   return (await tx.query(byScim, [uuid])).length > 0;

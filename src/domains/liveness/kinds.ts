@@ -61,11 +61,12 @@ export const KINDS = {
     dependsOn: (row, sid) => [sid, row.user_uuid, row.org_uuid ?? INSTANCE],
   }),
 
-  // Within the present power of its maker.
+  // Within the present power of its maker, a member or a service identity.
   api_key: kind<ApiKeyRow>({
     rows: (asked, at) => `
       select q.n::int as n, k.org_uuid, o.name as org_name, encode(k.hash, 'hex') as hash, k.scopes, k.made_by,
-        m.version as membership_version, m.is_owner, r.name as role, p.is_platform_admin, o.sandbox,
+        k.made_by_identity, coalesce(m.version, i.version) as maker_version, coalesce(m.is_owner, false) as is_owner,
+        r.name as role, coalesce(p.is_platform_admin, false) as is_platform_admin, o.sandbox,
         ${entitlements("k.org_uuid", "o.features")} as entitlements,
         array(select app_id from (
           (select g.app_id, g.created_at from app_admins g join apps a using (app_id)
@@ -77,17 +78,24 @@ export const KINDS = {
         ${ended("k.expires_at")} as until
       from ${asked}
       cross join lateral (
-        select org_uuid, hash, scopes, made_by, expires_at from api_keys
+        select org_uuid, hash, scopes, made_by, made_by_identity, expires_at from api_keys
         where key_id = q.id and revoked_at is null and expires_at > ${at} limit 1) k
-      cross join lateral (
+      left join lateral (
         select is_owner, version, status, role_id from memberships
-        where org_uuid = k.org_uuid and user_uuid = k.made_by limit 1) m
-      cross join lateral (select is_platform_admin from people where uuid = k.made_by limit 1) p
-      cross join lateral (select name from roles where id = m.role_id limit 1) r
-      ${organization("k.org_uuid")}
-      where m.status = 'active'`,
+        where org_uuid = k.org_uuid and user_uuid = k.made_by limit 1) m on m.status = 'active'
+      left join lateral (select is_platform_admin from people where uuid = k.made_by limit 1) p on true
+      left join lateral (
+        select version, role_id from service_identities
+        where identity_id = k.made_by_identity and deleted_at is null limit 1) i on true
+      cross join lateral (select name from roles where id = coalesce(m.role_id, i.role_id) limit 1) r
+      ${organization("k.org_uuid")}`,
     dependsOn: (row, keyId) =>
-      unlessLong([keyId, row.made_by, row.org_uuid], row.app_admin, row.entitlements, row.scopes),
+      unlessLong(
+        [keyId, row.made_by ?? row.made_by_identity ?? "", row.org_uuid],
+        row.app_admin,
+        row.entitlements,
+        row.scopes,
+      ),
   }),
 
   scim_token: kind<OpaqueRow>({

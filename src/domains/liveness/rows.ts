@@ -40,8 +40,11 @@ interface Entitled {
 /** An API key within the present power of its maker. */
 export interface ApiKeyRow extends OpaqueRow, Entitled {
   readonly scopes: readonly string[];
-  readonly made_by: string;
-  readonly membership_version: number;
+  /** The person who made it; null where a service identity did. */
+  readonly made_by: string | null;
+  readonly made_by_identity: string | null;
+  /** Version of the membership or the identity. */
+  readonly maker_version: number;
   readonly is_owner: boolean;
   readonly is_platform_admin: boolean;
   /** Ids of the apps that its maker administers. */

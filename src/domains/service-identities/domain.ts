@@ -2,6 +2,7 @@ import { ServiceIdentitiesService } from "../../../gen/atrium/service_identities
 import { defineDomain } from "../../platform/domain.ts";
 import type { Ground } from "../../platform/domain.ts";
 import { registration } from "../../platform/rpc.ts";
+import type { Credentials } from "../credentials/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Liveness } from "../liveness/index.ts";
 import type { Rbac } from "../rbac/index.ts";
@@ -17,7 +18,7 @@ export const serviceIdentitiesDomain = defineDomain(
     config,
     contexts,
     ...below
-  }: Ground & { eventCatalogue: Events; liveness: { ask: Liveness }; rbac: Rbac }) => {
+  }: Ground & { eventCatalogue: Events; credentials: Credentials; liveness: { ask: Liveness }; rbac: Rbac }) => {
     const environment = config.development ? "dev" : "live";
     const serviceIdentities = createServiceIdentities({ ...below, events, liveness, environment });
     return {

@@ -22,7 +22,7 @@ export interface IdentityChange {
 }
 
 /** Service identities (decisions 7.7). */
-export function createIdentities({ database, clock, random, events, rbac }: ServiceIdentitiesDeps) {
+export function createIdentities({ database, clock, random, events, rbac, credentials }: ServiceIdentitiesDeps) {
   /**
    * Checks that a caller may give a role to an identity.
    * @throws {invalid_role} when the organization has no such role
@@ -112,7 +112,7 @@ export function createIdentities({ database, clock, random, events, rbac }: Serv
       }),
 
     /**
-     * Ends an identity with its automation tokens and SVIDs; its name is free from then on.
+     * Ends an identity with its automation tokens, SVIDs and the API keys it made; its name is free from then on.
      * @throws {not_found} when there is no such living identity
      */
     delete: (context: CallerContext, orgUuid: string, identityId: string): Promise<void> =>
@@ -123,6 +123,7 @@ export function createIdentities({ database, clock, random, events, rbac }: Serv
         const tokens = await revokeTokensOf(tx, identityId, at);
         const svids = await revokeSvidsOf(tx, identityId, at);
         const by = causedBy(context);
+        await credentials.ending.keysOfIdentity(tx, orgUuid, identityId, { reason: "identity_deleted", by });
         for (const { svidId, spiffeId } of svids)
           await events.emit(tx, EVENTS["svid.revoked"], {
             by,

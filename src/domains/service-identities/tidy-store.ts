@@ -22,7 +22,8 @@ export async function deleteEnded(database: Pick<Database, "prepared">, before: 
   ]);
   const unused = `deleted_at < $1
     and not exists (select 1 from automation_tokens t where t.identity_id = service_identities.identity_id)
-    and not exists (select 1 from svids s where s.identity_id = service_identities.identity_id)`;
+    and not exists (select 1 from svids s where s.identity_id = service_identities.identity_id)
+    and not exists (select 1 from api_keys k where k.made_by_identity = service_identities.identity_id)`;
   const identities = await deleteBatch("service_identities", "identity_id", unused);
   return credentials.flat().length + identities.length;
 }
