@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,14 +62,10 @@ export class OpenSsl {
     return path;
   }
 
-  /** Returns the output, of an error too. */
+  /** Returns what it prints, diagnostics included. */
   run(...args: string[]): string {
-    try {
-      return execFileSync("openssl", args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-    } catch (error) {
-      const { stdout, stderr } = error as { stdout: string; stderr: string };
-      return `${stdout}${stderr}`;
-    }
+    const { stdout, stderr } = spawnSync("openssl", args, { encoding: "utf8" });
+    return `${stdout}${stderr}`;
   }
 
   close(): void {

@@ -44,18 +44,20 @@ export async function revokedWithState(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   after: Date,
-): Promise<Pick<ListState, "number" | "revocations"> & { entries: RevokedCertificate[] }> {
+): Promise<ListState & { entries: RevokedCertificate[] }> {
   const sql = `select coalesce(l.number, 0)::int as number, coalesce(l.revocations, 0)::int as revocations,
-      s.serial, s.revoked_at as "revokedAt"
+      coalesce(l.covers, 0)::int as covers, l.signed_at as "signedAt", s.serial, s.revoked_at as "revokedAt"
     from (select $1::uuid as org_uuid) o
     left join spiffe_revocation_lists l on l.org_uuid = o.org_uuid
     left join svids s on s.org_uuid = o.org_uuid and s.revoked_at is not null and s.not_after > $2
     order by s.revoked_at, s.serial`;
-  const rows = await database.prepared<
-    { number: number; revocations: number } & (RevokedCertificate | Record<keyof RevokedCertificate, null>)
-  >("spiffe-list-entries", sql, [orgUuid, after]);
-  const { number = 0, revocations = 0 } = rows[0] ?? {};
-  return { number, revocations, entries: rows.filter((row) => row.serial !== null) };
+  const rows = await database.prepared<ListState & (RevokedCertificate | Record<keyof RevokedCertificate, null>)>(
+    "spiffe-list-entries",
+    sql,
+    [orgUuid, after],
+  );
+  const { number = 0, revocations = 0, covers = 0, signedAt = null } = rows[0] ?? {};
+  return { number, revocations, covers, signedAt, entries: rows.filter((row) => row.serial !== null) };
 }
 
 /** Stores a list as the successor of number `next.number - 1`; false when another one has succeeded that meanwhile. */

@@ -30,7 +30,10 @@ export function createCrl({ database, clock }: Pick<SpiffeDeps, "database" | "cl
   async function sign(orgUuid: string): Promise<void> {
     const { authority } = await roots.signer(orgUuid);
     const after = new Date(clock.now() - LISTED_AFTER_EXPIRY_MS);
-    const { number, revocations, entries } = await store.revokedWithState(database, orgUuid, after);
+    const { entries, ...state } = await store.revokedWithState(database, orgUuid, after);
+    const { number, revocations } = state;
+    // Another instance has signed one since this was found to be needed.
+    if (state.covers >= revocations && !isDue(state)) return;
     const signedAt = new Date(Math.floor(clock.now() / 1_000) * 1_000);
     const next = { number: number + 1, covers: revocations, signedAt };
     const list = await signRevocationList(authority, {
