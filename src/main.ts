@@ -14,7 +14,7 @@ import { readArguments, version } from "./launch/arguments.ts";
 import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
-import { printResetLink, printStatus } from "./launch/status.ts";
+import { printResetLink, printStatus, runRewrap } from "./launch/status.ts";
 import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
@@ -57,6 +57,10 @@ async function main(): Promise<void> {
     : (line: string) => log.info(line);
   if (command.run === "status") {
     process.exitCode = await printStatus(config, log, (text) => process.stdout.write(text));
+    return;
+  }
+  if (command.run === "rewrap") {
+    process.exitCode = await runRewrap(config, log, (line) => void process.stdout.write(`${line}\n`));
     return;
   }
   const running: Running = { config, log, say };

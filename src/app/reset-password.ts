@@ -41,7 +41,7 @@ export async function resetPassword(
     database,
     hasher,
     outgoing,
-    sealer: createSealer(instanceKey),
+    sealer: createSealer(instanceKey, systemRandom, config.previousInstanceKey),
     masterKey: undefined,
     limiter: createLimiter({ ...ground, database }),
     workflows: noWorkflows,

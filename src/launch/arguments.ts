@@ -7,7 +7,7 @@ import { HELP } from "./help.ts";
 
 /** What the command line asks for. */
 export type Command =
-  | { run: Role | "migrate" | "status" }
+  | { run: Role | "migrate" | "status" | "rewrap" }
   | { print: string }
   | { resetPassword: string }
   | { verify: { file: string; jwks: string } }
@@ -43,7 +43,7 @@ export function readArguments(argv: readonly string[]): Command {
     throw new Error(`Unknown role ${positionals.join(" ")}`);
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");
-    const roles = "all, serve, worker, migrate, status, reset-password, verify-audit and vault";
+    const roles = "all, serve, worker, migrate, status, rewrap, reset-password, verify-audit and vault";
     throw new StartError(`${problem}; the roles are ${roles}, see --help.`);
   }
 }
@@ -90,8 +90,8 @@ function readVault([action, ...more]: string[], options: Options): Command {
   }
 }
 
-function isRole(text: string): text is Role | "migrate" | "status" {
-  return ["all", "serve", "worker", "migrate", "status"].includes(text);
+function isRole(text: string): text is Extract<Command, { run: string }>["run"] {
+  return ["all", "serve", "worker", "migrate", "status", "rewrap"].includes(text);
 }
 
 /** The program's version, from package.json. */

@@ -10,6 +10,9 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   migrate   bring the database up to date, then exit
   status    what is stuck in a running service, and why: outbox, deliveries,
             installs, database, Temporal; exits 1 when something is stuck
+  rewrap    after a change of SERVICE_INSTANCE_KEY or SERVICE_MASTER_KEY: move
+            everything that the previous key sealed to the present one, while
+            the service runs; exits 0 when nothing is left, else 1
   reset-password EMAIL
             print a link with which that person sets a new password, once;
             for a lost first password, or a person without a mailbox
@@ -24,6 +27,22 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
 
 Settings are environment variables; docs/configuration.md lists them. Without
 any, the development profile runs its own PostgreSQL and Temporal in .atrium.
+`,
+  rewrap: `Usage: npm start -- rewrap
+
+Moves everything that a previous key sealed to the present keys, while the
+service runs. It can be stopped at any time; another run continues.
+
+  SERVICE_INSTANCE_KEY, SERVICE_INSTANCE_KEY_PREVIOUS
+            for TOTP secrets, signing keys, webhook secrets, stored responses
+            and all else that the instance key seals
+  SERVICE_MASTER_KEY, SERVICE_MASTER_KEY_PREVIOUS
+            for the vault
+  DATABASE_URL
+            the database of the service; unset in development
+
+Set the variables as for the service. Exits 0 when nothing that a previous key
+sealed is left, else 1. docs/keys.md describes the whole rotation.
 `,
   vault: `Usage: npm start -- vault split
        npm start -- vault seal|unseal|status --url URL --token-file FILE

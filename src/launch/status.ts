@@ -48,6 +48,20 @@ export async function printStatus(config: Config, log: Log, print: (text: string
   return healthy ? 0 : 1;
 }
 
+/** Moves what previous keys sealed to the present keys. @returns the exit code */
+export async function runRewrap(config: Config, log: Log, say: (line: string) => void): Promise<number> {
+  const databaseUrl = findDatabase(config);
+  const { rewrap } = await import("../app/rewrap.ts");
+  const { instanceKey, masterKey } = loadSecrets(config);
+  return rewrap({
+    databaseUrl,
+    instance: { present: instanceKey, previous: config.previousInstanceKey },
+    master: { present: masterKey, previous: config.previousMasterKey },
+    log,
+    say,
+  });
+}
+
 /** Prints a link with which a person sets a new password. @throws StartError when no account has the address */
 export async function printResetLink(
   config: Config,

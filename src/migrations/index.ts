@@ -37,6 +37,7 @@ import { identityMakers } from "./0041-identity-makers.ts";
 import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
+import { movableKeyChecks } from "./0046-rewrap.ts";
 import { scim } from "./0048-scim.ts";
 import { billingTables } from "./0049-billing.ts";
 import { templateTables } from "./0051-templates.ts";
@@ -79,6 +80,7 @@ export const migrations: readonly MigrationObject[] = [
   vaultTables,
   spiffeRoots,
   listenerCertificates,
+  movableKeyChecks,
   scim,
   billingTables,
   templateTables,

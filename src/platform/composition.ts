@@ -8,7 +8,7 @@ type CamelCase<S extends string> = S extends `${infer Head}-${infer Tail}`
 export interface Composition<Ground, Built> {
   /** Names of the domains, from the ground up. */
   readonly names: readonly string[];
-  readonly definitions: readonly Pick<AnyDomain, "name" | "entities">[];
+  readonly definitions: readonly Pick<AnyDomain, "name" | "entities" | "sealed">[];
   /** Adds a domain above the others; it does not compile unless they provide what it needs. */
   add<Name extends string, Value extends Contributions>(
     domain: DomainDefinition<Name, Ground & Built, Value>,

@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import type { RequestContexts } from "./context.ts";
 import type { PasswordHasher } from "./crypto/password.ts";
 import type { Sealer } from "./crypto/sealed.ts";
+import type { SealedColumn } from "./crypto/sealed-column.ts";
 import type { Database } from "./db/types.ts";
 import type { Limiter } from "./limits/index.ts";
 import type { Log } from "./log.ts";
@@ -61,11 +62,12 @@ export interface Contributions {
   pollers?: readonly Poller[];
 }
 
-/** One domain: its name, its entities, and how it is built on the domains below it. */
+/** One domain: its name, its entities, its sealed columns, and how it is built on the domains below it. */
 export interface DomainDefinition<Name extends string, Needs, Value extends Contributions> {
   /** Name of the folder and, with underscores, of the proto package. */
   readonly name: Name;
   readonly entities: Entities;
+  readonly sealed: readonly SealedColumn[];
   build(needs: Needs): Value;
 }
 
@@ -75,7 +77,7 @@ type Entities = readonly (EntitySchema | (abstract new (...args: never[]) => obj
 export function defineDomain<const Name extends string, Needs, Value extends Contributions>(
   name: Name,
   build: (needs: Needs) => Value,
-  entities: Entities = [],
+  { entities = [], sealed = [] }: { entities?: Entities; sealed?: readonly SealedColumn[] } = {},
 ): DomainDefinition<Name, Needs, Value> {
-  return { name, build, entities };
+  return { name, build, entities, sealed };
 }

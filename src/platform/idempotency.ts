@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import type { Sealer } from "./crypto/sealed.ts";
+import { sealedColumn } from "./crypto/sealed-column.ts";
 import { isReleased, mapFailure } from "./db/index.ts";
 import type { OpenDatabase } from "./db/index.ts";
 import type { Database, Effect, HeldTransaction } from "./db/types.ts";
@@ -49,6 +50,14 @@ export interface IdempotencyStore {
   /** Deletes one batch of records older than 24 h. @returns their number */
   purge(): Promise<number>;
 }
+
+/** Stored responses. */
+export const SEALED_ANSWERS = sealedColumn({
+  table: "idempotency_records",
+  column: "answer",
+  key: { id: "bytea" },
+  context: ({ id }) => contextOf(id as Buffer),
+});
 
 interface Found {
   fingerprint: Buffer;

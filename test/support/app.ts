@@ -36,6 +36,8 @@ export interface AppOptions {
   sealedVault?: boolean;
   /** Another master key than {@link MASTER_KEY}. */
   masterKey?: Buffer;
+  /** Another instance key than {@link INSTANCE_KEY}. */
+  instanceKey?: Buffer;
 }
 
 /** The whole program in this process, on its own port and database. */
@@ -112,7 +114,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     role: options.role ?? "serve",
     databaseUrl,
     temporal: options.temporal ?? { address: "127.0.0.1:1", namespace: "none" },
-    instanceKey: INSTANCE_KEY,
+    instanceKey: options.instanceKey ?? INSTANCE_KEY,
     masterKey: options.sealedVault === true ? undefined : Buffer.from(options.masterKey ?? MASTER_KEY),
     bootstrap: owner,
     log: options.log ?? silentLog,

@@ -8,6 +8,7 @@ import type { People } from "../people/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import { createAuthEvents } from "./auth-events.ts";
 import { authEventsRpc } from "./rpc.ts";
+import { SEALED } from "./sealed.ts";
 
 /** The audit log: lists, hash chain, export, verification. */
 export const authEventsDomain = defineDomain(
@@ -21,4 +22,5 @@ export const authEventsDomain = defineDomain(
     const log = createAuthEvents({ ...below, events, keys: signingKeys.signing });
     return { ...log, services: [registration(AuthEventsService, authEventsRpc(log, contexts))] };
   },
+  { sealed: SEALED },
 );

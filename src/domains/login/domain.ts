@@ -8,6 +8,7 @@ import type { LoginDeps } from "./deps.ts";
 import { createLogin } from "./login.ts";
 import { loginRpc } from "./rpc.ts";
 import type { LoginServiceDeps } from "./rpc.ts";
+import { SEALED } from "./sealed.ts";
 
 type Below = Omit<LoginDeps, "events" | "keys" | "config"> & Omit<LoginServiceDeps, "login" | "keys">;
 
@@ -41,4 +42,5 @@ export const loginDomain = defineDomain(
       services: [loginRpc({ ...below, keys, login }, contexts), mfaRpc(below.mfa, contexts, login.completeSignIn)],
     };
   },
+  { sealed: SEALED },
 );

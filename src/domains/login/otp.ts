@@ -113,6 +113,7 @@ function hashOf(key: Buffer, code: string): Buffer {
   return createHmac("sha256", key).update(code, "utf8").digest();
 }
 
-function sealContext(emailKey: string): string {
+/** The context that the key of a code is sealed with. */
+export function sealContext(emailKey: string): string {
   return `one-time-code:${emailKey}`;
 }

@@ -16,6 +16,7 @@ import { INSTALL_CHANGED, INSTALLS_LEFT } from "./installs/events.ts";
 import type { LeftInstalls } from "./installs/events.ts";
 import { createMarketplace } from "./marketplace.ts";
 import { publisherRpc } from "./publisher-rpc.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Drives an install through provisioning, suspension and deprovisioning. */
 const DRIVE_INSTALL: WorkflowKind = { type: "driveInstall", prefix: "install" };
@@ -61,5 +62,5 @@ export const marketplaceDomain = defineDomain(
       },
     };
   },
-  [appSchema, installSchema],
+  { entities: [appSchema, installSchema], sealed: SEALED },
 );

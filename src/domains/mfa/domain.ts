@@ -6,6 +6,7 @@ import type { People } from "../people/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import { createMfa } from "./mfa.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Second factors and recovery codes. `login` registers its service, because it completes the sign-ins. */
 export const mfaDomain = defineDomain(
@@ -20,4 +21,5 @@ export const mfaDomain = defineDomain(
       events,
       config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: timing.stepUpLockMs },
     }),
+  { sealed: SEALED },
 );

@@ -4,6 +4,6 @@ import { Organization } from "./entities.ts";
 import { createOrganizations } from "./organizations.ts";
 
 /** Organizations and their names; other domains serve them. */
-export const organizationsDomain = defineDomain("organizations", (ground: Ground) => createOrganizations(ground), [
-  Organization,
-]);
+export const organizationsDomain = defineDomain("organizations", (ground: Ground) => createOrganizations(ground), {
+  entities: [Organization],
+});

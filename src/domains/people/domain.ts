@@ -15,5 +15,5 @@ export const peopleDomain = defineDomain(
       mailOutbox: createMailOutbox(ground.sealer),
       config: { baseUrl: ground.config.baseUrl, mailOff: ground.config.mail.off },
     }),
-  [Person],
+  { entities: [Person] },
 );

@@ -6,6 +6,7 @@ import type { Liveness } from "../liveness/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import { sessionsRpc } from "./rpc.ts";
 import { createSessions } from "./sessions.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Sessions of people: tokens, liveness, inventories, accounts of a device. */
 export const sessionsDomain = defineDomain(
@@ -36,4 +37,5 @@ export const sessionsDomain = defineDomain(
     });
     return { ...sessions, services: [sessionsRpc(sessions, contexts)] };
   },
+  { sealed: SEALED },
 );

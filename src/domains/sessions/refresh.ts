@@ -166,6 +166,7 @@ function eventOf(row: RefreshRow | undefined, info: RequestInfo) {
   return { by: withoutActor(row?.user_uuid ?? null, info), orgUuid: row?.org_uuid ?? null };
 }
 
-function sealContext(parentHash: Buffer): string {
+/** The context that the successor of a token is sealed with. */
+export function sealContext(parentHash: Buffer): string {
   return `refresh-successor:${parentHash.toString("hex")}`;
 }

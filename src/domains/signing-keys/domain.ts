@@ -9,6 +9,7 @@ import type { Organizations } from "../organizations/index.ts";
 import { KEY_OVERLAP } from "./events.ts";
 import { signingKeysRpc } from "./rpc.ts";
 import { createSigningKeys } from "./signing-keys.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Ends the overlap of a rotated key. */
 const ROTATE_KEY: WorkflowKind = { type: "rotateKey", prefix: "key-rotation" };
@@ -37,4 +38,5 @@ export const signingKeysDomain = defineDomain(
       recoveries: { keyOverlaps: { list: keys.waiting, start: (id: string) => workflows.start(ROTATE_KEY, id) } },
     };
   },
+  { sealed: SEALED },
 );

@@ -39,7 +39,7 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
 
   async function insert(tx: Tx, orgUuid: string | null, pair: NewKeyPair, description: string): Promise<boolean> {
     const { kid, algorithm, publicJwk, publicPem, privateDer } = pair;
-    const privateKey = sealer.seal(privateDer, context(kid));
+    const privateKey = sealer.seal(privateDer, sealContext(kid));
     return store.insertActiveKey(
       tx,
       { kid, orgUuid, algorithm, publicJwk, publicPem, privateKey, description },
@@ -87,7 +87,7 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
       const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);
       if (row === undefined) return true;
       try {
-        return sealer.open(row.privateKey, context(row.kid)).length > 0;
+        return sealer.open(row.privateKey, sealContext(row.kid)).length > 0;
       } catch {
         return false;
       }
@@ -105,7 +105,7 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
       const key = {
         kid: row.kid,
         algorithm: row.algorithm,
-        privateKey: importPrivateKey(row.algorithm, sealer.open(row.privateKey, context(row.kid))),
+        privateKey: importPrivateKey(row.algorithm, sealer.open(row.privateKey, sealContext(row.kid))),
       };
       privateKeys.set(row.kid, key);
       return key;
@@ -128,7 +128,8 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
   };
 }
 
-function context(kid: string): string {
+/** The context that a private key is sealed with. */
+export function sealContext(kid: string): string {
   return `signing-key:${kid}`;
 }
 

@@ -8,6 +8,7 @@ import type { ServiceIdentities } from "../service-identities/index.ts";
 import { demandJwtSvidPower } from "./own-identity.ts";
 import { spiffeRpc } from "./rpc.ts";
 import { createSpiffe } from "./spiffe.ts";
+import { SEALED } from "./sealed.ts";
 
 /** SPIFFE workload identity. */
 export const spiffeDomain = defineDomain(
@@ -35,4 +36,5 @@ export const spiffeDomain = defineDomain(
       ],
     };
   },
+  { sealed: SEALED },
 );

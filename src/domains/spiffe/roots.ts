@@ -151,8 +151,9 @@ async function newJwtKey(): Promise<{ privateKey: Buffer; publicJwk: JwtJwk; key
   };
 }
 
-const rootContext = (orgUuid: string): string => `spiffe-root:${orgUuid}`;
-const jwtContext = (keyId: string): string => `spiffe-jwt-key:${keyId}`;
+/** The contexts that the private keys of a trust domain are sealed with. */
+export const rootContext = (orgUuid: string): string => `spiffe-root:${orgUuid}`;
+export const jwtContext = (keyId: string): string => `spiffe-jwt-key:${keyId}`;
 
 /** Roots of trust domains as other domains use them. */
 export type Roots = ReturnType<typeof createRoots>;

@@ -3,6 +3,7 @@ import type { Ground } from "../../platform/domain.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { vaultRpc } from "./rpc.ts";
 import { createVault } from "./vault.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Secrets of organizations, sealed under a master key. */
 export const vaultDomain = defineDomain(
@@ -16,4 +17,5 @@ export const vaultDomain = defineDomain(
     });
     return { ...vault, services: [vaultRpc(vault, contexts)] };
   },
+  { sealed: SEALED },
 );

@@ -41,8 +41,10 @@ interface Held {
 }
 
 const CHECK = "atrium vault";
-const CHECK_CONTEXT = "vault-master-key-check";
-const sharedContext = (epoch: number): string => `vault-shared-key:${epoch}`;
+/** The context that the check of a master key is sealed with. */
+export const CHECK_CONTEXT = "vault-master-key-check";
+/** The context that an entered master key is sealed with. */
+export const sharedContext = (epoch: number): string => `vault-shared-key:${epoch}`;
 
 /** A box that only this master key opens: it proves later that an entered key is the right one. */
 export function checkOf(key: Buffer, random: Pick<Random, "bytes">): Buffer {

@@ -40,7 +40,8 @@ export interface SealStatus {
   progress: number;
 }
 
-const shareContext = (x: number): string => `vault-share:${x}`;
+/** The context that an entered share is sealed with. */
+export const shareContext = (x: number): string => `vault-share:${x}`;
 
 /** The seal of the vault (decisions 7.2): one flag in the database, which every instance obeys. */
 export function createSeal({ database, clock, random, log, sealer, masterKey, masterKeys, events }: SealDeps) {

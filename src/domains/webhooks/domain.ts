@@ -11,6 +11,7 @@ import type { Organizations } from "../organizations/index.ts";
 import { webhookEntities } from "./entities.ts";
 import { webhooksRpc } from "./rpc.ts";
 import { createWebhooks } from "./webhooks.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Retries the open deliveries of an endpoint. */
 const RETRY_DELIVERIES: WorkflowKind = { type: "retryDeliveries", prefix: "webhook-retries" };
@@ -50,5 +51,5 @@ export const webhooksDomain = defineDomain(
       },
     };
   },
-  webhookEntities,
+  { entities: webhookEntities, sealed: SEALED },
 );

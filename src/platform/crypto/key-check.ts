@@ -3,9 +3,19 @@ import { dateOf } from "../clock.ts";
 import type { Database, Tx } from "../db/types.ts";
 import { StartError } from "../start-error.ts";
 import type { Sealer } from "./sealed.ts";
+import { sealedColumn } from "./sealed-column.ts";
 
 const KEY = "instance";
 const CONTEXT = "key-check:instance";
+
+/** The check as {@link checkInstanceKey} stores it. */
+export const KEY_CHECK = sealedColumn({
+  table: "key_checks",
+  column: "box",
+  key: { key: "text" },
+  context: () => CONTEXT,
+  isKeyCheck: true,
+});
 
 /** Dependencies of {@link checkInstanceKey}. */
 export interface KeyCheckDeps {

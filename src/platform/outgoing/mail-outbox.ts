@@ -1,4 +1,5 @@
 import type { Sealer } from "../crypto/sealed.ts";
+import { sealedColumn } from "../crypto/sealed-column.ts";
 import type { Tx } from "../db/types.ts";
 import type { Mail, MailSink } from "./mailbox.ts";
 
@@ -9,6 +10,20 @@ export const MAIL_SEND = "mail.send";
 export const mailRetry: readonly number[] = [1_000, 5_000, 15_000, 30_000];
 
 const CONTEXT = "mail.send";
+
+/** Mails that wait to be sent. */
+export const SEALED_MAILS = sealedColumn({
+  table: "outbox",
+  column: "payload",
+  key: { id: "bigint" },
+  context: () => CONTEXT,
+  inside: {
+    read: "decode(t.payload ->> 'box', 'base64')",
+    // PostgreSQL breaks the lines of base64.
+    write: "jsonb_build_object('box', translate(encode(n.box, 'base64'), E'\\n', ''))",
+    where: `topic = '${MAIL_SEND}'`,
+  },
+});
 
 /** Writes mails to the outbox, in the transaction of the event they report. */
 export interface MailOutbox {

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { dateOf } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Sealer } from "../crypto/sealed.ts";
+import { sealedColumn } from "../crypto/sealed-column.ts";
 import type { Database, Tx } from "../db/types.ts";
 import type { Random } from "../random.ts";
 import { toPem } from "./pem.ts";
@@ -12,6 +13,14 @@ const LIFETIME_MS = 10 * 365 * 86_400_000;
 const RENEW_BEFORE_MS = 90 * 86_400_000;
 /** Clients whose clocks are behind accept a new certificate. */
 const BACKDATED_MS = 300_000;
+
+/** Private keys of the listener's certificates. */
+export const SEALED_LISTENER_KEYS = sealedColumn({
+  table: "listener_certificates",
+  column: "private_key",
+  key: { host: "text" },
+  context: ({ host }) => contextOf(String(host)),
+});
 
 /** Dependencies of {@link createListenerCertificate}. */
 export interface ListenerCertificateDeps {
@@ -48,7 +57,7 @@ async function loadListenerCertificate(
   { database, clock, random, sealer }: ListenerCertificateDeps,
   host: string,
 ): Promise<{ cert: string; key: string }> {
-  const context = `listener-certificate:${host}`;
+  const context = contextOf(host);
   const read = (tx: Tx): Promise<Row | undefined> => certificateOf(tx, host, dateOf(clock, RENEW_BEFORE_MS));
   const row =
     (await database.transaction(read)) ??
@@ -106,3 +115,5 @@ async function storeCertificate(
 function wholeSeconds(ms: number): Date {
   return new Date(Math.floor(ms / 1_000) * 1_000);
 }
+
+const contextOf = (host: string): string => `listener-certificate:${host}`;

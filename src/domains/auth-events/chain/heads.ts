@@ -74,7 +74,8 @@ export function factsOf(orgUuid: string | null, head: HeadRow): HeadFacts {
   return { org_uuid: orgUuid, sequence: head.position, hash: head.hash, at: head.at.toISOString() };
 }
 
-function contextOf(orgUuid: string | null): string {
+/** The context that a head is sealed with. */
+export function contextOf(orgUuid: string | null): string {
   return `audit-head:${orgUuid ?? ""}`;
 }
 
