@@ -46,6 +46,13 @@ async function main(): Promise<void> {
     process.exitCode = await runVault(command.vault);
     return;
   }
+  if ("workloadAgent" in command) {
+    const { runWorkloadAgent } = await import("./cli/workload-agent/index.ts");
+    const stop = new AbortController();
+    for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => stop.abort());
+    process.exitCode = await runWorkloadAgent(command.workloadAgent, terminal(), stop.signal);
+    return;
+  }
   const config = readConfig(process.env, { databaseOnly: "run" in command && command.run === "migrate" });
   const log = openLog(config);
   if ("resetPassword" in command) {

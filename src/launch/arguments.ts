@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { StartError } from "../platform/start-error.ts";
 import type { Role } from "../app/app.ts";
 import type { VaultCall } from "../cli/vault.ts";
+import type { WorkloadAgentOptions } from "../cli/workload-agent/index.ts";
 import { HELP } from "./help.ts";
 
 /** What the command line asks for. */
@@ -11,9 +12,10 @@ export type Command =
   | { print: string }
   | { resetPassword: string }
   | { verify: { file: string; jwks: string } }
-  | { vault: VaultCall | { action: "split" } };
+  | { vault: VaultCall | { action: "split" } }
+  | { workloadAgent: WorkloadAgentOptions };
 
-type Options = Partial<Record<"jwks" | "url" | "token-file", string>>;
+type Options = Partial<Record<"jwks" | "url" | "token-file" | "server" | "ca-file" | "socket", string>>;
 
 /**
  * Parses the command line, without the program's name.
@@ -30,6 +32,9 @@ export function readArguments(argv: readonly string[]): Command {
         jwks: { type: "string" },
         url: { type: "string" },
         "token-file": { type: "string" },
+        server: { type: "string" },
+        "ca-file": { type: "string" },
+        socket: { type: "string" },
       },
     });
     const { help, version: isVersion, ...options } = values;
@@ -39,11 +44,12 @@ export function readArguments(argv: readonly string[]): Command {
     if (role === "reset-password") return readResetPassword(rest, options);
     if (role === "verify-audit") return readVerifyAudit(rest, options);
     if (role === "vault") return readVault(rest, options);
+    if (role === "workload-agent") return readWorkloadAgent(rest, options);
     if (Object.keys(options).length === 0 && rest.length === 0 && isRole(role)) return { run: role };
     throw new Error(`Unknown role ${positionals.join(" ")}`);
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");
-    const roles = "all, serve, worker, migrate, status, rewrap, reset-password, verify-audit and vault";
+    const roles = "all, serve, worker, migrate, status, rewrap, reset-password, verify-audit, vault and workload-agent";
     throw new StartError(`${problem}; the roles are ${roles}, see --help.`);
   }
 }
@@ -88,6 +94,13 @@ function readVault([action, ...more]: string[], options: Options): Command {
     default:
       throw new Error("vault takes split, seal, unseal or status");
   }
+}
+
+function readWorkloadAgent(more: string[], options: Options): Command {
+  if (more.length > 0) throw new Error("workload-agent takes options only");
+  const names = ["server", "ca-file", "socket", "token-file"] as const;
+  const { server, socket, "ca-file": caFile, "token-file": tokenFile } = required("workload-agent", options, names);
+  return { workloadAgent: { server, caFile, socket, tokenFile } };
 }
 
 function isRole(text: string): text is Extract<Command, { run: string }>["run"] {

@@ -22,6 +22,9 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
   vault split|seal|unseal|status
             shares of the master key, and the seal of a running service's
             vault; see: vault --help
+  workload-agent
+            the SPIFFE Workload API on a Unix socket, for workloads on this
+            machine; see: workload-agent --help
 
   --help, --version
 
@@ -60,5 +63,22 @@ sealed is left, else 1. docs/keys.md describes the whole rotation.
 
 Every command exits 2 on an error. To trust a private certificate authority,
 set NODE_EXTRA_CA_CERTS to its file.
+`,
+  "workload-agent": `Usage: npm start -- workload-agent --server URL --ca-file FILE --socket PATH
+         --token-file FILE
+
+Serves the SPIFFE Workload API (gRPC) on a Unix socket: X.509-SVIDs, JWT-SVIDs
+and trust bundles of one service identity, as streams that follow every change.
+Workloads find it by SPIFFE_ENDPOINT_SOCKET=unix://PATH.
+
+  --server URL       the service's listener of mutual TLS (SERVICE_MTLS_PORT),
+                     such as https://atrium.example:8443
+  --ca-file FILE     what the service's certificate is verified by, PEM
+  --socket PATH      the Unix socket; its owner and its group may connect
+  --token-file FILE  a file with an automation token of the service identity;
+                     needed at the start, and when an SVID was revoked
+
+The SVID is renewed at half of its lifetime, by mutual TLS with itself. Stop the
+agent with SIGTERM. Exits 2 when it cannot start.
 `,
 };

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { compileFlatBuffers } from "./flatbuffers.ts";
 import { indexFiles } from "./index-files.ts";
 import { must, root } from "./run.ts";
+import { generateWorkloadApi } from "./workload-api.ts";
 
 /** Generates everything that belongs in `gen/` from `proto/` and `fbs/`: path to text. */
 export async function generate(): Promise<Map<string, string>> {
@@ -12,6 +13,7 @@ export async function generate(): Promise<Map<string, string>> {
     must("buf", "generate", "-o", folder);
     const gen = join(folder, "gen");
     const files = readTree(gen);
+    for (const [path, text] of generateWorkloadApi(folder)) files.set(path, text);
     for (const [path, text] of indexFiles(gen)) files.set(path, text);
     for (const [name, text] of await compileFlatBuffers(join(root, "fbs"))) files.set(join("fbs", name), text);
     return files;

@@ -1,0 +1,51 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import type { Client, Interceptor } from "@connectrpc/connect";
+import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
+import { SpiffeService } from "../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+
+const TIMEOUT_MS = 15_000;
+
+/** What the agent authenticates with: the automation token, or the SVID it has. */
+export type Credential = { token: string } | { cert: string; key: string };
+
+/** The service, called with one credential. Close it when the credential is replaced. */
+export interface Server {
+  access: Client<typeof AccessService>;
+  spiffe: Client<typeof SpiffeService>;
+  close(): void;
+}
+
+/** Opens connections to the service's listener of mutual TLS on demand. */
+export function connectServer(url: string, ca: string, credential: Credential): Server {
+  const baseUrl = url.replace(/\/+$/u, "");
+  const tls = { ca, minVersion: "TLSv1.3", ...("cert" in credential ? credential : {}) } as const;
+  const sessions = new Http2SessionManager(baseUrl, undefined, tls);
+  const authorize: Interceptor = (next) => (request) => {
+    if ("token" in credential) request.header.set("authorization", `Bearer ${credential.token}`);
+    return next(request);
+  };
+  const transport = createConnectTransport({
+    baseUrl,
+    httpVersion: "2",
+    sessionManager: sessions,
+    defaultTimeoutMs: TIMEOUT_MS,
+    interceptors: [authorize],
+  });
+  return {
+    access: createClient(AccessService, transport),
+    spiffe: createClient(SpiffeService, transport),
+    close: () => sessions.abort(),
+  };
+}
+
+/** Whether the service refused the credential, for the time being or for good. */
+export function isRefusal(error: unknown): boolean {
+  return [Code.Unauthenticated, Code.PermissionDenied].includes(ConnectError.from(error).code);
+}
+
+/** The reason of a failed call, for a log line. */
+export function reasonOf(error: unknown): string {
+  const failure = ConnectError.from(error);
+  return failure.cause instanceof Error ? failure.cause.message : failure.rawMessage;
+}

@@ -1,0 +1,104 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectRouter, HandlerContext, Interceptor } from "@connectrpc/connect";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import type { JSONWebKeySet } from "jose";
+import { SpiffeWorkloadAPI } from "../../../gen/spiffe/workload/workload_pb.ts";
+import type { Keeper, Material, Missing } from "./keeper.ts";
+import { isRefusal } from "./server.ts";
+
+/** Demands the header that a browser or proxy tricked into a call does not send (SPIFFE Workload Endpoint §4). */
+export const requireHeader: Interceptor = (next) => (request) => {
+  if (request.header.get("workload.spiffe.io") !== "true")
+    throw new ConnectError("the header workload.spiffe.io: true is missing", Code.InvalidArgument);
+  return next(request);
+};
+
+/** Serves the SPIFFE Workload API. Methods for WIT-SVIDs are not implemented. */
+export function workloadApi({ feed, server }: Keeper, stop: AbortSignal): (router: ConnectRouter) => void {
+  async function* watched(call: HandlerContext): AsyncIterable<Material> {
+    for await (const material of feed.watch(AbortSignal.any([call.signal, stop]))) {
+      // A stream waits for the first SVID.
+      if (material !== "unavailable") yield present(material);
+    }
+    if (stop.aborted) throw new ConnectError("the agent stops", Code.Unavailable);
+  }
+
+  async function* responses<T>(call: HandlerContext, print: (material: Material) => T): AsyncIterable<T> {
+    let last: string | undefined;
+    for await (const material of watched(call)) {
+      const response = print(material);
+      // A new SVID is no news for those who read bundles alone.
+      const text = fingerprint(response);
+      if (text !== last) yield response;
+      last = text;
+    }
+  }
+
+  async function jwtSvid(audience: string[], spiffeId: string) {
+    if (audience.length === 0 || audience.includes(""))
+      throw new ConnectError("an audience is required", Code.InvalidArgument);
+    const { svid } = present(feed.current());
+    if (spiffeId !== "" && spiffeId !== svid.spiffeId)
+      throw new ConnectError("the workload has no such SPIFFE id", Code.PermissionDenied);
+    const connection = server();
+    if (connection === undefined) throw unavailable();
+    try {
+      const issued = await connection.spiffe.issueJwtSvid({ audience });
+      return { spiffeId: issued.spiffeId, svid: issued.svid };
+    } catch (error) {
+      if (isRefusal(error)) throw new ConnectError("the service refused the identity", Code.PermissionDenied);
+      const { code, rawMessage } = ConnectError.from(error);
+      throw code === Code.InvalidArgument ? new ConnectError(rawMessage, code) : unavailable();
+    }
+  }
+
+  return (router) =>
+    router.service(SpiffeWorkloadAPI, {
+      fetchX509SVID: (_request, call) =>
+        responses(call, ({ svid, trust }) => ({
+          svids: [{ spiffeId: svid.spiffeId, x509Svid: svid.certDer, x509SvidKey: svid.keyDer, bundle: trust.roots }],
+          crl: [trust.crl],
+        })),
+      fetchX509Bundles: (_request, call) =>
+        responses(call, ({ trust }) => ({ crl: [trust.crl], bundles: { [trust.trustDomain]: trust.roots } })),
+      fetchJWTSVID: async ({ audience, spiffeId }) => ({ svids: [await jwtSvid(audience, spiffeId)] }),
+      fetchJWTBundles: (_request, call) =>
+        responses(call, ({ trust }) => ({ bundles: { [trust.trustDomain]: Buffer.from(trust.jwks) } })),
+      validateJWTSVID: ({ audience, svid }) => validated(present(feed.current()), audience, svid),
+    });
+}
+
+/** @throws ConnectError PERMISSION_DENIED when the workload has no identity, UNAVAILABLE while that is not known */
+function present(material: Material | Missing): Material {
+  if (material === "refused") throw new ConnectError("the workload has no identity", Code.PermissionDenied);
+  if (material === "unavailable") throw unavailable();
+  return material;
+}
+
+const unavailable = (): ConnectError => new ConnectError("the service cannot be asked", Code.Unavailable);
+
+async function validated({ trust }: Material, audience: string, svid: string) {
+  if (audience === "" || svid === "")
+    throw new ConnectError("an audience and a JWT-SVID are required", Code.InvalidArgument);
+  try {
+    const { keys: published } = JSON.parse(trust.jwks) as JSONWebKeySet;
+    // RFC 7517 has no use "jwt-svid": the library would leave such keys out.
+    const keys = createLocalJWKSet({ keys: published.map(({ use: _, ...key }) => key) });
+    const { payload } = await jwtVerify(svid, keys, {
+      audience,
+      algorithms: ["ES256"],
+      requiredClaims: ["exp", "sub"],
+    });
+    const spiffeId = String(payload.sub);
+    if (!spiffeId.startsWith(`${trust.trustDomain}/`)) throw new Error("the subject is of another trust domain");
+    return { spiffeId, claims: payload as JsonObject };
+  } catch (error) {
+    throw new ConnectError(`the JWT-SVID is not valid: ${(error as Error).message}`, Code.InvalidArgument);
+  }
+}
+
+const fingerprint = (response: unknown): string =>
+  JSON.stringify(response, (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString("base64") : value,
+  );
