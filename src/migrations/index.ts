@@ -40,6 +40,7 @@ import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { movableKeyChecks } from "./0046-rewrap.ts";
 import { scim } from "./0048-scim.ts";
 import { billingTables } from "./0049-billing.ts";
+import { paymentTables } from "./0050-payments.ts";
 import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 
@@ -83,6 +84,7 @@ export const migrations: readonly MigrationObject[] = [
   movableKeyChecks,
   scim,
   billingTables,
+  paymentTables,
   templateTables,
   // After the tables whose changes it tells of.
   credentialChanges,

@@ -87,8 +87,14 @@ export async function createCallers(app: TestApp): Promise<Callers> {
       "elevated owner": { ...ruler, elevated: true, token: await elevated(app, a.token) },
       admin: { ...base, admin: true, vault: true, token: second.token },
       "elevated admin": { ...base, admin: true, vault: true, elevated: true, token: await elevated(app, second.token) },
-      limited: { ...base, lowly: true, token: limited.token },
-      "elevated limited": { ...base, lowly: true, elevated: true, token: await elevated(app, limited.token) },
+      limited: { ...base, lowly: true, withoutBilling: true, token: limited.token },
+      "elevated limited": {
+        ...base,
+        lowly: true,
+        withoutBilling: true,
+        elevated: true,
+        token: await elevated(app, limited.token),
+      },
       manager: { ...base, token: manager.token },
       "owner of another organization": {
         ...ruler,
@@ -138,6 +144,7 @@ export async function createCallers(app: TestApp): Promise<Callers> {
       "automation token of the role admin": {
         ...base,
         kind: "key",
+        workload: true,
         admin: true,
         vault: true,
         scopes: ["admin", "vault:write"],
@@ -146,6 +153,8 @@ export async function createCallers(app: TestApp): Promise<Callers> {
       "automation token of the role limited_access": {
         ...base,
         kind: "key",
+        workload: true,
+        withoutBilling: true,
         lowly: true,
         scopes: ["admin", "vault:write"],
         token: (await automationToken(app, a, 5)).token,
@@ -153,6 +162,7 @@ export async function createCallers(app: TestApp): Promise<Callers> {
       "automation token of another organization": {
         ...base,
         kind: "key",
+        workload: true,
         here: false,
         admin: true,
         vault: true,
@@ -162,10 +172,11 @@ export async function createCallers(app: TestApp): Promise<Callers> {
       "automation token of a demoted identity": {
         ...base,
         kind: "key",
+        workload: true,
         scopes: ["admin", "vault:write"],
         token: await demotedToken(app, a),
       },
-      "key of a demoted admin": { ...base, kind: "key", scopes: ["admin"], token: demoted },
+      "key of a demoted admin": { ...base, kind: "key", withoutBilling: true, scopes: ["admin"], token: demoted },
     },
   };
 }

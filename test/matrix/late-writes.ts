@@ -318,6 +318,11 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "DELETE /api/admin/pricing/prices/{price_id}": async (stage) => ({ ids: { price_id: await priceId(stage) } }),
   "PUT /api/admin/plans/{plan}": () => ({ ids: { plan: "late" }, body: { name: some(), features: [] } }),
   "POST /api/pricing/quote": async (stage) => ({ body: { price_id: Number(await priceId(stage)) } }),
+  "POST /api/pricing/checkout-session": async (stage) => ({ body: { quote_id: await quoteId(stage) } }),
+  "POST /api/billing/cards": () => ({ body: cardBody() }),
+  "PUT /api/billing/cards/default": async (stage) => ({ body: { card_id: await card(stage) } }),
+  "DELETE /api/billing/cards/{card_id}": async (stage) => ({ ids: { card_id: await card(stage) } }),
+  "DELETE /api/billing/subscriptions/{id}": async (stage) => ({ ids: { subscription: await subscription(stage) } }),
   "POST /api/billing/metering/meters": () => ({ body: { name: "late", event_name: some(), unit: "call" } }),
   "POST /api/billing/metering/events": async (stage) => {
     const event_name = some();
@@ -362,6 +367,29 @@ const price = { product: "late", interval: "month", currency: "usd", unit_amount
 
 async function priceId(stage: Stage): Promise<string> {
   return String((await call(stage, "POST", "/api/admin/pricing/prices", price, await stage.app.login()))["price_id"]);
+}
+
+async function quoteId(stage: Stage): Promise<string> {
+  const body = { price_id: Number(await priceId(stage)) };
+  return (await call(stage, "POST", "/api/pricing/quote", body))["quote_id"] ?? "";
+}
+
+const cardBody = () => ({ provider: "stripe", payment_method_token: `pm_${some()}` });
+
+async function card(stage: Stage): Promise<string> {
+  return (await call(stage, "POST", "/api/billing/cards", cardBody(), stage.actor.token))["id"] ?? "";
+}
+
+async function subscription(stage: Stage): Promise<string> {
+  const [row] = await sql(
+    stage,
+    `insert into subscriptions (subscription_id, org_uuid, quote_id, provider, external_id, seats, status,
+       cancel_at_period_end, created_at)
+     values (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now()) returning subscription_id`,
+    stage.side.owner.org,
+    await quoteId(stage),
+  );
+  return row?.["subscription_id"] ?? "";
 }
 
 async function variable(stage: Stage): Promise<string> {

@@ -32,6 +32,9 @@ export const unknownIds: Ids = {
       "template",
       "meter",
       "svid_id",
+      "card_id",
+      "quote",
+      "subscription",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -55,6 +58,7 @@ export function kindOf(path: string, parameter: string): string {
   if (parameter === "id" && path.startsWith("/api/v1/me/mfa/factors/")) return "factor";
   if (parameter === "id" && path.startsWith("/api/devices/")) return "account";
   if (parameter === "id" && path.startsWith("/api/ops/custom-variables/")) return "variable";
+  if (parameter === "id" && path.startsWith("/api/billing/subscriptions/")) return "subscription";
   if (parameter === "id" && path.startsWith("/api/billing/metering/meters/")) return "meter";
   if (parameter === "id" && path.startsWith("/api/templates/")) return "template";
   if (parameter === "id" && path.startsWith("/api/ops/mcp-servers/")) return "mcp_server";

@@ -83,6 +83,8 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
       app_id: ids["app_id"],
     }),
   },
+  "POST /api/pricing/checkout-session": { kinds: ["quote"], of: (ids) => ({ quote_id: ids["quote"] }) },
+  "PUT /api/billing/cards/default": { kinds: ["card_id"], of: (ids) => ({ card_id: ids["card_id"] }) },
   // A version that no secret has, so that nothing is written under any name.
   "PUT /api/admin/organizations/{org_uuid}/secrets/{name}": {
     of: () => ({ value: "taken over", expected_version: 999 }),

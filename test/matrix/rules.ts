@@ -119,7 +119,14 @@ export interface Bearer {
   vault: boolean;
   /** Scopes of a key. */
   scopes: readonly string[];
+  /** Is a service identity: no person, and may ask for credentials of its own. */
+  workload?: true;
+  /** Has a role without the permission `billing:read` (decisions 10.7). */
+  withoutBilling?: true;
 }
+
+/** What a service identity may ask for itself, whatever its role (decisions 17.7). */
+const ownIdentity = new Set(["POST /api/auth/spiffe/svid", "POST /api/auth/spiffe/jwt-svid"]);
 
 /** The refusal a caller gets from the gate, or `passes`: decisions 1.7, in its order. */
 export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
@@ -133,6 +140,8 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
   if (bearer.kind === "scim") return "passes";
   if (guarded.personOnly && bearer.kind === "key") return "403 forbidden";
   if (!bearer.organization && !guarded.orgless) return "403 forbidden";
+  const name = `${guarded.route.method} ${guarded.route.path}`;
+  if (bearer.workload === true && ownIdentity.has(name)) return "passes";
   if (bearer.kind === "key" && scope !== undefined && !opens(bearer.scopes, scope)) return "403 forbidden";
   if (words.has("admin") && !bearer.admin) return "403 forbidden";
   if (`${guarded.route.method} ${guarded.route.path}` === "POST /api/marketplace/apps" && bearer.lowly)
@@ -142,6 +151,9 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
   if (["platform-admin", "operator", "superuser"].some((flag) => words.has(flag)) && !bearer.platform)
     return "403 forbidden";
   if (words.has("elevated") && !bearer.elevated) return "403 step_up_required";
+  if (name === "GET /api/billing/history" && bearer.withoutBilling === true) return "403 forbidden";
+  // Cards belong to a person (decisions 10.8).
+  if (name === "DELETE /api/billing/cards/{card_id}" && bearer.workload === true) return "403 forbidden";
   return "passes";
 }
 

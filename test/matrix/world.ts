@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
+import { startProviderServer } from "../billing/provider-server.ts";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
@@ -26,8 +27,23 @@ export function done(answer: Answer): Record<string, string> {
   return (answer.body ?? {}) as Record<string, string>;
 }
 
-/** A service with open sign-up. */
-export const startMatrixApp = (): Promise<TestApp> => startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+/** A service with open sign-up and a payment provider. */
+export async function startMatrixApp(): Promise<TestApp> {
+  const provider = await startProviderServer();
+  const app = await startApp({
+    env: {
+      SERVICE_OPEN_SIGNUP: "1",
+      SERVICE_STRIPE_SECRET_KEY: "sk_test_key",
+      SERVICE_STRIPE_WEBHOOK_SECRET: "whsec_test_secret",
+      SERVICE_STRIPE_API_BASE: provider.url,
+    },
+  });
+  const close = async (): Promise<void> => {
+    await app.close();
+    await provider.close();
+  };
+  return { ...app, close };
+}
 
 /** A login by password; the token is valid for 15 minutes. */
 export async function signIn(
@@ -119,6 +135,24 @@ export async function publishApp(
   return { appId, slug };
 }
 
+/** A quote, a card and a subscription of an organization. */
+async function buy(
+  app: TestApp,
+  org: string,
+  call: (method: string, path: string, body?: unknown) => Promise<Record<string, string>>,
+): Promise<Ids> {
+  const price = { product: "seats", interval: "month", currency: "usd", unit_amount_cents: 1 };
+  const made = await app.call("POST", "/api/admin/pricing/prices", { token: await app.login(), body: price });
+  const quote = (await call("POST", "/api/pricing/quote", { price_id: made.body.price_id }))["quote_id"] ?? "";
+  const token = `pm_${randomBytes(6).toString("hex")}`;
+  const card = await call("POST", "/api/billing/cards", { provider: "stripe", payment_method_token: token });
+  const inserted = `insert into subscriptions (subscription_id, org_uuid, quote_id, provider, external_id, seats, status,
+      cancel_at_period_end, created_at)
+    values (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now()) returning subscription_id`;
+  const [row] = await runSql<{ subscription_id: string }>(app.databaseUrl, inserted, [org, quote]);
+  return { quote, card_id: card["id"] ?? "", subscription: row?.subscription_id ?? "" };
+}
+
 /** An organization with one object of each kind; it installs `shop`, a published app of another organization. */
 export async function populate(app: TestApp, shop: string): Promise<Side> {
   const device = randomUUID();
@@ -168,6 +202,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       body: { service_identity_id: identity["identity_id"] },
     }),
   );
+  const bought = await buy(app, owner.org, call);
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -198,6 +233,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       account: account["id"] ?? "",
       challenge_id: challenge["challenge_id"] ?? "",
       target_id: target,
+      ...bought,
       meter: meter["id"] ?? "",
       variable: String(variable.data.id),
       template: template["id"] ?? "",

@@ -63,6 +63,14 @@ const bounds: Readonly<Record<string, Bound>> = {
   meter_hours: { goesWith: "meters", atMost: "1 for each hour with an event" },
   meter_days: { goesWith: "meters", atMost: "1 for each day with an event" },
 
+  checkouts: { goesWith: "quotes", atMost: "1" },
+  provider_links: { goesWith: "quotes", atMost: "the ids of one purchase" },
+  provider_events: { purgedBy: "providerEvents", after: "30 days; those of payments are the record of what was paid" },
+  subscriptions: { goesWith: "quotes", atMost: "1" },
+  payments: { goesWith: "quotes", atMost: "1 for each period that was paid" },
+  provider_customers: { eachOf: "person", atMost: "2 in each organization" },
+  cards: { eachOf: "person", atMost: "50 in each organization" },
+
   // The marketplace.
   apps: { eachOf: "organization", atMost: "200 drafts, and what the platform's administrators have decided on" },
   app_slugs: { goesWith: "apps", atMost: "1, so that no slug is issued twice" },

@@ -3,6 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { BillingService } from "../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { RegionPrice } from "../../../gen/atrium/billing/v1/pricing_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
+import { printCard, printCheckout, printPayment, printSubscription } from "./print.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import type { Billing } from "./billing.ts";
 import { reportedEvents } from "./meters/reported.ts";
@@ -11,11 +12,11 @@ import type { PriceInRegion } from "./prices/choice.ts";
 import type { PriceRow } from "./prices/store.ts";
 import type { QuoteRow } from "./quotes/store.ts";
 
-/** Implements the built rpcs of `atrium.billing.v1.BillingService`. */
+/** `atrium.billing.v1.BillingService`. */
 export function billingRpc(
-  { plans, prices, quotes, meters }: Billing,
+  { plans, prices, quotes, checkout, inbox, account, cards, meters }: Billing,
   contexts: RequestContexts,
-): Partial<ServiceImpl<typeof BillingService>> {
+): ServiceImpl<typeof BillingService> {
   return {
     listPlans: async () => ({ data: await plans.list() }),
     setPlan: ({ plan, name, features }, call) => plans.set(contexts.authenticated(call), { plan, name, features }),
@@ -72,6 +73,43 @@ export function billingRpc(
         currency: currency || undefined,
       });
       return printQuote(quote, token);
+    },
+
+    createCheckoutSession: async ({ quoteId, provider, successUrl, cancelUrl }, call) =>
+      printCheckout(
+        await checkout.create(contexts.authenticated(call), {
+          quoteId: quoteId.toLowerCase(),
+          provider: provider || undefined,
+          successUrl: successUrl || undefined,
+          cancelUrl: cancelUrl || undefined,
+        }),
+      ),
+    receiveProviderEvent: async ({ provider, body }, call) => {
+      await inbox.receive(contexts.public(call), provider, body?.data ?? new Uint8Array(), call.requestHeader);
+      return { received: true };
+    },
+    listHistory: async (request, call) => {
+      const page = pageOf(request);
+      const status = request.status || undefined;
+      const { rows, ...total } = await account.history(contexts.authenticated(call), status, page);
+      return { data: rows.map(printPayment), ...total, ...page };
+    },
+    listSubscriptions: async (request, call) => {
+      const page = pageOf(request);
+      const status = request.status || undefined;
+      const { rows, ...total } = await account.subscriptions(contexts.authenticated(call), status, page);
+      return { data: rows.map(printSubscription), ...total, ...page };
+    },
+    cancelSubscription: async ({ id }, call) =>
+      printSubscription(await account.cancel(contexts.authenticated(call), id.toLowerCase())),
+
+    listCards: async (_request, call) => ({ data: (await cards.list(contexts.authenticated(call))).map(printCard) }),
+    addCard: async ({ card = {} }, call) => printCard(await cards.add(contexts.authenticated(call), card)),
+    setDefaultCard: async ({ cardId }, call) =>
+      printCard(await cards.setDefault(contexts.authenticated(call), cardId.toLowerCase())),
+    deleteCard: async ({ cardId }, call) => {
+      await cards.remove(contexts.authenticated(call), cardId.toLowerCase());
+      return {};
     },
 
     listMeters: async (request, call) => {

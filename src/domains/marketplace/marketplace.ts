@@ -10,7 +10,7 @@ import { createCloudTargets } from "./installs/cloud-targets.ts";
 import { createDeprovisioning } from "./installs/deprovisioning.ts";
 import { createInstalls } from "./installs/installs.ts";
 import { pendingInstalls } from "./installs/pending-store.ts";
-import { createInstallPrice } from "./installs/price.ts";
+import { createInstallPrice, notePayment } from "./installs/price.ts";
 import { createReports } from "./installs/reports.ts";
 import { createSuspension } from "./installs/suspension.ts";
 import { createWatch } from "./installs/watch.ts";
@@ -37,6 +37,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
       ...createReports(deps),
       ...createWatch(deps.database),
       price: createInstallPrice(deps.database),
+      paid: notePayment,
     },
     cloudTargets: createCloudTargets(deps, deprovisioning),
     ...createOrganizationEnd(deps, deprovisioning),

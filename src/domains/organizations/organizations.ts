@@ -66,7 +66,17 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
         throw organizationErrors.nameTaken();
       }
       await store.updateOrganization(tx, next, at);
+      if (plan !== undefined) await store.noteAdminPlan(tx, org.uuid, plan);
       return next;
+    },
+
+    /**
+     * Gives an organization the plan it has paid for, or without one the plan that a platform admin has set, else
+     * `free`. A payment never lowers what an admin has set (decisions 10.6).
+     */
+    async setPaidPlan(tx: Tx, uuid: string, paid: string | undefined, at: Date): Promise<void> {
+      const org = await store.lockOrganization(tx, uuid);
+      if (org !== undefined) await store.updatePaidPlan(tx, uuid, paid ?? null, at);
     },
 
     /** Ends a locked organization; its names stay taken. */

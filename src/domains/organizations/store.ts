@@ -125,6 +125,30 @@ export async function updateOrganization(
   await tx.query(sql, [uuid, name, plan, jit_domains, at]);
 }
 
+/** Notes the plan that a platform admin has set; `free` is no plan to keep. */
+export async function noteAdminPlan(tx: Tx, uuid: string, plan: string): Promise<void> {
+  await tx.query("update organizations set admin_plan = nullif($2, 'free') where uuid = $1", [uuid, plan]);
+}
+
+/**
+ * Sets the plan of a locked organization by what it has paid for. A paid plan is lower than one that an admin has set
+ * when that one has all its features, and others besides.
+ */
+export async function updatePaidPlan(tx: Tx, uuid: string, paid: string | null, at: Date): Promise<void> {
+  await tx.query(
+    `with wanted as (
+       select case
+         when p.plan is null then coalesce(o.admin_plan, 'free')
+         when a.plan is not null and a.features @> p.features and not p.features @> a.features then a.plan
+         else p.plan end as plan
+       from organizations o left join plans p on p.plan = $2 left join plans a on a.plan = o.admin_plan
+       where o.uuid = $1)
+     update organizations set plan = wanted.plan, updated_at = $3, version = version + 1
+     from wanted where uuid = $1 and organizations.plan <> wanted.plan`,
+    [uuid, paid, at],
+  );
+}
+
 /** Ends an organization; its row and names stay. */
 export async function markDeleted(tx: Tx, uuid: string, at: Date): Promise<void> {
   await tx.query("update organizations set deleted_at = $2, updated_at = $2, version = version + 1 where uuid = $1", [

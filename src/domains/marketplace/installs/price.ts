@@ -1,6 +1,6 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
-import type { Database } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import { appById } from "../apps/store.ts";
 import { marketplaceErrors } from "../errors.ts";
 import { installById } from "./store.ts";
@@ -28,4 +28,14 @@ export function createInstallPrice(database: Pick<Database, "read">) {
       if (app === null || plan === undefined) throw marketplaceErrors.installNotFound();
       return { currency: app.currency, unitAmountCents: plan.price_cents, quantity: install.quantity };
     });
+}
+
+/** Notes the payment of an install that has not ended: where it came from, and until when it is paid. */
+export async function notePayment(tx: Tx, installId: string, source: string, periodEnd: Date | null): Promise<void> {
+  await tx.query(
+    `update installs set payment_source = $2, current_period_end = $3
+     where install_id = $1 and status <> 'deprovisioned'
+       and (payment_source, current_period_end) is distinct from ($2, $3)`,
+    [installId, source, periodEnd],
+  );
 }

@@ -1,0 +1,139 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import type { Caller } from "../../../platform/caller.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import { errors } from "../../../platform/errors.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { BillingDeps } from "../deps.ts";
+import { billingErrors } from "../errors.ts";
+import { MethodDeclined } from "../providers/index.ts";
+import type { Providers } from "../providers/index.ts";
+import { containsCardNumber } from "./raw-number.ts";
+import * as store from "./store.ts";
+import type { CardRow, Holder } from "./store.ts";
+
+/** Maximum number of cards of a person in an organization. */
+const MAX_CARDS = 50;
+
+/** Stored payment methods of a person in an organization (decisions 10.8). */
+export function createCards({ database, clock, random, events }: BillingDeps, providers: Providers) {
+  /** The person whose cards a caller has: themselves, or the maker of a key; undefined for a workload. */
+  function personOf({ userUuid, countsAs }: Caller): string | undefined {
+    return userUuid ?? /^user:(.+)$/u.exec(countsAs ?? "")?.[1];
+  }
+
+  /** @throws {forbidden} for a workload */
+  function holderOf(caller: Caller): Holder {
+    const userUuid = personOf(caller);
+    if (userUuid === undefined) throw billingErrors.noPerson();
+    return { orgUuid: callerOrg(caller), userUuid };
+  }
+
+  return {
+    /** The caller's cards, newest first. */
+    list: async ({ caller }: CallerContext): Promise<CardRow[]> =>
+      personOf(caller) === undefined ? [] : store.cardsOf(database, holderOf(caller), MAX_CARDS),
+
+    /**
+     * Stores a payment method by the provider's token. The first becomes the default.
+     * @param body any JSON object
+     * @throws {raw_card_rejected} for a card number anywhere in the body
+     * @throws {validation_error} for members that are missing or wrong
+     * @throws {provider_unknown} for another provider than the two
+     * @throws {provider_not_configured} when it is not configured
+     * @throws {card_declined} when the provider declines it or does not know it
+     */
+    async add(context: CallerContext, body: Readonly<Record<string, unknown>>): Promise<CardRow> {
+      if (containsCardNumber(body)) throw billingErrors.rawCard();
+      const wish = readWish(body);
+      const holder = holderOf(context.caller);
+      const name = providers.nameOf(wish.provider);
+      const provider = providers.get(name);
+      const key = `customer-${holder.orgUuid}-${holder.userUuid}`;
+      const isDeclined = (error: unknown): boolean => error instanceof MethodDeclined;
+      try {
+        const known = await store.customerOf(database, holder, name);
+        const customer =
+          known ?? (await providers.call(() => provider.createCustomer(context.caller.email, key), isDeclined));
+        const method = await providers.call(() => provider.attachMethod(customer, wish.token), isDeclined);
+        return await context.transaction(async (tx) => {
+          await store.lockCards(tx, holder);
+          const count = await store.countCards(tx, holder);
+          if (count >= MAX_CARDS) throw billingErrors.tooManyCards();
+          await store.storeCustomer(tx, holder, name, customer);
+          const isDefault = wish.makeDefault || count === 0;
+          if (isDefault) await store.clearDefault(tx, holder);
+          const row = { id: random.uuid(), provider: name, ...method, isDefault, createdAt: dateOf(clock) };
+          const card = await store.putCard(tx, holder, row);
+          await events.emit(tx, EVENTS["card.added"], {
+            by: causedBy(context),
+            orgUuid: holder.orgUuid,
+            resourceId: card.id,
+            metadata: { provider: name, brand: card.brand, last4: card.last4 },
+          });
+          return card;
+        });
+      } catch (error) {
+        if (!isDeclined(error)) throw error;
+        throw billingErrors.cardDeclined({ cause: error });
+      }
+    },
+
+    /** Makes a card the default. @throws {card_not_found} when the caller has no such card */
+    setDefault: (context: CallerContext, id: string): Promise<CardRow> => {
+      const holder = holderOf(context.caller);
+      return context.transaction(async (tx) => {
+        await store.lockCards(tx, holder);
+        await store.clearDefault(tx, holder);
+        const card = await store.setDefault(tx, holder, id);
+        if (card === undefined) throw billingErrors.cardNotFound();
+        await events.emit(tx, EVENTS["card.default_changed"], {
+          by: causedBy(context),
+          orgUuid: holder.orgUuid,
+          resourceId: id,
+          metadata: { last4: card.last4 },
+        });
+        return card;
+      });
+    },
+
+    /**
+     * Deletes a card, here and at the provider; the newest of the others becomes the default.
+     * @throws {card_not_found} when the caller has no such card
+     * @throws {provider_error} when the provider does not detach it; then it is deleted here all the same
+     */
+    async remove(context: CallerContext, id: string): Promise<void> {
+      const holder = holderOf(context.caller);
+      const card = await context.transaction(async (tx) => {
+        await store.lockCards(tx, holder);
+        const removed = await store.deleteCard(tx, holder, id);
+        if (removed === undefined) throw billingErrors.cardNotFound();
+        if (removed.isDefault) await store.setNewestDefault(tx, holder);
+        await events.emit(tx, EVENTS["card.removed"], {
+          by: causedBy(context),
+          orgUuid: holder.orgUuid,
+          resourceId: id,
+          metadata: { last4: removed.last4 },
+        });
+        return removed;
+      });
+      const customer = await store.customerOf(database, holder, card.provider);
+      if (customer === undefined) return;
+      await providers.call(() => providers.get(card.provider).detachMethod(customer, card.externalId));
+    },
+  };
+}
+
+function readWish(body: Readonly<Record<string, unknown>>): { provider: string; token: string; makeDefault: boolean } {
+  const fail = (field: string, message: string) =>
+    errors.validation({ fields: [{ field, code: "required", message }] });
+  const member = (snake: string, camel: string): unknown => body[snake] ?? body[camel];
+  const provider = body["provider"];
+  const token = member("payment_method_token", "paymentMethodToken");
+  const makeDefault = member("make_default", "makeDefault") ?? false;
+  if (typeof provider !== "string" || provider === "") throw fail("provider", "is required, a string");
+  if (typeof token !== "string" || token === "" || token.length > 255)
+    throw fail("payment_method_token", "is required, a string of at most 255 characters");
+  if (typeof makeDefault !== "boolean") throw fail("make_default", "must be true or false");
+  return { provider, token, makeDefault };
+}

@@ -1,0 +1,157 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import { dateOf } from "../../../platform/clock.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
+import { errors } from "../../../platform/errors.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { BillingDeps } from "../deps.ts";
+import { billingErrors } from "../errors.ts";
+import type { ProviderName, Providers } from "../providers/index.ts";
+import type { Inbox } from "../payments/inbox.ts";
+import type { Demand } from "../rights.ts";
+import * as store from "./store.ts";
+import type { QuoteToPay } from "./store.ts";
+
+/** How long a session can be paid, milliseconds: Stripe demands at least 30 minutes. */
+const SESSION_MS = 31 * 60_000;
+/** How long a request may take to open a session before another one tries, milliseconds. */
+const CLAIM_MS = 30_000;
+/** How often and how long a request waits for the session that another one opens, milliseconds. */
+const [WAIT_MS, WAITS] = [100, 150];
+
+/** What to check out. */
+export interface CheckoutWish {
+  quoteId: string;
+  provider: string | undefined;
+  successUrl: string | undefined;
+  cancelUrl: string | undefined;
+}
+
+/** A checkout. */
+export interface CheckoutView {
+  quote: QuoteToPay;
+  provider: ProviderName;
+  sessionId: string;
+  url: string | null;
+  status: "open" | "complete" | "expired";
+  expiresAt: Date;
+}
+
+/** Checkouts of quotes at the payment providers (decisions 10.5). */
+export function createCheckout(deps: BillingDeps, providers: Providers, demand: Demand, inbox: Pick<Inbox, "match">) {
+  const { database, clock, events, config } = deps;
+
+  /** @throws {validation_error} for a URL that is neither the service's nor an allowed origin's */
+  function pageOf(field: string, url: string | undefined): string {
+    if (url === undefined) return config.baseUrl;
+    const origins = [new URL(config.baseUrl).origin, ...config.corsOrigins];
+    if (url.startsWith(`${config.baseUrl}/`) || url === config.baseUrl || origins.includes(new URL(url).origin))
+      return url;
+    const message = "must be under the service's URL or an allowed origin";
+    throw errors.validation({ fields: [{ field, code: "origin", message }] });
+  }
+
+  function view(quote: QuoteToPay): CheckoutView | undefined {
+    const { provider, sessionId, url, sessionExpiresAt } = quote;
+    if (provider === null || sessionId === null || sessionExpiresAt === null) return undefined;
+    const isOver = sessionExpiresAt.getTime() <= clock.now();
+    return { quote, provider, sessionId, url, status: isOver ? "expired" : "open", expiresAt: sessionExpiresAt };
+  }
+
+  /**
+   * The quote to pay.
+   * @throws {not_found} when the organization has no such quote
+   * @throws {quote_consumed} once it is paid
+   * @throws {quote_expired} when it has ended
+   */
+  async function payable(orgUuid: string, quoteId: string): Promise<QuoteToPay> {
+    const quote = await store.findQuote(database, orgUuid, quoteId);
+    if (quote === undefined) throw billingErrors.quoteNotFound();
+    if (quote.consumedAt !== null) throw billingErrors.quoteConsumed();
+    if (quote.expiresAt.getTime() <= clock.now()) throw billingErrors.quoteExpired();
+    return quote;
+  }
+
+  async function openSession(quote: QuoteToPay, provider: ProviderName, pages: { success: string; cancel: string }) {
+    const expiresAt = dateOf(clock, SESSION_MS);
+    const order = {
+      quoteId: quote.quoteId,
+      description: quote.product ?? "Install",
+      currency: quote.currency,
+      unitAmount: quote.unitAmountCents,
+      seats: quote.seats,
+      tax: quote.taxCents,
+      interval: quote.interval ?? ("month" as const),
+      successUrl: pages.success,
+      cancelUrl: pages.cancel,
+      expiresAt,
+    };
+    try {
+      return await providers.call(() => providers.get(provider).openCheckout(order));
+    } catch (error) {
+      await store.freeClaim(database, quote.quoteId);
+      throw error;
+    }
+  }
+
+  return {
+    /**
+     * Opens a checkout at a provider; the same quote gives the same session, however many ask at once.
+     * @throws {forbidden} without the permission `billing:write`
+     * @throws {not_found} when the organization has no such quote
+     * @throws {quote_consumed} once it is paid
+     * @throws {quote_expired} when it has ended
+     * @throws {conflict} when it has a session at another provider
+     * @throws {provider_unknown} for another provider than the two
+     * @throws {provider_not_configured} when it is not configured
+     * @throws {provider_error} when the provider does not open one
+     */
+    async create(context: CallerContext, wish: CheckoutWish): Promise<CheckoutView> {
+      await demand(context.caller, "billing:write");
+      const orgUuid = callerOrg(context.caller);
+      const pages = {
+        success: pageOf("success_url", wish.successUrl),
+        cancel: pageOf("cancel_url", wish.cancelUrl),
+      };
+      for (let waits = 0; waits <= WAITS; waits++) {
+        const quote = await payable(orgUuid, wish.quoteId);
+        const wanted = wish.provider === undefined ? undefined : providers.nameOf(wish.provider);
+        if (quote.sessionId !== null && wanted !== undefined && wanted !== quote.provider)
+          throw billingErrors.otherProvider();
+        const present = view(quote);
+        if (present !== undefined) return present;
+        const provider = wanted ?? providers.standard();
+        providers.get(provider);
+        const times = {
+          at: dateOf(clock),
+          staleBefore: dateOf(clock, -CLAIM_MS),
+          expiresAt: dateOf(clock, SESSION_MS),
+        };
+        // A claim alone does nothing: what is opened is stored in the transaction of the request.
+        const claimed = await database.transaction(
+          (tx) => store.claimCheckout(tx, wish.quoteId, orgUuid, provider, times),
+          SKIP_REAUTHORIZATION,
+        );
+        if (!claimed) {
+          await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+          continue;
+        }
+        const session = await openSession(quote, provider, pages);
+        await context.transaction(async (tx) => {
+          await store.storeSession(tx, wish.quoteId, provider, session);
+          // An event of this session may have come before.
+          await inbox.match(tx, provider, [session.id]);
+          await events.emit(tx, EVENTS["checkout.created"], {
+            by: causedBy(context),
+            orgUuid,
+            resourceId: session.id,
+            metadata: { quote_id: wish.quoteId, provider, total_cents: quote.totalCents, currency: quote.currency },
+          });
+        });
+        const { id: sessionId, url } = session;
+        return { quote, provider, sessionId, url, status: "open", expiresAt: times.expiresAt };
+      }
+      throw errors.unavailable({ retryAfter: 5 });
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { callerOrg } from "../../../platform/caller.ts";
+import type { CallerContext } from "../../../platform/context.ts";
+import type { Page } from "../../../platform/db/paging.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { BillingDeps } from "../deps.ts";
+import { billingErrors } from "../errors.ts";
+import type { Providers } from "../providers/index.ts";
+import type { Demand } from "../rights.ts";
+import * as store from "./store.ts";
+import type { SubscriptionRow } from "./store.ts";
+
+/** Payments and subscriptions as their organization sees them (decisions 10.7). */
+export function createAccount({ database, events }: BillingDeps, providers: Providers, demand: Demand) {
+  return {
+    /**
+     * Payments, newest first.
+     * @throws {forbidden} without the permission `billing:read`
+     */
+    history: async ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) => {
+      await demand(caller, "billing:read");
+      return store.paymentsOf(database, callerOrg(caller), status, limit, offset);
+    },
+
+    /** Subscriptions, newest first. */
+    subscriptions: ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) =>
+      store.subscriptionsOf(database, callerOrg(caller), status, limit, offset),
+
+    /**
+     * Ends a subscription with its paid period.
+     * @throws {not_found} when the organization has no such subscription that lives
+     * @throws {provider_error} when the provider does not do it
+     */
+    async cancel(context: CallerContext, id: string): Promise<SubscriptionRow> {
+      const orgUuid = callerOrg(context.caller);
+      const present = await store.findSubscription(database, orgUuid, id);
+      if (present === undefined || present.status === "canceled") throw billingErrors.subscriptionNotFound();
+      if (present.cancelAtPeriodEnd) return present;
+      const provider = providers.get(providers.nameOf(present.provider));
+      await providers.call(() => provider.cancelSubscription(present.externalId));
+      return context.transaction(async (tx) => {
+        const row = await store.markEnding(tx, orgUuid, id);
+        if (row === undefined) throw billingErrors.subscriptionNotFound();
+        await events.emit(tx, EVENTS["subscription.changed"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: id,
+          metadata: { plan: row.plan, cancel_at_period_end: true },
+        });
+        return row;
+      });
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Fact } from "../providers/index.ts";
+
+type PaymentFact = Extract<Fact, { kind: "payment" }>;
+type SubscriptionFact = Extract<Fact, { kind: "subscription" }>;
+
+/** A payment as all events together say it. */
+export interface FoldedPayment extends Omit<PaymentFact, "kind" | "status"> {
+  status: "paid" | "failed" | "refunded";
+  refunded: number;
+  /** Whether the sum and the currency are those of the quote: nothing else grants anything. */
+  matches: boolean;
+}
+
+/** A purchase as all events together say it. */
+export interface Folded {
+  payments: FoldedPayment[];
+  /** Undefined before a matching payment, and for single payments. */
+  subscription: Omit<SubscriptionFact, "kind"> | undefined;
+}
+
+/**
+ * What the facts of a purchase amount to. The result depends on the set of facts in the order of their time alone,
+ * never on the order or number of deliveries.
+ * @param facts in the order of their time
+ */
+export function fold(facts: readonly Fact[], quote: { totalCents: number; currency: string }): Folded {
+  const payments = new Map<string, FoldedPayment>();
+  const refunds: Extract<Fact, { kind: "refund" }>[] = [];
+  let subscription: Omit<SubscriptionFact, "kind"> | undefined;
+  for (const fact of facts) {
+    if (fact.kind === "refund") {
+      refunds.push(fact);
+    } else if (fact.kind === "payment") {
+      const { kind: _kind, ...payment } = fact;
+      const matches = fact.amount === quote.totalCents && fact.currency === quote.currency;
+      // What is paid stays paid: a failed attempt of the same invoice came before, whatever its event's time says.
+      if (payments.get(fact.id)?.status !== "paid") payments.set(fact.id, { ...payment, refunded: 0, matches });
+      if (fact.subscription !== undefined) subscription = afterPayment(subscription, fact, matches);
+    } else {
+      const { kind: _kind, ...state } = fact;
+      // The end of a subscription is final.
+      if (subscription?.status !== "canceled") subscription = { ...subscription, ...withoutUndefined(state) };
+    }
+  }
+  const all = [...payments.values()].map((payment) => refunded(payment, refunds, payments.size));
+  const isGranted = all.some(({ matches, status }) => matches && status !== "failed");
+  return { payments: all, subscription: isGranted ? subscription : undefined };
+}
+
+function afterPayment(
+  before: Omit<SubscriptionFact, "kind"> | undefined,
+  { subscription: id = "", status, periodStart, periodEnd }: PaymentFact,
+  matches: boolean,
+): Omit<SubscriptionFact, "kind"> {
+  const state = before ?? { id, status: "active" as const, cancelAtPeriodEnd: false };
+  if (state.status === "canceled" || (status === "paid" && !matches)) return state;
+  if (status === "failed") return { ...state, status: before === undefined ? state.status : "past_due" };
+  const period = withoutUndefined({ periodStart, periodEnd });
+  const isLater = periodEnd === undefined || state.periodEnd === undefined || periodEnd >= state.periodEnd;
+  return { ...state, status: "active", ...(isLater && period) };
+}
+
+function refunded(payment: FoldedPayment, refunds: readonly { ids: readonly string[]; amount: number }[], all: number) {
+  // A refund of Stripe names the payment intent, which names no invoice: with one payment there is no doubt.
+  const amounts = refunds.filter(({ ids }) => all === 1 || ids.includes(payment.id)).map(({ amount }) => amount);
+  if (payment.status === "failed" || amounts.length === 0) return payment;
+  const sum = Math.min(payment.amount, Math.max(...amounts));
+  return { ...payment, refunded: sum, status: sum >= payment.amount ? ("refunded" as const) : payment.status };
+}
+
+function withoutUndefined<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

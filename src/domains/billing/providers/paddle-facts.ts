@@ -1,0 +1,87 @@
+import { amountOf, defined, objectOf, textOf, timeOf } from "./json.ts";
+import type { Unknown } from "./json.ts";
+import type { Fact } from "./provider.ts";
+
+interface Read {
+  ids: string[];
+  facts: Fact[];
+}
+
+const NOTHING: Read = { ids: [], facts: [] };
+
+/** What an event of Paddle says (decisions 10.6); nothing for other types. */
+export function readPaddleFacts(type: string, object: unknown): Read {
+  const data = objectOf(object);
+  if (type === "transaction.completed") return transactionFacts(data, "paid");
+  if (type === "transaction.payment_failed") return transactionFacts(data, "failed");
+  if (type.startsWith("subscription.")) return subscriptionFacts(data);
+  if (type === "adjustment.created" || type === "adjustment.updated") return adjustmentFacts(data);
+  return NOTHING;
+}
+
+function transactionFacts(data: Unknown, status: "paid" | "failed"): Read {
+  const id = textOf(data["id"]);
+  const subscription = textOf(data["subscription_id"]);
+  const totals = objectOf(objectOf(data["details"])["totals"]);
+  const amount = amountOf(totals["grand_total"] ?? totals["total"]);
+  const currency = (textOf(data["currency_code"]) ?? textOf(totals["currency_code"]))?.toLowerCase();
+  const ids = defined(id, subscription);
+  if (id === undefined || amount === undefined || currency === undefined) return { ids, facts: [] };
+  const period = objectOf(data["billing_period"]);
+  return {
+    ids,
+    facts: [
+      {
+        kind: "payment",
+        id,
+        status,
+        amount,
+        currency,
+        subscription,
+        invoiceId: textOf(data["invoice_id"]),
+        periodStart: timeOf(period["starts_at"]),
+        periodEnd: timeOf(period["ends_at"]),
+      },
+    ],
+  };
+}
+
+const STATUSES: Readonly<Record<string, "active" | "past_due" | "canceled">> = {
+  active: "active",
+  trialing: "active",
+  past_due: "past_due",
+  paused: "past_due",
+  canceled: "canceled",
+};
+
+function subscriptionFacts(data: Unknown): Read {
+  const id = textOf(data["id"]);
+  if (id === undefined) return NOTHING;
+  const status = STATUSES[textOf(data["status"]) ?? ""];
+  // Only the first event of a subscription names its transaction.
+  const ids = defined(id, textOf(data["transaction_id"]));
+  if (status === undefined) return { ids, facts: [] };
+  const period = objectOf(data["current_billing_period"]);
+  return {
+    ids,
+    facts: [
+      {
+        kind: "subscription",
+        id,
+        status,
+        cancelAtPeriodEnd: objectOf(data["scheduled_change"])["action"] === "cancel",
+        periodStart: timeOf(period["starts_at"]),
+        periodEnd: timeOf(period["ends_at"]),
+      },
+    ],
+  };
+}
+
+function adjustmentFacts(data: Unknown): Read {
+  const transaction = textOf(data["transaction_id"]);
+  const ids = defined(transaction);
+  const amount = amountOf(objectOf(data["totals"])["total"]);
+  if (transaction === undefined || amount === undefined || data["action"] !== "refund" || data["status"] !== "approved")
+    return { ids, facts: [] };
+  return { ids, facts: [{ kind: "refund", ids, amount }] };
+}

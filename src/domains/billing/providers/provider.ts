@@ -1,0 +1,113 @@
+import type { ErrorRow } from "../../../platform/errors.ts";
+
+/** Names of the payment providers (decisions 10.1). */
+export type ProviderName = "stripe" | "paddle";
+/** Every provider; the first is the default where both are configured. */
+export const PROVIDER_NAMES: readonly ProviderName[] = ["stripe", "paddle"];
+
+/** What is to be paid. */
+export interface Order {
+  quoteId: string;
+  description: string;
+  /** ISO 4217, lower case. */
+  currency: string;
+  unitAmount: number;
+  seats: number;
+  tax: number;
+  /** `once` for a single payment. */
+  interval: "month" | "year" | "once";
+  successUrl: string;
+  cancelUrl: string;
+  expiresAt: Date;
+}
+
+/** What an event says, in terms that all providers share. Amounts are minor units. */
+export type Fact =
+  | {
+      kind: "payment";
+      /** The provider's id of what was paid: an invoice, a session or a transaction. */
+      id: string;
+      status: "paid" | "failed";
+      amount: number;
+      currency: string;
+      subscription?: string | undefined;
+      invoiceId?: string | undefined;
+      invoiceUrl?: string | undefined;
+      periodStart?: string | undefined;
+      periodEnd?: string | undefined;
+      description?: string | undefined;
+    }
+  | {
+      kind: "refund";
+      /** Ids of the payment, of which one is known. */
+      ids: readonly string[];
+      /** In all so far. */
+      amount: number;
+    }
+  | {
+      kind: "subscription";
+      id: string;
+      status: "active" | "past_due" | "canceled";
+      cancelAtPeriodEnd: boolean;
+      periodStart?: string | undefined;
+      periodEnd?: string | undefined;
+    };
+
+/** An event of a provider, verified. */
+export interface ProviderEvent {
+  eventId: string;
+  type: string;
+  occurredAt: Date;
+  /** Ids of the provider that belong to one purchase: session, subscription, invoice, payment, transaction. */
+  ids: readonly string[];
+  /** Empty for an event that says nothing about payments. */
+  facts: readonly Fact[];
+}
+
+/** A stored payment method at the provider. */
+export interface StoredMethod {
+  externalId: string;
+  brand: string;
+  last4: string;
+  expMonth: number;
+  expYear: number;
+}
+
+/** The provider has refused a payment method. */
+export class MethodDeclined extends Error {}
+
+/** A payment provider. A call that fails throws; the caller turns that into `provider_error`. */
+export interface PaymentProvider {
+  readonly name: ProviderName;
+  /** Opens a checkout; the same quote gives the same one where the provider can tell. */
+  openCheckout(order: Order): Promise<{ id: string; url: string | null }>;
+  /** Ends a subscription with its paid period. */
+  cancelSubscription(externalId: string): Promise<void>;
+  /** A customer for a person in an organization. */
+  createCustomer(email: string | null, key: string): Promise<string>;
+  /**
+   * Attaches a payment method to a customer.
+   * @throws MethodDeclined when it is declined or unknown
+   */
+  attachMethod(customerId: string, token: string): Promise<StoredMethod>;
+  /** Detaches a payment method; one that is gone already is no error. */
+  detachMethod(customerId: string, externalId: string): Promise<void>;
+  /**
+   * Verifies and reads an event; undefined when the signature, its time or the body is not right.
+   * @param header value of the provider's signature header
+   */
+  readEvent(body: Buffer, header: string | null, nowMs: number): ProviderEvent | undefined;
+  /** Name of the signature header. */
+  readonly signatureHeader: string;
+}
+
+/** Tolerance of signature times, either way, seconds (decisions 10.1). */
+export const TOLERANCE_S = 300;
+
+/** Errors of payments (decisions 1.6). */
+export const PROVIDER_ERRORS = {
+  unknown: [404, "provider_unknown", "There is no such payment provider; use stripe or paddle."],
+  notConfigured: [503, "provider_not_configured", "This payment provider is not configured in this installation."],
+  failed: [502, "provider_error", "The payment provider did not do this; try again later."],
+  signatureInvalid: [400, "signature_invalid", "The signature is missing or wrong, or its time is off."],
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,116 @@
+import { amountOf, defined, idOf, objectOf, secondsOf, textOf } from "./json.ts";
+import type { Unknown } from "./json.ts";
+import type { Fact } from "./provider.ts";
+
+/** The provider's ids of an object, and what its event says. */
+interface Read {
+  ids: string[];
+  facts: Fact[];
+}
+
+const NOTHING: Read = { ids: [], facts: [] };
+
+/** What an event of Stripe says (decisions 10.6); nothing for other types. */
+export function readStripeFacts(type: string, object: unknown): Read {
+  const data = objectOf(object);
+  switch (type) {
+    case "checkout.session.completed":
+    case "checkout.session.async_payment_succeeded":
+    case "checkout.session.async_payment_failed":
+      return sessionFacts(type, data);
+    case "invoice.paid":
+      return invoiceFacts(data, "paid");
+    case "invoice.payment_failed":
+      return invoiceFacts(data, "failed");
+    case "customer.subscription.created":
+    case "customer.subscription.updated":
+    case "customer.subscription.deleted":
+      return subscriptionFacts(data, type.endsWith("deleted"));
+    case "charge.refunded":
+      return refundFacts(data);
+    default:
+      return NOTHING;
+  }
+}
+
+/** A session links its subscription, and is itself the payment where it is for one payment. */
+function sessionFacts(type: string, data: Unknown): Read {
+  const id = textOf(data["id"]);
+  const [amount, currency] = [amountOf(data["amount_total"]), textOf(data["currency"])];
+  const ids = defined(id, idOf(data["subscription"]), idOf(data["payment_intent"]), idOf(data["invoice"]));
+  const isFailed = type.endsWith("failed");
+  const isPaid = type.endsWith("succeeded") || (type.endsWith("completed") && data["payment_status"] === "paid");
+  if (data["mode"] !== "payment" || !(isPaid || isFailed)) return { ids, facts: [] };
+  if (id === undefined || amount === undefined || currency === undefined) return { ids, facts: [] };
+  return { ids, facts: [{ kind: "payment", id, status: isFailed ? "failed" : "paid", amount, currency }] };
+}
+
+function invoiceFacts(data: Unknown, status: "paid" | "failed"): Read {
+  const id = textOf(data["id"]);
+  // Where the subscription stands depends on the version of the API.
+  const details = objectOf(objectOf(data["parent"])["subscription_details"]);
+  const subscription = idOf(data["subscription"]) ?? idOf(details["subscription"]);
+  const amount = amountOf(status === "paid" ? data["amount_paid"] : data["amount_due"]);
+  const currency = textOf(data["currency"]);
+  const ids = defined(id, subscription, idOf(data["payment_intent"]), idOf(data["charge"]));
+  if (id === undefined || amount === undefined || currency === undefined) return { ids, facts: [] };
+  const lines = objectOf(data["lines"])["data"];
+  const period = objectOf(objectOf(Array.isArray(lines) ? lines[0] : undefined)["period"]);
+  return {
+    ids,
+    facts: [
+      {
+        kind: "payment",
+        id,
+        status,
+        amount,
+        currency,
+        subscription,
+        invoiceId: id,
+        invoiceUrl: textOf(data["hosted_invoice_url"]),
+        periodStart: secondsOf(period["start"]),
+        periodEnd: secondsOf(period["end"]),
+        description: textOf(data["description"]),
+      },
+    ],
+  };
+}
+
+const STATUSES: Readonly<Record<string, "active" | "past_due" | "canceled">> = {
+  active: "active",
+  trialing: "active",
+  past_due: "past_due",
+  unpaid: "past_due",
+  paused: "past_due",
+  canceled: "canceled",
+  incomplete_expired: "canceled",
+};
+
+function subscriptionFacts(data: Unknown, isDeleted: boolean): Read {
+  const id = textOf(data["id"]);
+  if (id === undefined) return NOTHING;
+  const status = isDeleted ? "canceled" : STATUSES[textOf(data["status"]) ?? ""];
+  const ids = defined(id, idOf(data["latest_invoice"]));
+  if (status === undefined) return { ids, facts: [] };
+  const items = objectOf(data["items"])["data"];
+  const item = objectOf(Array.isArray(items) ? items[0] : undefined);
+  return {
+    ids,
+    facts: [
+      {
+        kind: "subscription",
+        id,
+        status,
+        cancelAtPeriodEnd: data["cancel_at_period_end"] === true,
+        periodStart: secondsOf(data["current_period_start"] ?? item["current_period_start"]),
+        periodEnd: secondsOf(data["current_period_end"] ?? item["current_period_end"]),
+      },
+    ],
+  };
+}
+
+function refundFacts(data: Unknown): Read {
+  const ids = defined(textOf(data["id"]), idOf(data["payment_intent"]), idOf(data["invoice"]));
+  const amount = amountOf(data["amount_refunded"]);
+  return amount === undefined ? { ids, facts: [] } : { ids, facts: [{ kind: "refund", ids, amount }] };
+}

@@ -1,0 +1,112 @@
+import Stripe from "stripe";
+import type { Provider } from "../../../platform/config/types.ts";
+import { MethodDeclined, TOLERANCE_S } from "./provider.ts";
+import type { Fact, Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
+import { readStripeFacts } from "./stripe-facts.ts";
+
+/** Time for one call, milliseconds. */
+const TIMEOUT_MS = 10_000;
+
+/** Stripe through its own SDK. */
+export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): PaymentProvider {
+  let client: Stripe | undefined;
+  const sdk = (): Stripe => (client ??= connect(apiKey, apiBase));
+
+  return {
+    name: "stripe",
+    signatureHeader: "stripe-signature",
+
+    async openCheckout(order: Order) {
+      const recurring = order.interval === "once" ? {} : { recurring: { interval: order.interval } };
+      const item = (name: string, amount: number, quantity: number) => ({
+        quantity,
+        price_data: { currency: order.currency, unit_amount: amount, product_data: { name }, ...recurring },
+      });
+      const metadata = { quote_id: order.quoteId };
+      const session = await sdk().checkout.sessions.create(
+        {
+          mode: order.interval === "once" ? "payment" : "subscription",
+          client_reference_id: order.quoteId,
+          line_items: [
+            item(order.description, order.unitAmount, order.seats),
+            ...(order.tax === 0 ? [] : [item("Tax", order.tax, 1)]),
+          ],
+          success_url: order.successUrl,
+          cancel_url: order.cancelUrl,
+          expires_at: Math.floor(order.expiresAt.getTime() / 1000),
+          metadata,
+        },
+        { idempotencyKey: `checkout-${order.quoteId}` },
+      );
+      return { id: session.id, url: session.url };
+    },
+
+    async cancelSubscription(externalId) {
+      await sdk().subscriptions.update(externalId, { cancel_at_period_end: true });
+    },
+
+    async createCustomer(email, key) {
+      const customer = await sdk().customers.create(email === null ? {} : { email }, { idempotencyKey: key });
+      return customer.id;
+    },
+
+    attachMethod: (customer, token) => attach(sdk(), customer, token),
+
+    async detachMethod(_customer, externalId) {
+      try {
+        await sdk().paymentMethods.detach(externalId);
+      } catch (error) {
+        if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+      }
+    },
+
+    readEvent(body, header, nowMs): ProviderEvent | undefined {
+      if (header === null) return undefined;
+      try {
+        // The SDK checks every v1 signature of the header in constant time, but only for times in the past.
+        const event = sdk().webhooks.constructEvent(body, header, webhookSecret, TOLERANCE_S, undefined, nowMs);
+        const signedAt = Number(/(?:^|,)\s*t=(\d+)/u.exec(header)?.[1] ?? 0);
+        if (Math.abs(nowMs / 1000 - signedAt) > TOLERANCE_S) return undefined;
+        return toEvent(event);
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function connect(apiKey: string, apiBase: string | undefined): Stripe {
+  const base = apiBase === undefined ? undefined : new URL(apiBase);
+  return new Stripe(apiKey, {
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: 1,
+    telemetry: false,
+    ...(base !== undefined && {
+      host: base.hostname,
+      port: base.port || (base.protocol === "https:" ? 443 : 80),
+      protocol: base.protocol === "https:" ? ("https" as const) : ("http" as const),
+    }),
+  });
+}
+
+async function attach(stripe: Stripe, customer: string, token: string): Promise<StoredMethod> {
+  try {
+    const method = token.startsWith("tok_")
+      ? await stripe.paymentMethods.create({ type: "card", card: { token } })
+      : { id: token };
+    const { id, card } = await stripe.paymentMethods.attach(method.id, { customer });
+    if (card === undefined) throw new MethodDeclined("the payment method is no card");
+    return { externalId: id, brand: card.brand, last4: card.last4, expMonth: card.exp_month, expYear: card.exp_year };
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeCardError || error instanceof Stripe.errors.StripeInvalidRequestError)
+      throw new MethodDeclined("the payment method was declined", { cause: error });
+    throw error;
+  }
+}
+
+function toEvent(event: Stripe.Event): ProviderEvent | undefined {
+  if (typeof event.id !== "string" || typeof event.type !== "string" || typeof event.created !== "number")
+    return undefined;
+  const { ids, facts }: { ids: string[]; facts: Fact[] } = readStripeFacts(event.type, event.data.object);
+  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ids, facts };
+}
