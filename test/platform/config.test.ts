@@ -163,7 +163,7 @@ describe("readConfig", () => {
         ],
       },
       cors: { origins: ["https://a.example", "https://b.example:8443"] },
-      patience: { refreshGraceMs: 0 },
+      timing: { refreshGraceMs: 0 },
       ttl: { pairMs: 250 },
       temporal: { tls: true, address: "temporal:7233", namespace: "atrium" },
       openSignup: true,
