@@ -34,7 +34,9 @@ export async function called<T>(answer: Promise<T>): Promise<T> {
     const failure = ConnectError.from(error);
     const [info] = failure.findDetails(ErrorInfoSchema);
     if (info !== undefined)
-      throw new CommandError(`The service refused the call: ${failure.rawMessage} (${info.reason}).`);
+      throw new CommandError(
+        `The service refused the call: ${failure.rawMessage.replace(/\.$/u, "")} (${info.reason.toLowerCase()}).`,
+      );
     const why = failure.cause instanceof Error ? failure.cause.message : failure.rawMessage;
     throw new CommandError(`The service cannot be called: ${why}.`);
   }
