@@ -121,7 +121,7 @@ describe("rows in the place of other rows", () => {
     }
   });
 
-  test("a damaged version does not keep the organization from rotating its key, nor make the version readable", async () => {
+  test("a damaged version does not keep the organization from rotating its key, and stays unreadable", async () => {
     await copy(whole, [ann.org, "one", 2], [ann.org, "two", 1]);
     expect((await secretsOf(app, ann).rotate()).status).toBe(200);
     await expectRefused(ann, "one");

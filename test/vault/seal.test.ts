@@ -192,6 +192,25 @@ describe("shares", () => {
     expect(outcomes).toEqual(["success", "failure", "failure", "failure"]);
   });
 
+  test("what the instance key does not open counts as not entered, and the vault can be unsealed", async () => {
+    const app = await start({ sealedVault: true });
+    const who = await founder(app);
+    const seal = await sealOf(app);
+    await seal.unseal({ key });
+    await secretsOf(app, who).put("kept", "value");
+    await seal.seal();
+    const shares = await sharesOf(MASTER_KEY);
+    await seal.unseal({ share: shares[0] });
+    await runSql(app.databaseUrl, "update vault_unseal_shares set box = $1", [Buffer.alloc(62, 1)]);
+    expect(outcome(await seal.unseal({ share: shares[1] }))).toBe("400 unseal_failed");
+    for (const share of shares.slice(0, 3)) await seal.unseal({ share });
+    expect((await seal.status()).body).toEqual(open);
+    await runSql(app.databaseUrl, "update vault_seal set epoch = epoch + 1");
+    expect(outcome(await secretsOf(app, who).get("kept"))).toBe(sealed);
+    expect((await seal.unseal({ key })).body).toEqual(open);
+    expect((await secretsOf(app, who).get("kept")).body.value).toBe("value");
+  });
+
   test("malformed keys and shares return 400 validation_error", async () => {
     const app = await start();
     const seal = await sealOf(app);

@@ -117,7 +117,12 @@ export function createMasterKeys({ masterKey, previousMasterKey, sealer, random 
       if (sealed) return undefined;
       if (isOwnRight && masterKey !== undefined) return using({ epoch, key: masterKey, isForgotten: false });
       if (sharedKey === null) return undefined;
-      shared ??= { epoch, key: sealer.open(sharedKey, sharedContext(epoch)), isForgotten: false };
+      try {
+        shared ??= { epoch, key: sealer.open(sharedKey, sharedContext(epoch)), isForgotten: false };
+      } catch {
+        // Wrapped with another instance key, or tampered with: sealed, so that an operator can enter the key again.
+        return undefined;
+      }
       return using(shared);
     },
   };

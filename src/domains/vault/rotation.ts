@@ -114,7 +114,8 @@ export function createRotation({ clock, random, log, masterKeys, events }: Rotat
       } catch (error) {
         if (!(error instanceof RotationRunning)) throw error;
       }
-      await sleep(RETRY_MS, undefined, { ...(context.signal && { signal: context.signal }) });
+      // The next attempt fails once the request's deadline has passed.
+      await sleep(RETRY_MS);
     }
     throw errors.unavailable({ message: "Another rotation of this key is under way; try again.", retryAfter: 5 });
   };

@@ -16,7 +16,7 @@ import type { MasterKeys } from "./master-keys.ts";
 import { SHARES, THRESHOLD } from "./rules.ts";
 import type { Entry } from "./rules.ts";
 import * as store from "./seal-store.ts";
-import type { SealState } from "./seal-store.ts";
+import type { SealState, ShareRow } from "./seal-store.ts";
 
 /** Dependencies of the seal. */
 export interface SealDeps {
@@ -53,11 +53,25 @@ export function createSeal({ database, clock, random, log, sealer, masterKey, ma
     return { sealed, threshold: THRESHOLD, shares: SHARES, progress: sealed ? state.progress : 0 };
   };
 
+  /** An entered share; undefined when the instance key does not open it. */
+  function openShare({ x, box }: ShareRow): Buffer | undefined {
+    try {
+      return sealer.open(box, shareContext(x));
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Adds a share to those entered on any instance. Returns the key once there are enough; "wrong" if they disagree. */
   async function addShare(tx: Tx, share: Buffer): Promise<Buffer | "wrong" | undefined> {
     const x = share.at(-1) ?? 0;
-    const shares = (await store.entered(tx)).map((row) => sealer.open(row.box, shareContext(row.x)));
+    const shares: Buffer[] = [];
     try {
+      for (const row of await store.entered(tx)) {
+        const opened = openShare(row);
+        if (opened === undefined) return "wrong";
+        shares.push(opened);
+      }
       const same = shares.find((one) => one.at(-1) === x);
       if (same !== undefined) return same.equals(share) ? undefined : "wrong";
       if (shares.length + 1 < THRESHOLD) {
