@@ -103,7 +103,10 @@ describe("the seal", () => {
     expect((await seal.status()).body).toEqual(closed(0));
     expect((await seal.unseal({ key })).body).toEqual(open);
     await secretsOf(app, who).put("kept", "value");
+    const wrapped = "select shared_key is not null as present from vault_seal";
+    expect(await runSql(app.databaseUrl, wrapped)).toEqual([{ present: true }]);
     await seal.seal();
+    expect(await runSql(app.databaseUrl, wrapped)).toEqual([{ present: false }]);
     expect(outcome(await seal.unseal({ key: wrongKey }))).toBe("400 unseal_failed");
     const [configured, bare] = [await start(), await start({ sealedVault: true })];
     expect((await seal.unseal({ key })).body).toEqual(open);
