@@ -2,14 +2,12 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
-import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
 const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | DescMethod>([
   MtlsCaService,
   OidcService,
-  ScimService.method.bulk,
 ]);
 
 /**

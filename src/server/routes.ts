@@ -79,9 +79,13 @@ export function createRoutes(
     if (table.extra?.(request, response) === true) return;
     call.protocol = protocolOf(call.header("content-type") ?? "");
     if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
-    else refuse(errors.noRoute(), call, response, table);
+    else refuse(SCIM_ME.test(url) ? errors.unimplemented({ message: NO_ME }) : errors.noRoute(), call, response, table);
   }
 }
+
+/** The resource of the caller themselves (RFC 7644 §3.11), whom a SCIM token does not have. */
+const SCIM_ME = /^\/scim\/v2\/organizations\/[^/]+\/Me$/u;
+const NO_ME = "A SCIM token stands for no user; there is no /Me.";
 
 /** Paths that are served while the service is draining. */
 const SERVED_WHILE_DRAINING = /^\/(?:readyz|healthz|grpc\.health\.v1\.Health\/\w+)$/u;

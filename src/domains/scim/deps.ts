@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Invitations } from "../invitations/index.ts";
@@ -14,6 +15,7 @@ export interface ScimDeps {
   clock: Clock;
   random: Pick<Random, "uuid">;
   sealer: Sealer;
+  log: Pick<Log, "error">;
   events: Pick<Events, "emit">;
   people: Pick<People, "lock" | "createUnlessKnown" | "describe" | "readdress" | "memberships">;
   rbac: Pick<Rbac, "members">;

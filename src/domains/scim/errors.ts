@@ -27,5 +27,5 @@ export const scimErrors = {
   ),
   preconditionFailed: refusal([412, "precondition_failed", "The resource has changed; read it again."]),
   tooMany: refusal([413, "payload_too_large", "The request has more operations than one request may have."], "tooMany"),
-  notImplemented: refusal([501, "unimplemented", "A SCIM token stands for no user."]),
+  unresolved: refusal([409, "conflict", "A bulkId cannot be resolved."], "invalidValue"),
 };

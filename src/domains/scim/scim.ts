@@ -1,4 +1,5 @@
 import { GROUP_TABLE, USER_TABLE } from "./filter/index.ts";
+import { createBulk } from "./bulk/bulk.ts";
 import type { ScimDeps } from "./deps.ts";
 import { createGroups } from "./groups/groups.ts";
 import { countGroups, GROUP_COLUMNS } from "./groups/store.ts";
@@ -15,9 +16,11 @@ export function createScim(deps: ScimDeps) {
   const { database, clock, sealer, config } = deps;
   const baseUrlOf = (orgUuid: string): string => `${config.baseUrl}/scim/v2/organizations/${orgUuid.toLowerCase()}`;
   const lists = { database, baseUrlOf, cursors: createCursors({ clock, sealer, cursorMs: config.cursorMs }) };
+  const [users, groups] = [createUsers(deps), createGroups(deps)];
   return {
-    users: createUsers(deps),
-    groups: createGroups(deps),
+    users,
+    groups,
+    bulk: createBulk(deps, users, groups),
     userLists: createLists<UserRow>(lists, {
       kind: USER,
       table: USER_TABLE,

@@ -29,12 +29,19 @@ function readBoolean(value: unknown, path: string): boolean {
   return value.toLowerCase() === "true";
 }
 
+/** A member of a group is its id: the rest follows from it. */
+function memberOf({ value, type }: Resource, path: string): Resource {
+  if (typeof type === "string" && type.toLowerCase() !== "user") throw wrong(path, "are users, and no groups");
+  return value === undefined ? {} : { value };
+}
+
 function readParts(attribute: Attribute, value: unknown, path: string): Resource | undefined {
   // A complex attribute whose value is given alone, as Entra does for a manager.
   const given =
     typeof value === "string" && attributeNamed(attribute.subAttributes, "value") !== undefined ? { value } : value;
   if (!isObject(given)) throw wrong(path, "must be an object");
-  const parts = readMembers(given, (name) => attributeNamed(attribute.subAttributes, name), path);
+  const read = readMembers(given, (name) => attributeNamed(attribute.subAttributes, name), path);
+  const parts = attribute.name === "members" ? memberOf(read, path) : read;
   return Object.keys(parts).length === 0 ? undefined : parts;
 }
 

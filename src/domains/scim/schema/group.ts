@@ -17,8 +17,8 @@ export const GROUP: ResourceKind = {
         "Users in it.",
         [
           text("value", "Id of the user.", { mutability: "immutable", caseExact: true }),
-          reference("$ref", "URL of the user.", ["User"], { mutability: "readOnly" }),
-          text("type", "Always User.", { mutability: "readOnly", canonicalValues: ["User"] }),
+          reference("$ref", "URL of the user.", ["User"], { mutability: "immutable" }),
+          text("type", "Always User.", { mutability: "immutable", canonicalValues: ["User"] }),
         ],
         { multiValued: true },
       ),

@@ -1,0 +1,108 @@
+import { scimErrors } from "../errors.ts";
+import { BULK_OPERATIONS } from "../discovery/describe.ts";
+import { foldText, isObject } from "../resource/values.ts";
+import type { Json, Resource } from "../resource/values.ts";
+
+const REFERENCE = /^bulkId:(.+)$/u;
+const PATH = /^\/(Users|Groups)(?:\/([^/]+))?$/u;
+
+/** One operation of a bulk request (RFC 7644 §3.7). */
+export interface Step {
+  readonly method: string;
+  readonly bulkId: string | undefined;
+  /** The bulkId by which others refer to the resource that it creates. */
+  readonly defines: string | undefined;
+  /** Kind of resource; undefined for a path that is none. */
+  readonly of: "Users" | "Groups" | undefined;
+  /** Id in the path, or a reference to one. */
+  readonly id: string | undefined;
+  readonly version: string | null;
+  readonly data: Resource | undefined;
+  /** The bulkIds it refers to. */
+  readonly references: ReadonlySet<string>;
+  /** Operations with the same key are carried out one after another. */
+  readonly key: string;
+  /** What is wrong with it. */
+  readonly fault: string | undefined;
+}
+
+/** A bulk request. */
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** Number of errors after which the rest is not tried; undefined tries all. */
+  readonly failOnErrors: number | undefined;
+}
+
+function collect(value: Json | undefined, into: Set<string>): Set<string> {
+  if (typeof value === "string") {
+    const id = REFERENCE.exec(value)?.[1];
+    if (id !== undefined) into.add(id);
+  } else if (typeof value === "object" && value !== null)
+    for (const member of Object.values<Json>(value)) collect(member, into);
+  return into;
+}
+
+/** Replaces a reference by an id. */
+export function resolvedText(text: string, idOf: (bulkId: string) => string): string {
+  const id = REFERENCE.exec(text)?.[1];
+  return id === undefined ? text : idOf(id);
+}
+
+function resolved(value: Json, idOf: (bulkId: string) => string): Json {
+  if (typeof value === "string") return resolvedText(value, idOf);
+  if (Array.isArray(value)) return value.map((member: Json) => resolved(member, idOf));
+  return isObject(value) ? resolvedMembers(value, idOf) : value;
+}
+
+/** Replaces references in the members of an object. */
+export function resolvedMembers(value: Resource, idOf: (bulkId: string) => string): Resource {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolved(member, idOf)]));
+}
+
+function faultOf(method: string, id: string | undefined, of: string | undefined, bulkId: unknown, data: unknown) {
+  if (!["POST", "PUT", "PATCH", "DELETE"].includes(method)) return "method must be POST, PUT, PATCH or DELETE.";
+  if (of === undefined) return "path must be /Users or /Groups, followed by an id unless the method is POST.";
+  if ((method === "POST") !== (id === undefined)) return `path has ${id === undefined ? "no" : "an"} id.`;
+  if (method === "POST" && (typeof bulkId !== "string" || bulkId === "")) return "A POST needs a bulkId.";
+  if (method !== "DELETE" && !isObject(data)) return "data must be an object.";
+  return undefined;
+}
+
+function readStep(given: Json, index: number): Step {
+  const { method, path, bulkId, version, data }: Resource = isObject(given) ? given : {};
+  const verb = typeof method === "string" ? method.toUpperCase() : "";
+  const [, of, id] = PATH.exec(typeof path === "string" ? path : "") ?? [];
+  const references = collect(data, new Set());
+  collect(id, references);
+  const userName = isObject(data) && typeof data["userName"] === "string" ? foldText(data["userName"]) : index;
+  return {
+    method: verb,
+    bulkId: typeof bulkId === "string" ? bulkId : undefined,
+    defines: verb === "POST" && typeof bulkId === "string" ? bulkId : undefined,
+    of: of as Step["of"],
+    id,
+    version: typeof version === "string" ? version : null,
+    data: isObject(data) ? data : undefined,
+    references,
+    key: id === undefined ? `name ${userName}` : `id ${id.toLowerCase()}`,
+    fault: faultOf(verb, id, of, bulkId, data),
+  };
+}
+
+/**
+ * Reads a bulk request.
+ * @throws {invalidSyntax} when it has not the structure of one
+ * @throws {tooMany} when it has more than 1,000 operations
+ */
+export function readPlan(body: Readonly<Record<string, unknown>>): Plan {
+  const { Operations: operations, failOnErrors } = body;
+  if (!Array.isArray(operations)) throw scimErrors.invalidSyntax("Operations must be a list.");
+  if (operations.length > BULK_OPERATIONS) throw scimErrors.tooMany(`At most ${BULK_OPERATIONS} operations are taken.`);
+  const most = failOnErrors ?? undefined;
+  if (most !== undefined && !(Number.isInteger(most) && (most as number) > 0))
+    throw scimErrors.invalidValue("failOnErrors must be an integer above 0.");
+  return {
+    steps: operations.map((one, index) => readStep(one as Json, index)),
+    failOnErrors: most as number | undefined,
+  };
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { auditOf, founder } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { directoryOf, PATCH_URN, refusal } from "./support.ts";
+import type { Directory } from "./support.ts";
+
+let app: TestApp;
+let owner: Somebody;
+let directory: Directory;
+beforeAll(async () => {
+  app = await startApp();
+  owner = await founder(app);
+  directory = await directoryOf(app, owner);
+});
+afterAll(() => app.close());
+
+let made = 0;
+const newUser = (bulkId: string, more: object = {}) => ({
+  method: "POST",
+  path: "/Users",
+  bulkId,
+  data: { userName: `bulk${++made}@scim.test`, ...more },
+});
+const bulk = (Operations: unknown, more: object = {}, headers?: Record<string, string>) =>
+  directory.call(
+    "POST",
+    "/Bulk",
+    { schemas: ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"], Operations, ...more },
+    headers,
+  );
+const statuses = (body: { Operations: { status: string }[] }) => body.Operations.map(({ status }) => status);
+const total = async () => (await directory.call("GET", "/Users?count=0")).body.totalResults as number;
+
+test("Bulk creates, references forward, replaces, changes and deletes", async () => {
+  const { body, status, headers } = await bulk([
+    { method: "POST", path: "/Groups", bulkId: "g", data: { displayName: "Bulk", members: [{ value: "bulkId:b" }] } },
+    newUser("a"),
+    newUser("b"),
+    {
+      method: "PATCH",
+      path: "/Users/bulkId:a",
+      data: { schemas: [PATCH_URN], Operations: [{ op: "add", path: "title", value: "T" }] },
+    },
+    { method: "DELETE", path: "/Groups/bulkId:g" },
+    { method: "PUT", path: "/Users/bulkId:b", data: { userName: "put@scim.test" } },
+  ]);
+  expect([status, headers.get("content-type")]).toEqual([200, "application/scim+json"]);
+  expect(statuses(body)).toEqual(["201", "201", "201", "200", "204", "200"]);
+  const [group, a, b] = body.Operations;
+  expect(group).toMatchObject({
+    method: "POST",
+    bulkId: "g",
+    version: 'W/"1"',
+    location: expect.stringContaining("/Groups/"),
+  });
+  const user = (await app.call("GET", new URL(a.location).pathname, { token: directory.token })).body;
+  expect(user).toMatchObject({ title: "T", active: true });
+  const other = (await app.call("GET", new URL(b.location).pathname, { token: directory.token })).body;
+  expect(other).toMatchObject({ userName: "put@scim.test" });
+});
+
+test("an operation that fails has its error object, and leaves the others", async () => {
+  const user = await directory.user({ userName: "taken@scim.test" });
+  const { body } = await bulk([
+    newUser("a", { userName: "Taken@scim.test" }),
+    newUser("b"),
+    { method: "PUT", path: `/Users/${user.id}`, version: 'W/"7"', data: { userName: "x@scim.test" } },
+    { method: "DELETE", path: `/Users/${owner.userUuid}` },
+    { method: "POST", path: "/Groups", bulkId: "g", data: { displayName: "G", members: [{ value: "bulkId:a" }] } },
+    { method: "POST", path: "/Users", data: {} },
+    { method: "GET", path: "/Users" },
+    { method: "PATCH", path: "/Nothing/1", data: {} },
+    7,
+  ]);
+  expect(statuses(body)).toEqual(["409", "201", "412", "409", "409", "400", "400", "400", "400"]);
+  expect(body.Operations[0].response).toMatchObject({ status: "409", scimType: "uniqueness", code: "conflict" });
+  expect(body.Operations[0].location).toBeUndefined();
+  expect(body.Operations[2].location).toContain(`/Users/${user.id}`);
+});
+
+test("references in a circle, to nothing, or to a bulkId that is there twice return 409", async () => {
+  const manager = (value: string) => ({
+    "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { manager: { value } },
+  });
+  const { body } = await bulk([
+    newUser("a", manager("bulkId:b")),
+    newUser("b", manager("bulkId:a")),
+    newUser("c", manager("bulkId:x")),
+    newUser("d"),
+    newUser("d"),
+  ]);
+  expect(statuses(body).sort()).toEqual(["201", "409", "409", "409", "409"]);
+});
+
+test("failOnErrors stops after so many errors, and 1,001 operations or 1 MiB and a byte are refused", async () => {
+  const bad = { method: "DELETE", path: "/Users/none" };
+  const before = await total();
+  const { body } = await bulk([newUser("a"), bad, newUser("b"), bad, newUser("c")], { failOnErrors: 2 });
+  expect(statuses(body)).toEqual(["201", "404", "201", "404"]);
+  expect(await total()).toBe(before + 2);
+  for (const failOnErrors of [0, -1, 1.5, "2"])
+    expect(refusal(await bulk([], { failOnErrors }))).toBe("400 invalidValue validation_error");
+  expect(refusal(await bulk("x"))).toBe("400 invalidSyntax validation_error");
+  expect(refusal(await bulk(Array.from({ length: 1_001 }, () => bad)))).toBe("413 tooMany payload_too_large");
+  expect(refusal(await bulk([], { padding: "x".repeat(1_048_576) }))).toBe("413 payload_too_large");
+  expect(await total()).toBe(before + 2);
+});
+
+test("a sync of a whole directory, run twice, changes nothing the second time", { timeout: 120_000 }, async () => {
+  const first = await bulk(Array.from({ length: 200 }, (_, n) => newUser(`u${n}`, { title: `T${n}` })));
+  expect(new Set(statuses(first.body))).toEqual(new Set(["201"]));
+  const events = async () =>
+    (await auditOf(app, owner, "scim.user.updated")).length + (await auditOf(app, owner, "scim.user.created")).length;
+  const before = await events();
+  const sync = first.body.Operations.map(({ location }: { location: string }, n: number) => ({
+    method: "PUT",
+    path: `/Users/${location.split("/").at(-1)}`,
+    data: { userName: `bulk${made - 199 + n}@scim.test`, title: `T${n}` },
+  }));
+  const second = await bulk(sync);
+  expect(new Set(statuses(second.body))).toEqual(new Set(["200"]));
+  const versions = (body: { Operations: { version: string }[] }) => body.Operations.map(({ version }) => version);
+  expect(versions(second.body)).toEqual(versions(first.body));
+  expect(await events()).toBe(before);
+});
+
+test("Bulk with an Idempotency-Key is carried out once", async () => {
+  const operations = [newUser("a"), newUser("b")];
+  const before = await total();
+  const first = await bulk(operations, {}, { "idempotency-key": "bulk-1" });
+  const again = await bulk(operations, {}, { "idempotency-key": "bulk-1" });
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(await total()).toBe(before + 2);
+});
+
+test("/Me is 501, by any method", async () => {
+  for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"])
+    expect(refusal(await directory.call(method, "/Me", method === "GET" ? undefined : {}))).toBe("501 unimplemented");
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { GROUP, USER } from "../../src/domains/scim/schema/index.ts";
+import type { Attribute, ResourceKind } from "../../src/domains/scim/schema/index.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { founder } from "../support/people.ts";
+import { directoryOf, refusal } from "./support.ts";
+import type { Directory } from "./support.ts";
+
+let app: TestApp;
+let directory: Directory;
+let member: string;
+let made = 0;
+beforeAll(async () => {
+  app = await startApp();
+  directory = await directoryOf(app, await founder(app));
+  member = (await directory.user({ userName: "member@schemas.test" })).id;
+});
+afterAll(() => app.close());
+
+type Value = Record<string, unknown>;
+
+/** A value of an attribute, told from others by `n`. */
+function sample({ name, type, multiValued, subAttributes }: Attribute, n: number): unknown {
+  if (name === "userName" || name === "emails") n = ++made;
+  const one =
+    type === "boolean"
+      ? true
+      : type === "complex"
+        ? Object.fromEntries(subAttributes.map((part) => [part.name, sample(part, n)]))
+        : name === "userName"
+          ? `Schema${n}@Scim.test`
+          : `Value ${n}`;
+  if (name === "emails") return [{ ...(one as Value), value: `address${n}@scim.test` }];
+  if (name === "members") return [{ value: member }];
+  return multiValued ? [one] : one;
+}
+
+const create = (kind: ResourceKind, more: Value = {}) =>
+  directory.call("POST", kind.endpoint, {
+    ...(kind === USER ? { userName: `schema${++made}@scim.test` } : { displayName: `Schema ${++made}` }),
+    ...more,
+  });
+const at = (resource: Value, urn: string | undefined): Value =>
+  urn === undefined ? resource : ((resource[urn] ?? {}) as Value);
+
+const attributes = [USER, GROUP].flatMap((kind) => [
+  ...kind.core.attributes.map((attribute) => [kind.name, attribute.name, kind, undefined, attribute] as const),
+  ...kind.extensions.flatMap(({ urn, attributes: own }) =>
+    own.map((attribute) => [kind.name, attribute.name, kind, urn, attribute] as const),
+  ),
+]);
+
+describe.each(attributes)("%s %s", (_kind, name, kind, urn, attribute) => {
+  const path = urn === undefined ? name : `${urn}:${name}`;
+  const within = (value: unknown): Value => (urn === undefined ? { [name]: value } : { [urn]: { [name]: value } });
+
+  test("an attribute is written and returned as its schema says", async () => {
+    const value = sample(attribute, 1);
+    const answer = await create(kind, within(value));
+    expect(answer.status, answer.text).toBe(201);
+    const { id } = answer.body as { id: string };
+    const held = at(answer.body as Value, urn)[name];
+    if (attribute.mutability === "readOnly") {
+      expect(held).toBeUndefined();
+      const path_ = await directory.patch(`${kind.endpoint}/${id}`, { op: "replace", path, value });
+      expect(refusal(path_)).toBe("400 mutability validation_error");
+      const whole = await directory.patch(`${kind.endpoint}/${id}`, { op: "replace", value: within(value) });
+      expect([whole.status, at(whole.body as Value, urn)[name]]).toEqual([200, undefined]);
+      return;
+    }
+    if (name === "members") expect(held).toMatchObject(value as Value[]);
+    else expect(held).toEqual(value);
+    const found = await directory.call(
+      "GET",
+      `${kind.endpoint}?filter=${encodeURIComponent(`${path} pr and id eq "${id}"`)}`,
+    );
+    expect(found.body.totalResults, found.text).toBe(1);
+    const only = await directory.call("GET", `${kind.endpoint}/${id}?attributes=${encodeURIComponent(path)}`);
+    expect(Object.keys(only.body as Value).sort()).toEqual(["id", "schemas", urn ?? name].sort());
+    const without = await directory.call(
+      "GET",
+      `${kind.endpoint}/${id}?excludedAttributes=${encodeURIComponent(path)}`,
+    );
+    expect(at(without.body as Value, urn)[name]).toBeUndefined();
+    const removed = await directory.patch(`${kind.endpoint}/${id}`, { op: "remove", path });
+    if (attribute.required) expect(refusal(removed)).toBe("400 mutability validation_error");
+    else if (name === "active") expect(removed.body.active).toBe(true);
+    else expect(at(removed.body as Value, urn)[name], removed.text).toBeUndefined();
+  });
+
+  test("a value of another kind is refused", async () => {
+    if (attribute.mutability === "readOnly") return;
+    const wrong = attribute.type === "complex" ? [5] : attribute.type === "boolean" ? ["maybe", 5] : [5, { a: 1 }, [1]];
+    for (const value of wrong) {
+      const answer = await create(kind, within(attribute.multiValued ? [value] : value));
+      expect(refusal(answer), JSON.stringify(value)).toBe("400 invalidValue validation_error");
+    }
+  });
+
+  test("case counts, and values are unique, as its schema says", async () => {
+    if (attribute.type !== "string" && attribute.type !== "reference") return;
+    const value = sample(attribute, 7) as string;
+    const { id } = (await create(kind, within(value))).body as { id: string };
+    const filter = `${path} eq ${JSON.stringify(value.toUpperCase())} and id eq "${id}"`;
+    const found = await directory.call("GET", `${kind.endpoint}?filter=${encodeURIComponent(filter)}`);
+    expect(found.body.totalResults, found.text).toBe(attribute.caseExact ? 0 : 1);
+    const twin = await create(kind, within(value.toUpperCase()));
+    expect(refusal(twin)).toBe(attribute.uniqueness === "server" ? "409 uniqueness conflict" : "201");
+  });
+});
+
+test("the schemas that are served are those the service goes by", async () => {
+  const { body } = await directory.call("GET", "/Schemas");
+  const served = (body.Resources as { id: string; attributes: { name: string; mutability: string }[] }[]).map(
+    ({ id, attributes: list }) => [id, list.map(({ name, mutability }) => [name, mutability])],
+  );
+  const known = [USER, GROUP].flatMap(({ core, extensions }) => [core, ...extensions]);
+  expect(served).toEqual(
+    known.map(({ urn, attributes: list }) => [urn, list.map(({ name, mutability }) => [name, mutability])]),
+  );
+});
