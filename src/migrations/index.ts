@@ -43,6 +43,7 @@ import { billingTables } from "./0049-billing.ts";
 import { paymentTables } from "./0050-payments.ts";
 import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
+import { scimValues } from "./0056-scim-values.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -92,4 +93,5 @@ export const migrations: readonly MigrationObject[] = [
   identitySenders,
   identityMakers,
   gatewayTables,
+  scimValues,
 ];

@@ -46,6 +46,9 @@ export interface Source {
   total(tx: Tx, orgUuid: string): Promise<number>;
 }
 
+/** A row with what its position is made of. */
+type Found<Row> = Row & { sortValue: unknown; sortId: string };
+
 interface Order {
   column: Column;
   descending: boolean;
@@ -112,16 +115,21 @@ export function createLists<Row>(
       const direction = descending ? "desc" : "asc";
       const limit = parameters.add(count + 1);
       const offset = cursor === undefined ? ` offset ${parameters.add(startIndex - 1)}` : "";
-      const page = `select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId" from (
-          select u.*, ${column.sql} as sort_value ${matching}${rest}
+      // A fence for few matches: otherwise the planner may walk through all rows in their order until a page is full.
+      const fenced = `(select u.* ${matching}${rest} offset 0) u`;
+      const open = `${from} where u.org_uuid = $1${where}${rest}`;
+      const pageOf = (few: boolean): string => `select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId"
+        from (
+          select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
           order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u
         order by u.sort_value ${direction}, ${id} ${direction}`;
       const [found, total] = await database.transaction(
-        (tx) =>
-          Promise.all([
-            count === 0 ? [] : tx.query<Row & { sortValue: unknown; sortId: string }>(page, parameters.values),
-            where === "" ? source.total(tx, orgUuid) : countOf(tx, matching, counted),
-          ]),
+        async (tx) => {
+          const matches = where === "" ? await source.total(tx, orgUuid) : await countOf(tx, matching, counted);
+          const page = pageOf(where !== "" && matches <= MAX_EXACT);
+          const rows = count === 0 ? [] : await tx.query<Found<Row>>(page, parameters.values);
+          return [rows, matches] as const;
+        },
         { orgUuid },
       );
       const rows = found.slice(0, count);
