@@ -58,7 +58,7 @@ export async function seedPeople(service: Service, { name, count, passwordHash, 
   }
   // Plans of statements that were prepared when there were few people would stay till the database looks by itself,
   // within a minute.
-  await runSql(service.databaseUrl, "analyze people, memberships");
+  await runSql(service.databaseUrl, "analyze people, memberships, scim_users");
 }
 
 /** The first `count` people seeded under a name. */

@@ -19,6 +19,7 @@ import { transcoding } from "./post.ts";
 import { refreshes } from "./refresh.ts";
 import { meDuringRevocations } from "./revocations.ts";
 import type { Row } from "./row.ts";
+import { scimCursors, scimReads } from "./scim.ts";
 import { secondFactor } from "./second-factor.ts";
 import { freshStart, idleMemory, laterStart } from "./start.ts";
 import { timings } from "./timing.ts";
@@ -53,6 +54,8 @@ export const rows: readonly Row[] = [
   installRequest,
   ...browse,
   ...peopleReads,
+  ...scimReads,
+  scimCursors,
   ...auditLists,
   ...webhookRoutes,
   ...vaultRows,
