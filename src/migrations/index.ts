@@ -31,8 +31,8 @@ import { signingKeyUses } from "./0029-signed-until.ts";
 import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
 import { credentialChanges } from "./0041-credential-changes.ts";
-import { identitySenders } from "./0041-identity-senders.ts";
 import { identityMakers } from "./0041-identity-makers.ts";
+import { identitySenders } from "./0041-identity-senders.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
 import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
@@ -79,6 +79,8 @@ export const migrations: readonly MigrationObject[] = [
   invitationSenders,
   endsOfRows,
   credentialChanges,
+  identityMakers,
+  identitySenders,
   serviceIdentityTables,
   vaultTables,
   spiffeRoots,
@@ -88,10 +90,6 @@ export const migrations: readonly MigrationObject[] = [
   billingTables,
   paymentTables,
   templateTables,
-  // After the tables whose changes it tells of.
-  credentialChanges,
-  identitySenders,
-  identityMakers,
   gatewayTables,
   scimValues,
 ];
