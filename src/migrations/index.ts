@@ -30,10 +30,10 @@ import { ordersOfLists } from "./0028-orders-of-lists.ts";
 import { signingKeyUses } from "./0029-signed-until.ts";
 import { invitationSenders } from "./0031-invitation-senders.ts";
 import { endsOfRows } from "./0040-ends.ts";
-import { credentialChanges } from "./0041-credential-changes.ts";
-import { identityMakers } from "./0041-identity-makers.ts";
-import { identitySenders } from "./0041-identity-senders.ts";
 import { serviceIdentityTables } from "./0041-service-identities.ts";
+import { credentialChanges } from "./0041-credential-changes.ts";
+import { identitySenders } from "./0041-identity-senders.ts";
+import { identityMakers } from "./0041-identity-makers.ts";
 import { vaultTables } from "./0042-vault.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
@@ -78,9 +78,6 @@ export const migrations: readonly MigrationObject[] = [
   signingKeyUses,
   invitationSenders,
   endsOfRows,
-  credentialChanges,
-  identityMakers,
-  identitySenders,
   serviceIdentityTables,
   vaultTables,
   spiffeRoots,
@@ -90,6 +87,10 @@ export const migrations: readonly MigrationObject[] = [
   billingTables,
   paymentTables,
   templateTables,
+  // After the tables whose changes it tells of.
+  credentialChanges,
+  identitySenders,
+  identityMakers,
   gatewayTables,
   scimValues,
 ];
