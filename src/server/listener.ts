@@ -57,6 +57,8 @@ export function createListener(options: ListenerOptions): Listener {
   const { limits, addresses, verifyCertificate: verify } = options;
   const sockets = new Set<Socket>();
   const silent = new Set<Socket>();
+  /** What carries connections of TLS: the only trace of one whose handshake is not complete. */
+  const accepted = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const requests = countRequests();
   let draining = false;
@@ -155,7 +157,10 @@ export function createListener(options: ListenerOptions): Listener {
   });
   // Before any other work for the connection, a TLS handshake included.
   outer.prependListener("connection", (socket: Socket) => {
-    if (!addresses.admit(socket)) socket.resetAndDestroy();
+    if (!addresses.admit(socket)) return void socket.resetAndDestroy();
+    if (options.tls === undefined) return;
+    accepted.add(socket);
+    socket.once("close", () => accepted.delete(socket));
   });
   outer.on("tlsClientError", (_error, socket: TLSSocket) => socket.destroy());
 
@@ -190,6 +195,7 @@ export function createListener(options: ListenerOptions): Listener {
     async close(graceMs) {
       draining = true;
       for (const socket of silent) socket.destroy();
+      destroyHandshakes(accepted, sockets);
       const closed = new Promise<void>((resolve) => outer.close(() => resolve()));
       for (const session of sessions) session.close();
       const idleHttp1 = setInterval(() => http1.closeIdleConnections(), 25);
@@ -225,6 +231,13 @@ function createOuter(
   return verify === undefined
     ? createTls({ ...common, ...tls, minVersion: "TLSv1.2" }, onSecure)
     : createMutualTlsServer({ ...tls, verify }, common, onSecure);
+}
+
+/** Destroys connections that none of the `secured` sockets stands for: their handshakes are not complete. */
+function destroyHandshakes(accepted: ReadonlySet<Socket>, secured: ReadonlySet<Socket>): void {
+  const endOf = ({ remoteAddress = "", remotePort = 0 }: Socket): string => `${remoteAddress} ${remotePort}`;
+  const ends = new Set([...secured].map(endOf));
+  for (const socket of accepted) if (!ends.has(endOf(socket))) socket.destroy();
 }
 
 /** Streams of this path are open for as long as their clients run. */
