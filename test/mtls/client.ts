@@ -1,7 +1,9 @@
 import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
 import { request } from "node:https";
+import { INSTANCE_KEY } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import type { Opened } from "../support/certificates.ts";
 
 /** A certificate with its key, PEM; nothing for a client without one. */
 export interface Presented {
@@ -16,6 +18,11 @@ export interface Outcome {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
   headers: IncomingHttpHeaders;
+}
+
+/** An app whose stored keys a test opens. */
+export function opened({ databaseUrl }: TestApp): Opened {
+  return { databaseUrl, instanceKey: INSTANCE_KEY };
 }
 
 /** Where an app serves mutual TLS, and how a client gets there. */

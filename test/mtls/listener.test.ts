@@ -7,8 +7,8 @@ import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { readConfig } from "../../src/platform/config.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { get, open, target } from "./client.ts";
-import { issue, rootOf } from "./trust.ts";
+import { get, open, opened, target } from "./client.ts";
+import { issue, rootOf } from "../support/certificates.ts";
 import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
@@ -112,7 +112,7 @@ describe("the listener of mutual TLS", () => {
 
 describe("a client certificate", () => {
   test("an SVID without a record is 401, and a bearer beside it is the only credential", async () => {
-    const leaf = await issue(app.clock.now(), await rootOf(app, owner.org), {
+    const leaf = await issue(app.clock.now(), await rootOf(opened(app), owner.org), {
       uris: [`spiffe://${owner.org}.atrium.local/svc/${randomUUID()}`],
     });
     expect(await get(app, "/api/auth/me", leaf)).toMatchObject({ status: 401, body: { code: "unauthorized" } });

@@ -15,9 +15,7 @@ import {
   X509CertificateGenerator,
 } from "../../src/platform/x509/library.ts";
 import type { Extension } from "../../src/platform/x509/library.ts";
-import { INSTANCE_KEY } from "../support/app.ts";
-import type { TestApp } from "../support/app.ts";
-import { runSql } from "../support/postgres.ts";
+import { runSql } from "./postgres.ts";
 
 const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
@@ -27,15 +25,21 @@ export interface Signer {
   key: webcrypto.CryptoKey;
 }
 
+/** A service whose stored keys can be opened. */
+export interface Opened {
+  databaseUrl: string;
+  instanceKey: Buffer;
+}
+
 /** The SPIFFE root of an organization, with its key. */
-export async function rootOf(app: TestApp, org: string): Promise<Signer> {
+export async function rootOf({ databaseUrl, instanceKey }: Opened, org: string): Promise<Signer> {
   const [row] = await runSql<{ certificate: Buffer; private_key: Buffer }>(
-    app.databaseUrl,
+    databaseUrl,
     "select certificate, private_key from spiffe_roots where org_uuid = $1",
     [org],
   );
   if (row === undefined) throw new Error("the organization has no root");
-  const key = await importP256(createSealer(INSTANCE_KEY).open(row.private_key, `spiffe-root:${org}`));
+  const key = await importP256(createSealer(instanceKey).open(row.private_key, `spiffe-root:${org}`));
   return { certificate: new X509Certificate(new Uint8Array(row.certificate)), key };
 }
 
@@ -50,6 +54,8 @@ export interface LeafOptions {
   purposes?: Extension[];
   /** Added to the others. */
   more?: Extension[];
+  /** Replaces the signer's key identifier, hexadecimal. */
+  issuerKeyId?: string;
   algorithm?: webcrypto.EcKeyGenParams & webcrypto.EcdsaParams;
 }
 
@@ -72,7 +78,7 @@ export const svidPurposes = (): Extension[] => [
 export async function issue(nowMs: number, signer: Signer | undefined, options: LeafOptions = {}): Promise<Leaf> {
   const { algorithm = ECDSA, uris = [], serial = `4a${randomBytes(15).toString("hex")}` } = options;
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  const subjectKey = signer?.certificate.getExtension(SubjectKeyIdentifierExtension)?.keyId;
+  const subjectKey = options.issuerKeyId ?? signer?.certificate.getExtension(SubjectKeyIdentifierExtension)?.keyId;
   const subject = options.commonName === undefined ? "O=Atrium" : `CN=${options.commonName}`;
   const request = {
     serialNumber: serial,
