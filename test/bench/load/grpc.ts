@@ -169,7 +169,8 @@ export function runGrpc(job: LoadJob): Promise<Counts> {
   });
 }
 
-function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {
+/** A frame (RFC 9113 §4.1). */
+export function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
@@ -179,7 +180,7 @@ function frame(type: number, flags: number, id: number, payload: Buffer): Buffer
 }
 
 /** A header block of literals without indexing (RFC 7541, 6.2.2): the same bytes for every call. */
-function headerBlock(headers: Record<string, string>): Buffer {
+export function headerBlock(headers: Record<string, string>): Buffer {
   const parts = Object.entries(headers).flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]);
   return Buffer.concat(parts);
 }

@@ -14,6 +14,7 @@ import {
   meOverGrpc,
   newTokens,
 } from "./me.ts";
+import { mutualTls } from "./mtls.ts";
 import { peopleReads } from "./people.ts";
 import { transcoding } from "./post.ts";
 import { refreshes } from "./refresh.ts";
@@ -59,6 +60,7 @@ export const rows: readonly Row[] = [
   ...auditLists,
   ...webhookRoutes,
   ...vaultRows,
+  ...mutualTls,
   freshStart,
   laterStart,
   idleMemory,
