@@ -25,7 +25,7 @@ export default defineConfig(
     },
   },
   // Scripts and test helpers that speak to a person.
-  { files: ["src/main.ts", "src/launch/**", "test/**"], rules: { "no-console": "off" } },
+  { files: ["src/main.ts", "src/launch/**", "test/**", "examples/**"], rules: { "no-console": "off" } },
   // Tests look into answers of the wire as they come; a wrong guess fails the test.
   {
     files: ["test/**"],

@@ -8,10 +8,11 @@ import { shellOf } from "../support/document-blocks.ts";
 const root = new URL("../..", import.meta.url).pathname;
 const folder = testFolder();
 let port: string;
+let mtlsPort: string;
 let run: ProgramRun;
 beforeAll(async () => {
-  port = String(await freePort());
-  run = runProgram("src/main.ts", [], { SERVICE_DATA_DIR: folder.path, PORT: port });
+  [port, mtlsPort] = [String(await freePort()), String(await freePort())];
+  run = runProgram("src/main.ts", [], { SERVICE_DATA_DIR: folder.path, PORT: port, SERVICE_MTLS_PORT: mtlsPort });
   await run.until(/Ready on/);
 });
 afterAll(async () => {
@@ -25,7 +26,7 @@ function runCommands(commands: string): Promise<{ status: number; output: string
   const strict =
     'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; echo; }\nkill() { command kill "$@" || true; }';
   const script = `${strict}\n${commands}`;
-  const env = { ...process.env, SERVICE_DATA_DIR: folder.path, PORT: port };
+  const env = { ...process.env, SERVICE_DATA_DIR: folder.path, PORT: port, SERVICE_MTLS_PORT: mtlsPort };
   return new Promise((resolve) => {
     execFile("bash", ["-c", script], { cwd: root, env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
@@ -39,6 +40,7 @@ test("every command of README's five minutes and of the tours in docs/ works as 
     shellOf("docs/tour-vault.md"),
     shellOf("docs/tour-identity.md"),
     shellOf("docs/tour-webhooks.md"),
+    shellOf("docs/tour-trust.md"),
   ];
   const { status, output } = await runCommands(tours.join("\n"));
   expect(status, output).toBe(0);
@@ -47,6 +49,7 @@ test("every command of README's five minutes and of the tours in docs/ works as 
   expect(output).toContain('"value":"third"');
   expect(output).toContain('"sealed":false');
   expect(output).toMatch(/"revoked":\d/);
+  expect(output).toMatch(/"principal":\{"type":"svid"/);
   expect(output).toMatch(/webhook\.test/);
   expect(output).toMatch(/"status":"delivered"/);
   expect(output).toMatch(/valid/i);

@@ -4,7 +4,6 @@ import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
 import { founder, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { runSql } from "../support/postgres.ts";
 import { get, open } from "./client.ts";
 import type { Connection } from "./client.ts";
 import { workload } from "./workload.ts";
@@ -37,7 +36,8 @@ const statuses = async (at: string) => Promise.all(connections.map(async (one) =
 
 describe("on connections that are already open, on every instance, the next request", () => {
   test("is 401 once the SVID has been revoked", async () => {
-    await runSql(app.databaseUrl, "update svids set revoked_at = now() where svid_id = $1", [svid.svidId]);
+    const revoked = await app.call("DELETE", `/api/auth/spiffe/svids/${svid.svidId}`, { token: owner.token });
+    expect(revoked.status).toBe(204);
     expect(await statuses("/api/auth/me")).toEqual([401, 401]);
     expect((await get(app, "/api/auth/me", svid)).status).toBe(401);
   });

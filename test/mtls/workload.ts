@@ -16,7 +16,7 @@ export interface Workload extends Leaf {
 let made = 0;
 
 /** Creates a service identity. */
-export async function identity(app: TestApp, owner: Somebody, roleId = 1): Promise<string> {
+export async function identity(app: TestApp, owner: Pick<Somebody, "org" | "token">, roleId = 1): Promise<string> {
   const { status, body } = await app.call("POST", `/api/organizations/${owner.org}/service-identities`, {
     token: owner.token,
     body: { name: `workload ${++made}`, role_id: roleId },
@@ -28,7 +28,7 @@ export async function identity(app: TestApp, owner: Somebody, roleId = 1): Promi
 /** An SVID of an identity, with its record, made as the service makes it except for `options`. */
 export async function svidOf(
   app: TestApp,
-  owner: Somebody,
+  owner: Pick<Somebody, "org" | "token">,
   identityId: string,
   options: LeafOptions = {},
 ): Promise<Workload> {
@@ -58,6 +58,6 @@ export async function recordSvid(
 }
 
 /** A service identity with an SVID. */
-export async function workload(app: TestApp, owner: Somebody, roleId = 1): Promise<Workload> {
+export async function workload(app: TestApp, owner: Pick<Somebody, "org" | "token">, roleId = 1): Promise<Workload> {
   return svidOf(app, owner, await identity(app, owner, roleId));
 }

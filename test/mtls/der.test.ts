@@ -1,0 +1,57 @@
+import { randomUUID, X509Certificate } from "node:crypto";
+import { expect, test } from "vitest";
+import { DerError } from "../../src/platform/x509/der.ts";
+import { readEndEntity } from "../../src/platform/x509/end-entity.ts";
+import { foreignRoot, issue } from "../support/certificates.ts";
+
+const now = Date.now();
+const uri = `spiffe://${randomUUID()}.atrium.local/svc/${randomUUID()}`;
+
+test("a certificate is read as node reads it", async () => {
+  const root = await foreignRoot(now);
+  const leaf = await issue(now, root, { uris: [uri], serial: "0a00ff" });
+  const fields = readEndEntity(leaf.der);
+  const certificate = new X509Certificate(leaf.cert);
+  expect(fields).toMatchObject({
+    serial: "0a00ff",
+    uris: [uri],
+    notBeforeMs: certificate.validFromDate.getTime(),
+    notAfterMs: certificate.validToDate.getTime(),
+    isAuthority: false,
+    signs: true,
+    authenticatesClients: true,
+    unknownCritical: [],
+  });
+  const issuer = readEndEntity(Buffer.from(root.certificate.rawData));
+  expect(fields.issuer.equals(issuer.issuer)).toBe(true);
+  expect(issuer.isAuthority).toBe(true);
+});
+
+test("of 5,000 mutated certificates each is read or refused as malformed, and nothing else happens", async () => {
+  const { der } = await issue(now, await foreignRoot(now), { uris: [uri] });
+  // A linear congruential generator: the same mutations in every run.
+  let state = 12_345;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  let refused = 0;
+  for (let n = 0; n < 5_000; n++) {
+    let mutated: Buffer = Buffer.from(der);
+    for (let times = 0; times <= next(3); times++) mutated[next(mutated.length)] = next(256);
+    if (next(4) === 0) mutated = mutated.subarray(0, next(mutated.length));
+    if (next(8) === 0) mutated = Buffer.concat([mutated, Buffer.alloc(next(16) + 1)]);
+    try {
+      readEndEntity(mutated);
+    } catch (reason) {
+      expect(reason).toBeInstanceOf(DerError);
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(1_000);
+  expect(refused).toBeLessThan(5_000);
+});
+
+test("a megabyte of garbage is refused", () => {
+  for (const byte of [0x00, 0x30, 0xff]) expect(() => readEndEntity(Buffer.alloc(1024 * 1024, byte))).toThrow(DerError);
+});
