@@ -7,8 +7,8 @@ import type { TlsGet, TlsTarget } from "./tls-h2.ts";
 export type TlsJob =
   /** Requests on open connections, each keeping `streams` of them in flight. */
   | { run: "requests"; targets: TlsTarget[]; get: TlsGet; connections: number; streams: number; seconds: number }
-  /** Full handshakes, `concurrency` at a time. */
-  | { run: "handshakes"; targets: readonly TlsTarget[]; concurrency: number; seconds: number }
+  /** Full handshakes, `concurrency` at a time, for `seconds` or until there were `count`. */
+  | { run: "handshakes"; targets: readonly TlsTarget[]; concurrency: number; seconds: number; count?: number }
   /** Opens connections, sends one request on each, and keeps them. */
   | { run: "hold"; targets: TlsTarget[]; get: TlsGet; connections: number }
   /** Closes what is held. */
@@ -77,10 +77,12 @@ function requests(job: Extract<TlsJob, { run: "requests" }>): Promise<TlsResult>
 
 function handshakes(job: Extract<TlsJob, { run: "handshakes" }>): Promise<TlsResult> {
   const counts = { completed: 0, failed: 0 };
+  let begun = 0;
   const started = performance.now();
   const end = started + job.seconds * 1000;
   const client = async (): Promise<void> => {
-    while (performance.now() < end) {
+    while (performance.now() < end && begun < (job.count ?? Number.POSITIVE_INFINITY)) {
+      begun++;
       const done = await handshake(at(job.targets, counts.completed + counts.failed));
       counts[done ? "completed" : "failed"]++;
     }
