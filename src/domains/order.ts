@@ -12,6 +12,7 @@ import { livenessDomain } from "./liveness/index.ts";
 import { loginDomain } from "./login/index.ts";
 import { marketplaceDomain } from "./marketplace/index.ts";
 import { mfaDomain } from "./mfa/index.ts";
+import { mtlsCaDomain } from "./mtls-ca/index.ts";
 import { offboardingDomain } from "./offboarding/index.ts";
 import { operatorDomain } from "./operator/index.ts";
 import { organizationsDomain } from "./organizations/index.ts";
@@ -51,6 +52,7 @@ export const DOMAINS = composition<Ground>()
   .add(marketplaceDomain)
   .add(vaultDomain)
   .add(invitationsDomain)
+  .add(mtlsCaDomain)
   .add(spiffeDomain)
   .add(offboardingDomain)
   .add(loginDomain)

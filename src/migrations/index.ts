@@ -35,6 +35,7 @@ import { credentialChanges } from "./0041-credential-changes.ts";
 import { identitySenders } from "./0041-identity-senders.ts";
 import { identityMakers } from "./0041-identity-makers.ts";
 import { vaultTables } from "./0042-vault.ts";
+import { mtlsCaTables } from "./0043-mtls-ca.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { movableKeyChecks } from "./0046-rewrap.ts";
@@ -80,6 +81,7 @@ export const migrations: readonly MigrationObject[] = [
   endsOfRows,
   serviceIdentityTables,
   vaultTables,
+  mtlsCaTables,
   spiffeRoots,
   listenerCertificates,
   movableKeyChecks,

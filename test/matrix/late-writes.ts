@@ -114,6 +114,15 @@ const admin = (stage: Stage): string => `/api/admin/organizations/${stage.side.o
 const identities = (stage: Stage): string => `/api/organizations/${stage.side.owner.org}/service-identities`;
 const sql = (stage: Stage, text: string, ...params: unknown[]) =>
   runSql<Record<string, string>>(stage.app.databaseUrl, text, params);
+
+/** Creates the organization's certificate authority where there is none. */
+async function authority({ app, side }: Stage): Promise<void> {
+  const body = { common_name: "late", key_algorithm: "ecdsa-p256" };
+  const path = `/api/admin/organizations/${side.owner.org}/mtls-ca`;
+  const { status } = await app.call("POST", path, { token: side.token, body });
+  if (status !== 201 && status !== 409) throw new Error(`creating a certificate authority answered ${status}`);
+}
+
 const draft = async (stage: Stage): Promise<Write> => ({
   ids: { app_id: (await publishApp(stage.app, stage.side.token)).appId },
 });
@@ -235,6 +244,25 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     body: { identity_id: stage.side.ids["identity_id"], audience: ["api"] },
   }),
   "DELETE /api/auth/spiffe/svids/{svid_id}": () => ({}),
+  "POST /api/admin/organizations/{org_uuid}/mtls-ca": async (stage) => {
+    await sql(stage, "update mtls_cas set deleted_at = now() where org_uuid = $1", stage.side.owner.org);
+    return { body: { common_name: "late", key_algorithm: "ecdsa-p256" } };
+  },
+  "DELETE /api/admin/organizations/{org_uuid}/mtls-ca": async (stage) => {
+    await authority(stage);
+    return {};
+  },
+  "POST /api/admin/organizations/{org_uuid}/mtls-ca/certificates": async (stage) => {
+    await authority(stage);
+    return { body: { common_name: "late" } };
+  },
+  "DELETE /api/admin/organizations/{org_uuid}/mtls-ca/certificates/{cert_uuid}": async (stage) => {
+    await authority(stage);
+    const { cert_uuid = "" } = await call(stage, "POST", `${admin(stage)}/mtls-ca/certificates`, {
+      common_name: some(),
+    });
+    return { ids: { cert_uuid } };
+  },
   "POST /api/webhooks/{webhook_id}/rotate-secret": () => ({}),
   "PUT /api/roles/{role_id}/permissions": () => ({ body: { permissions: [1] } }),
   "POST /api/v2/products/{productId}/roles": () => ({ body: { name: `role ${some()}`, permissions: [] } }),

@@ -35,6 +35,7 @@ export const unknownIds: Ids = {
       "card_id",
       "quote",
       "subscription",
+      "cert_uuid",
     ].map((kind) => [kind, NOTHING]),
   ),
   signing_key: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",

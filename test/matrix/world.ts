@@ -203,6 +203,8 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
     }),
   );
   const bought = await buy(app, owner.org, call);
+  await call("POST", `${admin}/mtls-ca`, { common_name: "Matrix CA", key_algorithm: "ecdsa-p256" });
+  const certificate = await call("POST", `${admin}/mtls-ca/certificates`, { common_name: "client" });
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -243,6 +245,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       secret,
       secret_version: "1",
       svid_id: svid["svid_id"] ?? "",
+      cert_uuid: certificate["cert_uuid"] ?? "",
       // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },

@@ -39,6 +39,12 @@ const bounds: Readonly<Record<string, Bound>> = {
   role_permissions: { goesWith: "roles", atMost: "the catalogue of permissions" },
   pictures: { eachOf: "person", atMost: "1" },
   spiffe_revocation_lists: { eachOf: "organization", atMost: "1" },
+  mtls_cas: {
+    purgedBy: "certificates",
+    after: "deletion and its last certificate, but for the organization's last one",
+  },
+  mtls_certificates: { purgedBy: "certificates", after: "90 days from expiry" },
+  mtls_crls: { goesWith: "mtls_cas", atMost: "1" },
   spiffe_roots: { eachOf: "organization", atMost: "1" },
   signing_keys: { eachOf: "organization", atMost: "2 within the overlap of a rotation, during which no other begins" },
 

@@ -24,6 +24,8 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/marketplace/installs/publisher.ts": "background",
   "src/domains/marketplace/organization-end.ts": "background",
   "src/domains/mfa/proof.ts": "read or refusal",
+  "src/domains/mtls-ca/revocation-lists.ts": "background",
+  "src/domains/mtls-ca/tidy.ts": "background",
   "src/domains/scim/lists/list.ts": "read or refusal",
   "src/domains/sessions/accounts.ts": "read or refusal",
   "src/domains/sessions/inventory.ts": "read or refusal",

@@ -7,6 +7,7 @@ import { createSigningKeys } from "../../src/domains/signing-keys/index.ts";
 import { createMfa } from "../../src/domains/mfa/index.ts";
 import type { SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
+import { createMtlsCa } from "../../src/domains/mtls-ca/index.ts";
 import { createOffboarding } from "../../src/domains/offboarding/index.ts";
 import { createRbac } from "../../src/domains/rbac/index.ts";
 import { createUsers } from "../../src/domains/users/index.ts";
@@ -166,6 +167,7 @@ function build(
     sessions,
     credentials,
     serviceIdentities,
+    mtlsCa: createMtlsCa({ ...shared, config }),
     invitations,
     marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
     vault: { endWithOrganization: () => Promise.resolve() },

@@ -12,7 +12,7 @@ const USER_DATA = {
 const APP_DATA = { app_id: "uuid", slug: "string", status: "string" } as const;
 const INSTALL_DATA = { install_id: "uuid", app_id: "uuid" } as const;
 const SECRET_DATA = { name: "string", version: "integer" } as const;
-const CERTIFICATE_DATA = { certificate_id: "uuid", serial: "string" } as const;
+const CERTIFICATE_DATA = { cert_uuid: "uuid", serial: "string" } as const;
 const SUBSCRIPTION_DATA = { subscription_id: "string", plan: "string" } as const;
 
 /** Events of the organization's log alone, in the order of the contract. */

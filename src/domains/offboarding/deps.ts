@@ -3,6 +3,7 @@ import type { Credentials } from "../credentials/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Invitations } from "../invitations/index.ts";
 import type { Marketplace } from "../marketplace/index.ts";
+import type { MtlsCa } from "../mtls-ca/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { ServiceIdentities } from "../service-identities/index.ts";
@@ -19,6 +20,7 @@ export interface OffboardingDeps {
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
   serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
   marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
+  mtlsCa: { authorities: Pick<MtlsCa["authorities"], "endWithOrganization"> };
   vault: Pick<Vault, "endWithOrganization">;
   invitations: Pick<Invitations, "endWithMembership">;
 }

@@ -9,12 +9,20 @@ import type { OffboardingDeps } from "./deps.ts";
 
 type Deps = Pick<
   OffboardingDeps,
-  "clock" | "events" | "organizations" | "sessions" | "credentials" | "serviceIdentities" | "marketplace" | "vault"
+  | "clock"
+  | "events"
+  | "organizations"
+  | "sessions"
+  | "credentials"
+  | "serviceIdentities"
+  | "marketplace"
+  | "mtlsCa"
+  | "vault"
 >;
 
 /** The end of organizations (decisions 2.9). */
 export function createOrganizationEnd(deps: Deps) {
-  const { clock, events, organizations, sessions, credentials, serviceIdentities, marketplace, vault } = deps;
+  const { clock, events, organizations, sessions, credentials, serviceIdentities, marketplace, mtlsCa, vault } = deps;
 
   /** Ends a locked organization with everything in it. Its webhooks receive that event and none of what follows. */
   async function endLocked(tx: Tx, { uuid, name }: OrganizationRow, { caller, info }: Origin): Promise<void> {
@@ -25,6 +33,7 @@ export function createOrganizationEnd(deps: Deps) {
     await sessions.ending.ofOrganization(tx, uuid, by);
     await credentials.manage.endWithOrganization(tx, uuid);
     await serviceIdentities.endWithOrganization(tx, uuid);
+    await mtlsCa.authorities.endWithOrganization(tx, uuid);
     await marketplace.organizationEnds(tx, uuid, { caller, info });
     await vault.endWithOrganization(tx, uuid);
     await events.emit(tx, ended, { by: causedBy(by), orgUuid: uuid, resourceId: uuid, metadata: { name } });
