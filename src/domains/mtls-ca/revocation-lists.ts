@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { createLru } from "../../platform/lru.ts";
+import type { Authority } from "../../platform/x509/authority.ts";
 import { toPem } from "../../platform/x509/pem.ts";
 import { encodedEntriesOf, signRevocationList } from "../../platform/x509/revocation-list.ts";
 import { mtlsCaErrors } from "./errors.ts";
@@ -47,14 +48,13 @@ export function createRevocationLists({ database, clock, signers }: RevocationLi
     nextUpdate !== null && nextUpdate.getTime() - clock.now() > RENEW_LIST_MS;
 
   /** Signs the next list of an authority, unless another instance has just done so. */
-  async function signNext(tx: Tx, caUuid: string): Promise<void> {
+  async function signNext(tx: Tx, caUuid: string, authority: Authority): Promise<void> {
     const last = await store.lockList(tx, caUuid);
     const now = await store.revocationsOf(tx, caUuid);
     if (last === undefined || now === undefined) throw mtlsCaErrors.notFound();
     if (isFresh(last) && last.listed === now.revocations) return;
     const thisUpdate = wholeSeconds(clock.now());
     const nextUpdate = new Date(thisUpdate.getTime() + LIST_MS);
-    const authority = await signers.open(caUuid);
     // A fresh list is continued. Twice a day it is made anew, without what is no longer recorded.
     const continued = isFresh(last) && now.deletedAt === null ? last.der : null;
     const entries =
@@ -77,7 +77,11 @@ export function createRevocationLists({ database, clock, signers }: RevocationLi
     const key = `${caUuid} ${revocations}`;
     const running = signing.get(key);
     if (running !== undefined) return running;
-    const done = database.background.transaction((tx) => signNext(tx, caUuid)).finally(() => void signing.delete(key));
+    // Opened first: a transaction never asks for a second connection.
+    const done = signers
+      .open(caUuid)
+      .then((authority) => database.background.transaction((tx) => signNext(tx, caUuid, authority)))
+      .finally(() => void signing.delete(key));
     signing.set(key, done);
     return done;
   }

@@ -5,7 +5,6 @@ import type { CacheHeaders } from "./bundles.ts";
 import * as store from "./crl-store.ts";
 import type { ListState, SignedList } from "./crl-store.ts";
 import type { SpiffeDeps } from "./deps.ts";
-import { spiffeErrors } from "./errors.ts";
 import type { Roots } from "./roots.ts";
 
 const HOUR_MS = 3_600_000;
@@ -68,13 +67,12 @@ export function createCrl({ database, clock }: Pick<SpiffeDeps, "database" | "cl
 
   return {
     /**
-     * The revocation list of an organization's CA or of its SPIFFE root, DER: it has every revocation that was
-     * committed before the call.
-     * @throws {not_found} when there is no such organization, or it never had a CA
+     * The revocation list of an organization's SPIFFE root, DER: it has every revocation that was committed before the
+     * call.
+     * @throws {not_found} when there is no such organization
      */
-    async of(orgUuid: string, issuer: "ca" | "spiffe"): Promise<{ list: Buffer; headers: CacheHeaders }> {
+    async of(orgUuid: string): Promise<{ list: Buffer; headers: CacheHeaders }> {
       await roots.find(orgUuid);
-      if (issuer === "ca") throw spiffeErrors.noList();
       let state = await store.listState(database, orgUuid);
       // Not those revoked from now on: where they are many, the call would never end.
       for (const { revocations } = state; state.covers < revocations || isDue(state); ) {

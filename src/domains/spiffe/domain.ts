@@ -4,6 +4,7 @@ import type { Ground } from "../../platform/domain.ts";
 import { createPoller } from "../../platform/poller.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { Events } from "../event-catalogue/index.ts";
+import type { MtlsCa } from "../mtls-ca/index.ts";
 import type { ServiceIdentities } from "../service-identities/index.ts";
 import { demandJwtSvidPower } from "./own-identity.ts";
 import { spiffeRpc } from "./rpc.ts";
@@ -17,14 +18,17 @@ export const spiffeDomain = defineDomain(
     eventCatalogue: events,
     config: { baseUrl, trustDomain, ttl },
     contexts,
+    mtlsCa,
     ...below
-  }: Ground & { eventCatalogue: Events; serviceIdentities: ServiceIdentities }) => {
+  }: Ground & { eventCatalogue: Events; serviceIdentities: ServiceIdentities; mtlsCa: MtlsCa }) => {
     const config = { baseUrl, trustDomain, svidHourMs: ttl.svidHourMs };
     const spiffe = createSpiffe({ ...below, events, config });
     return {
       ...spiffe,
       services: [
-        registration(SpiffeService, spiffeRpc(spiffe, contexts, below.clock), { issueJwtSvid: demandJwtSvidPower }),
+        registration(SpiffeService, spiffeRpc(spiffe, mtlsCa, contexts, below.clock), {
+          issueJwtSvid: demandJwtSvidPower,
+        }),
       ],
       pollers: [
         createPoller(below, {

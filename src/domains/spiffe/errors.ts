@@ -4,6 +4,5 @@ import { defineErrors } from "../../platform/errors.ts";
 export const spiffeErrors = defineErrors({
   orgNotFound: [404, "not_found", "No such organization."],
   svidNotFound: [404, "not_found", "No such SVID."],
-  noList: [404, "not_found", "The organization never had a certificate authority of this kind."],
   alreadyRevoked: [409, "already_revoked", "The SVID is revoked already."],
 });

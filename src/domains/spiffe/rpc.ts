@@ -6,6 +6,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { toPem } from "../../platform/x509/pem.ts";
+import type { MtlsCa } from "../mtls-ca/index.ts";
 import { printSvid } from "../service-identities/index.ts";
 import type { SvidFilter } from "../service-identities/index.ts";
 import { REFRESH_HINT_SECONDS } from "./bundles.ts";
@@ -17,6 +18,7 @@ const PEM = "application/x-pem-file";
 /** Implements `atrium.spiffe.v1.SpiffeService`. */
 export function spiffeRpc(
   { bundles, svids, jwtSvids, crl }: Spiffe,
+  { revocationLists }: Pick<MtlsCa, "revocationLists">,
   contexts: RequestContexts,
   clock: Clock,
 ): ServiceImpl<typeof SpiffeService> {
@@ -61,11 +63,16 @@ export function spiffeRpc(
       return { keys: keys.map(printKey), spiffeSequence: sequence, spiffeRefreshHint: REFRESH_HINT_SECONDS };
     },
     async getRevocationList({ orgUuid, format, issuer }, call) {
-      const { list, headers } = await crl.of(orgUuid.toLowerCase(), issuer === "spiffe" ? "spiffe" : "ca");
+      const isPem = format === "pem";
+      const contentType = isPem ? PEM : "application/pkix-crl";
+      if (issuer !== "spiffe") {
+        const { data, headers } = await revocationLists.ofOrganization(orgUuid.toLowerCase(), isPem ? "pem" : "der");
+        setHeaders(call, headers);
+        return { contentType, data };
+      }
+      const { list, headers } = await crl.of(orgUuid.toLowerCase());
       setHeaders(call, headers);
-      return format === "pem"
-        ? { contentType: PEM, data: Buffer.from(toPem(list, "X509 CRL")) }
-        : { contentType: "application/pkix-crl", data: list };
+      return { contentType, data: isPem ? Buffer.from(toPem(list, "X509 CRL")) : list };
     },
   };
 }
