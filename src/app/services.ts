@@ -3,6 +3,7 @@ import { services } from "../../gen/services.ts";
 import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
+import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
@@ -18,6 +19,8 @@ const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | Des
   BillingService.method.listSubscriptions,
   BillingService.method.cancelSubscription,
   OidcService,
+  MtlsCaService,
+  ScimService.method.bulk,
 ]);
 
 /**

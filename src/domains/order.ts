@@ -13,6 +13,7 @@ import { loginDomain } from "./login/index.ts";
 import { marketplaceDomain } from "./marketplace/index.ts";
 import { mfaDomain } from "./mfa/index.ts";
 import { mtlsCaDomain } from "./mtls-ca/index.ts";
+import { oidcDomain } from "./oidc/index.ts";
 import { offboardingDomain } from "./offboarding/index.ts";
 import { operatorDomain } from "./operator/index.ts";
 import { organizationsDomain } from "./organizations/index.ts";
@@ -55,6 +56,7 @@ export const DOMAINS = composition<Ground>()
   .add(mtlsCaDomain)
   .add(spiffeDomain)
   .add(offboardingDomain)
+  .add(oidcDomain)
   .add(loginDomain)
   .add(usersDomain)
   .add(billingDomain)

@@ -39,6 +39,7 @@ import { mtlsCaTables } from "./0043-mtls-ca.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { movableKeyChecks } from "./0046-rewrap.ts";
+import { oidcTables } from "./0047-oidc.ts";
 import { scim } from "./0048-scim.ts";
 import { billingTables } from "./0049-billing.ts";
 import { paymentTables } from "./0050-payments.ts";
@@ -85,6 +86,7 @@ export const migrations: readonly MigrationObject[] = [
   spiffeRoots,
   listenerCertificates,
   movableKeyChecks,
+  oidcTables,
   scim,
   billingTables,
   paymentTables,

@@ -12,6 +12,7 @@ import { founder, invite, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { codeAt } from "../mfa/support.ts";
+import { oidcWrites } from "./oidc-writes.ts";
 import { kindOf, fill } from "./paths.ts";
 import { apiKey, done, publishApp } from "./world.ts";
 import type { Ids, Side } from "./world.ts";
@@ -228,6 +229,7 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   }),
   "POST /api/admin/organizations/{org_uuid}/scim-tokens": () => ({ body: { name: "late" } }),
   "DELETE /api/admin/organizations/{org_uuid}/scim-tokens/{token_id}": () => ({}),
+  ...oidcWrites,
   "POST /api/organizations/{org_uuid}/service-identities": () => ({ body: { name: some(), role_id: 3 } }),
   "PATCH /api/organizations/{org_uuid}/service-identities/{identity_id}": () => ({ body: { role_id: 4 } }),
   "DELETE /api/organizations/{org_uuid}/service-identities/{identity_id}": async (stage) => {

@@ -152,6 +152,16 @@ async function buy(
   const [row] = await runSql<{ subscription_id: string }>(app.databaseUrl, inserted, [org, quote]);
   return { quote, card_id: card["id"] ?? "", subscription: row?.subscription_id ?? "" };
 }
+/** A connection to an identity provider that nobody signs in by. */
+export const connectionDraft = () => ({
+  name: "Corporate",
+  provider: "okta",
+  client_id: "atrium",
+  client_secret: "a secret",
+  discovery_url: "https://idp.example.test/.well-known/openid-configuration",
+  allowed_domains: ["corp.test"],
+  redirect_uris: [],
+});
 
 /** An organization with one object of each kind; it installs `shop`, a published app of another organization. */
 export async function populate(app: TestApp, shop: string): Promise<Side> {
@@ -205,6 +215,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
   const bought = await buy(app, owner.org, call);
   await call("POST", `${admin}/mtls-ca`, { common_name: "Matrix CA", key_algorithm: "ecdsa-p256" });
   const certificate = await call("POST", `${admin}/mtls-ca/certificates`, { common_name: "client" });
+  const connection = await call("POST", `${admin}/oidc-connections`, connectionDraft());
   const target = randomUUID();
   const made = `insert into cloud_targets (target_id, install_id, org_uuid, provider, region, status, created_at)
      values ($1, $2, $3, 'aws', 'eu-1', 'active', now())`;
@@ -246,6 +257,7 @@ export async function populate(app: TestApp, shop: string): Promise<Side> {
       secret_version: "1",
       svid_id: svid["svid_id"] ?? "",
       cert_uuid: certificate["cert_uuid"] ?? "",
+      connection_uuid: connection["connection_uuid"] ?? "",
       // Not an id, but a credential that proves an account.
       proof: (await member(app, owner)).token,
     },

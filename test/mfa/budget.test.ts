@@ -185,7 +185,7 @@ describe("the failure budgets", () => {
     const { person, wrongSecond } = await prepared();
     for (let at = 0; at < 9; at++) await ending(wrongSecond(at, at));
     const completeSignIn = createSecondFactorLogin(identity, {
-      "test.fail": () => Promise.reject(new Error("undone")),
+      "test.fail": { resume: () => Promise.reject(new Error("undone")) },
     });
     const needed = await identity.database.transaction(async (tx) => {
       const standing = await identity.access.standing(tx, person.caller.userUuid ?? "", null);

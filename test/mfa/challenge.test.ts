@@ -101,10 +101,12 @@ describe("a sign-in with a second factor", () => {
     const seen: unknown[] = [];
     let refuse = true;
     const completeSignIn = createSecondFactorLogin(identity, {
-      "test.join": async (_tx, userUuid, payload) => {
-        seen.push([userUuid, payload]);
-        if (refuse) throw new Error("not yet");
-        return null;
+      "test.join": {
+        resume: async (_tx, userUuid, payload) => {
+          seen.push([userUuid, payload]);
+          if (refuse) throw new Error("not yet");
+          return null;
+        },
       },
     });
     const needed = await identity.database.transaction(async (tx) => {

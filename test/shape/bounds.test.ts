@@ -114,6 +114,14 @@ const bounds: Readonly<Record<string, Bound>> = {
   svids: { purgedBy: "serviceIdentities", after: "30 days from expiry" },
   signing_key_uses: { purgedBy: "signatures", after: "the end of what was signed" },
 
+  // Single sign-on.
+  oidc_connections: { eachOf: "organization", atMost: "20" },
+  oidc_identities: { eachOf: "person", atMost: "1 for each connection" },
+  oidc_states: { purgedBy: "oidcSignIns", after: "1 day from expiry" },
+  oidc_session_tokens: { purgedBy: "oidcSignIns", after: "1 day from expiry" },
+  oidc_logouts: { purgedBy: "oidcSignIns", after: "1 day from expiry" },
+  oidc_sessions: { goesWith: "sessions", atMost: "1" },
+
   // Webhooks.
   webhooks: { purgedBy: "webhookEvents", after: "30 days from their end; 1,000 live ones for each organization" },
   webhook_events: { purgedBy: "webhookEvents", after: "30 days" },

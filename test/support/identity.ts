@@ -8,6 +8,7 @@ import { createMfa } from "../../src/domains/mfa/index.ts";
 import type { SecondFactorNeeded } from "../../src/domains/mfa/index.ts";
 import { createOrganizations, Organization } from "../../src/domains/organizations/index.ts";
 import { createMtlsCa } from "../../src/domains/mtls-ca/index.ts";
+import { createOidc } from "../../src/domains/oidc/index.ts";
 import { createOffboarding } from "../../src/domains/offboarding/index.ts";
 import { createRbac } from "../../src/domains/rbac/index.ts";
 import { createUsers } from "../../src/domains/users/index.ts";
@@ -25,6 +26,7 @@ import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { Database } from "../../src/platform/db/types.ts";
 import { silentLog } from "../../src/platform/log.ts";
+import { createGuardedClient } from "../../src/platform/outgoing/client.ts";
 import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
 import { createMailHandler, createMailOutbox } from "../../src/platform/outgoing/mail-outbox.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -173,6 +175,16 @@ function build(
     vault: { endWithOrganization: () => Promise.resolve() },
   });
   const users = createUsers({ ...shared, organizations, people, access, rbac, offboarding });
+  const oidc = createOidc({
+    ...shared,
+    organizations,
+    people,
+    access,
+    sessions,
+    mfa,
+    outgoing: createGuardedClient(),
+    config: { baseUrl, stateMs: 600_000, sessionTokenMs: 60_000 },
+  });
   const login = createLogin({
     ...shared,
     hasher,
@@ -192,6 +204,7 @@ function build(
     webhooks: { organizationEnds: () => Promise.resolve() },
     invitations,
     offboarding,
+    oidc,
     config,
   });
   const anonymous = (from: RequestInfo = info) => createRequestContext(database, undefined, from);

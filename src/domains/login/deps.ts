@@ -9,6 +9,7 @@ import type { Events } from "../event-catalogue/index.ts";
 import type { Invitations } from "../invitations/index.ts";
 import type { Mfa } from "../mfa/index.ts";
 import type { Offboarding } from "../offboarding/index.ts";
+import type { Oidc } from "../oidc/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
 import type { Sessions } from "../sessions/index.ts";
@@ -38,6 +39,7 @@ export interface LoginDeps {
   webhooks: Pick<Webhooks, "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;
+  oidc: Pick<Oidc, "secondFactor">;
   config: LoginConfig;
 }
 

@@ -1,4 +1,5 @@
 import { dateOf } from "../../platform/clock.ts";
+import { ENTER_BY_OIDC } from "../oidc/index.ts";
 import { ACCEPT_INVITATION, createAcceptInvitation } from "./accept-invitation.ts";
 import { createBootstrap } from "./bootstrap.ts";
 import { deleteExpiredCodes } from "./code-store.ts";
@@ -44,8 +45,9 @@ export function createLogin(deps: LoginDeps) {
     acceptInvitation: acceptInvitation.accept,
     /** Completes a sign-in by a second factor. */
     completeSignIn: createSecondFactorLogin(deps, {
-      [ACCEPT_INVITATION]: acceptInvitation.acceptAfterSecondFactor,
-      [JOIN_BY_MAIL]: mailSignIn.joinAfterSecondFactor,
+      [ACCEPT_INVITATION]: { resume: acceptInvitation.acceptAfterSecondFactor },
+      [JOIN_BY_MAIL]: { resume: mailSignIn.joinAfterSecondFactor },
+      [ENTER_BY_OIDC]: deps.oidc.secondFactor,
     }),
     ...createBootstrap(deps, newOrganization),
     /** Password reset by the operator. */

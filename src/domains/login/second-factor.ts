@@ -10,16 +10,18 @@ import type { SecondStep, VerifiedSignIn } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 
-/**
- * What a sign-in still had to do when it asked for the second factor, in the transaction that opens the session.
- * Returns the organization the session acts in. An error undoes the challenge: no code is used up.
- */
-export type ResumedStep = (
-  tx: Tx,
-  userUuid: string,
-  payload: Readonly<Record<string, unknown>>,
-  info: RequestInfo,
-) => Promise<string | null>;
+/** What a sign-in still had to do when it asked for the second factor, in the transaction that opens the session. */
+export interface ResumedStep {
+  /** Returns the organization the session acts in. An error undoes the challenge: no code is used up. */
+  resume: (
+    tx: Tx,
+    userUuid: string,
+    payload: Readonly<Record<string, unknown>>,
+    info: RequestInfo,
+  ) => Promise<string | null>;
+  /** Called once the session is open. */
+  opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => Promise<void>;
+}
 
 /** Sign-ins completed by a second factor. `steps`: sign-in steps resumed after MFA, keyed by their stored name. */
 export function createSecondFactorLogin(
@@ -34,7 +36,7 @@ export function createSecondFactorLogin(
     if (next === null) return before;
     const step = steps[next.name];
     if (step === undefined) throw new Error(`no sign-in step is called ${next.name}`);
-    const org = await step(tx, userUuid, next.payload, info);
+    const org = await step.resume(tx, userUuid, next.payload, info);
     await tx.em.flush();
     const standing = await access.standing(tx, userUuid, org);
     if (standing === undefined) throw mfaErrors.badToken();
@@ -49,6 +51,7 @@ export function createSecondFactorLogin(
       info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
       secondFactor: true,
     });
+    if (verified.next !== null) await steps[verified.next.name]?.opened?.(tx, opened.sessionId, verified.next.payload);
     await events.emit(tx, EVENTS[verified.event], {
       by: withoutActor(standing.userUuid, info),
       orgUuid: standing.org?.uuid ?? null,

@@ -1,0 +1,111 @@
+import { dateOf } from "../../platform/clock.ts";
+import type { RequestInfo } from "../../platform/caller.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { parseEmail } from "../../platform/email.ts";
+import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
+import type { Connection } from "./connection-store.ts";
+import type { OidcDeps } from "./deps.ts";
+import { oidcErrors } from "./errors.ts";
+import type { StoredToken } from "./flow-store.ts";
+import * as store from "./identity-store.ts";
+import type { Candidate } from "./identity-store.ts";
+
+/** The person an identity signs in. */
+export interface Admitted {
+  userUuid: string;
+  /** The identity is still to be linked to them. */
+  links: boolean;
+}
+
+/**
+ * Whether a verified address links to the person who has it (decisions 8.4): only for members over whom the
+ * organization alone has a say. Anybody else could be taken over by whoever controls the identity provider.
+ */
+export function maySelfLink({ isPowerful, status, isOwner, isElsewhere, isLinked }: Candidate): boolean {
+  return status === "active" && !isOwner && !isPowerful && !isElsewhere && !isLinked;
+}
+
+/** Who an identity signs in (decisions 8.4). */
+export function createAdmission(deps: OidcDeps) {
+  const { clock, events, people } = deps;
+
+  /** Links an identity to a person, in the transaction that signs them in. */
+  async function link(
+    tx: Tx,
+    connection: Pick<Connection, "uuid" | "orgUuid">,
+    subject: string,
+    person: { userUuid: string; email: string },
+    info: RequestInfo,
+  ): Promise<boolean> {
+    const { userUuid } = person;
+    const identity = { connectionUuid: connection.uuid, subject, userUuid, at: dateOf(clock) };
+    if (!(await store.insertIdentity(tx, identity))) return false;
+    await events.emit(tx, EVENTS["oidc_connection.linked"], {
+      by: causedByPerson(person, info),
+      orgUuid: connection.orgUuid,
+      resourceId: connection.uuid,
+      metadata: { connection_uuid: connection.uuid, user_uuid: userUuid },
+    });
+    return true;
+  }
+
+  async function createMember(
+    tx: Tx,
+    connection: Connection,
+    token: StoredToken,
+    info: RequestInfo,
+  ): Promise<Admitted | undefined> {
+    const email = parseEmail(token.email);
+    if (email === undefined || !connection.allowedDomains.includes(email.domain)) throw oidcErrors.domainMismatch();
+    // Neither a password nor a proof of the mailbox: its owner may still claim the account by mail (decisions 2.3).
+    const { firstName, lastName } = token;
+    const created = await people.createUnlessKnown(tx, {
+      email,
+      firstName,
+      lastName,
+      passwordHash: null,
+      confirmed: false,
+    });
+    if (created === undefined) return undefined;
+    const person = { userUuid: created.uuid, email: email.address };
+    await people.memberships.admit(tx, connection.orgUuid, created.uuid);
+    await events.emit(tx, EVENTS["user.joined"], {
+      by: causedByPerson(person, info),
+      orgUuid: connection.orgUuid,
+      resourceId: created.uuid,
+      metadata: { method: "oidc", connection_uuid: connection.uuid },
+    });
+    if (!(await link(tx, connection, token.subject, person, info))) throw oidcErrors.linkRequired();
+    return { userUuid: created.uuid, links: false };
+  }
+
+  return {
+    link,
+
+    /**
+     * The person behind an identity, created where nobody has the address.
+     * @throws {link_required} when the address belongs to somebody whom it does not link to
+     * @throws {forbidden} when the identity is linked to somebody who is no active member
+     */
+    async admit(tx: Tx, connection: Connection, token: StoredToken, info: RequestInfo): Promise<Admitted> {
+      const linked = await store.personOf(tx, connection.uuid, token.subject);
+      if (linked !== undefined) {
+        if (!(await people.memberships.keepActive(tx, connection.orgUuid, linked))) throw oidcErrors.notMember();
+        return { userUuid: linked, links: false };
+      }
+      const created = await createMember(tx, connection, token, info);
+      if (created !== undefined) return created;
+      const known = await store.candidate(tx, parseEmail(token.email)?.key ?? "", connection);
+      if (known === undefined || !maySelfLink(known)) {
+        // Another sign-in by this identity may have created the person meanwhile.
+        const meanwhile = await store.personOf(tx, connection.uuid, token.subject);
+        if (meanwhile === undefined || meanwhile !== known?.userUuid) throw oidcErrors.linkRequired();
+        return { userUuid: meanwhile, links: false };
+      }
+      return { userUuid: known.userUuid, links: true };
+    },
+  };
+}
+
+/** Who an identity signs in. */
+export type Admission = ReturnType<typeof createAdmission>;

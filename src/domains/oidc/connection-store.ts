@@ -1,0 +1,102 @@
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
+import type { Database, Tx } from "../../platform/db/types.ts";
+
+/** A connection to an identity provider. */
+export interface Connection {
+  uuid: string;
+  orgUuid: string;
+  name: string;
+  provider: string;
+  clientId: string;
+  /** Sealed. */
+  clientSecret: Buffer;
+  discoveryUrl: string;
+  allowedDomains: string[];
+  redirectUris: string[];
+  createdAt: Date;
+}
+
+const columns = `c.uuid, c.org_uuid as "orgUuid", c.name, c.provider, c.client_id as "clientId",
+  c.client_secret as "clientSecret", c.discovery_url as "discoveryUrl", c.allowed_domains as "allowedDomains",
+  c.redirect_uris as "redirectUris", c.created_at as "createdAt"`;
+
+/** Stores a connection. */
+export async function insertConnection(tx: Tx, one: Connection): Promise<void> {
+  await tx.query(
+    `insert into oidc_connections (uuid, org_uuid, name, provider, client_id, client_secret, discovery_url,
+       allowed_domains, redirect_uris, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+    [
+      one.uuid,
+      one.orgUuid,
+      one.name,
+      one.provider,
+      one.clientId,
+      one.clientSecret,
+      one.discoveryUrl,
+      one.allowedDomains,
+      one.redirectUris,
+      one.createdAt,
+    ],
+  );
+}
+
+/** Number of connections of an organization. */
+export async function countConnections(tx: Tx, orgUuid: string): Promise<number> {
+  const sql = "select count(*)::int as count from oidc_connections where org_uuid = $1";
+  return (await tx.query<{ count: number }>(sql, [orgUuid]))[0]?.count ?? 0;
+}
+
+/** Connections of an organization, newest first. */
+export async function connectionsOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  limit: number,
+  offset: number,
+): Promise<{ rows: Connection[] } & Total> {
+  const from = "from oidc_connections c where c.org_uuid = $1";
+  const [rows, counts] = await Promise.all([
+    database.prepared<Connection>(
+      "oidc_connections_list",
+      `select ${columns} ${from} order by c.created_at desc, c.uuid limit $2 offset $3`,
+      [orgUuid, limit, offset],
+    ),
+    database.prepared<{ counted: number }>("oidc_connections_count", boundedCount(from), [orgUuid]),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+/** A connection of a live organization. */
+export async function findConnection(
+  database: Pick<Database, "prepared">,
+  uuid: string,
+): Promise<Connection | undefined> {
+  const sql = `select ${columns} from oidc_connections c
+    join organizations o on o.uuid = c.org_uuid and o.deleted_at is null where c.uuid = $1`;
+  return (await database.prepared<Connection>("oidc_connection_one", sql, [uuid]))[0];
+}
+
+/** A connection of an organization, locked until the transaction ends. */
+export async function lockConnection(tx: Tx, orgUuid: string, uuid: string): Promise<Connection | undefined> {
+  const sql = `select ${columns} from oidc_connections c where c.org_uuid = $1 and c.uuid = $2 for update`;
+  return (await tx.query<Connection>(sql, [orgUuid, uuid]))[0];
+}
+
+/** A connection as it is when a session token is redeemed; it is not deleted before the transaction ends. */
+export async function keepConnection(tx: Tx, uuid: string): Promise<Connection | undefined> {
+  const sql = `select ${columns} from oidc_connections c where c.uuid = $1 for share`;
+  return (await tx.query<Connection>(sql, [uuid]))[0];
+}
+
+/** Stores what a connection has become. */
+export async function updateConnection(tx: Tx, one: Connection, at: Date): Promise<void> {
+  const sql = `update oidc_connections set name = $2, client_secret = $3, allowed_domains = $4, redirect_uris = $5,
+      updated_at = $6 where uuid = $1`;
+  await tx.query(sql, [one.uuid, one.name, one.clientSecret, one.allowedDomains, one.redirectUris, at]);
+}
+
+/** Deletes a connection, with the sign-ins under way, the tokens not redeemed and the links. */
+export async function deleteConnection(tx: Tx, uuid: string): Promise<void> {
+  await tx.query("delete from oidc_connections where uuid = $1", [uuid]);
+}

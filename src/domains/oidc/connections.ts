@@ -1,0 +1,135 @@
+import { dateOf } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import * as store from "./connection-store.ts";
+import type { Connection } from "./connection-store.ts";
+import type { OidcDeps } from "./deps.ts";
+import { oidcErrors } from "./errors.ts";
+import { MAX_CONNECTIONS, readAllowedDomains, readRedirectUris } from "./rules.ts";
+
+/** A connection to create. */
+export interface NewConnection {
+  name: string;
+  provider: string;
+  clientId: string;
+  clientSecret: string;
+  discoveryUrl: string;
+  allowedDomains: readonly unknown[];
+  redirectUris: readonly unknown[];
+}
+
+/** A change of a connection; absent members stay. */
+export interface ConnectionChange {
+  name?: string | undefined;
+  clientSecret?: string | undefined;
+  allowedDomains?: readonly unknown[] | undefined;
+  redirectUris?: readonly unknown[] | undefined;
+}
+
+/** What the client secret of a connection is sealed for. */
+export const secretContext = (uuid: string): string => `oidc-client-secret:${uuid}`;
+
+/** Connections of organizations to identity providers (decisions 8.1). */
+export function createConnections(deps: OidcDeps) {
+  const { database, clock, random, sealer, outgoing, events, organizations } = deps;
+
+  async function demand(tx: Tx, orgUuid: string, uuid: string): Promise<Connection> {
+    const found = await store.lockConnection(tx, orgUuid, uuid);
+    if (found === undefined) throw oidcErrors.notFound();
+    return found;
+  }
+
+  function record(
+    tx: Tx,
+    context: CallerContext,
+    row: (typeof EVENTS)["oidc_connection.created" | "oidc_connection.updated" | "oidc_connection.deleted"],
+    { uuid, orgUuid, name }: Connection,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    const metadata = { connection_uuid: uuid, name, ...more };
+    return events.emit(tx, row, { by: causedBy(context), orgUuid, resourceId: uuid, metadata });
+  }
+
+  return {
+    /**
+     * Creates a connection. The provider is first asked when somebody signs in, or by `test`.
+     * @throws {validation_error} for the discovery URL, the domains and the redirect URIs
+     * @throws {conflict} when the organization has 20 connections
+     */
+    create(context: CallerContext, orgUuid: string, wish: NewConnection): Promise<Connection> {
+      const refused = outgoing.vetUrl(wish.discoveryUrl, "discovery_url");
+      if (refused !== undefined) throw errors.validation({ fields: [refused] });
+      const uuid = random.uuid();
+      const connection: Connection = {
+        ...wish,
+        uuid,
+        orgUuid,
+        clientSecret: sealer.seal(wish.clientSecret, secretContext(uuid)),
+        allowedDomains: readAllowedDomains(wish.allowedDomains),
+        redirectUris: readRedirectUris(wish.redirectUris),
+        createdAt: dateOf(clock),
+      };
+      return context.transaction(async (tx) => {
+        if ((await organizations.lock(tx, orgUuid)) === undefined) throw errors.notFound();
+        if ((await store.countConnections(tx, orgUuid)) >= MAX_CONNECTIONS) throw oidcErrors.tooMany();
+        await store.insertConnection(tx, connection);
+        await record(tx, context, EVENTS["oidc_connection.created"], connection);
+        return connection;
+      });
+    },
+
+    /** Connections of an organization, newest first. */
+    list: (orgUuid: string, limit: number, offset: number) => store.connectionsOf(database, orgUuid, limit, offset),
+
+    /** A connection of an organization. @throws {not_found} when there is none */
+    async find(orgUuid: string, uuid: string): Promise<Connection> {
+      const found = await store.findConnection(database, uuid);
+      if (found?.orgUuid !== orgUuid) throw oidcErrors.notFound();
+      return found;
+    },
+
+    /**
+     * Changes a connection; people stay linked.
+     * @throws {not_found} when there is none
+     * @throws {validation_error} for the domains and the redirect URIs
+     */
+    update(context: CallerContext, orgUuid: string, uuid: string, change: ConnectionChange): Promise<Connection> {
+      const { name, clientSecret, allowedDomains, redirectUris } = change;
+      const domains = allowedDomains && readAllowedDomains(allowedDomains);
+      const uris = redirectUris && readRedirectUris(redirectUris);
+      return context.transaction(async (tx) => {
+        const before = await demand(tx, orgUuid, uuid);
+        const after: Connection = {
+          ...before,
+          name: name ?? before.name,
+          clientSecret:
+            clientSecret === undefined ? before.clientSecret : sealer.seal(clientSecret, secretContext(before.uuid)),
+          allowedDomains: domains ?? before.allowedDomains,
+          redirectUris: uris ?? before.redirectUris,
+        };
+        await store.updateConnection(tx, after, dateOf(clock));
+        await record(tx, context, EVENTS["oidc_connection.updated"], after, {
+          changed: Object.entries({ name, client_secret: clientSecret, allowed_domains: domains, redirect_uris: uris })
+            .filter(([, value]) => value !== undefined)
+            .map(([member]) => member),
+        });
+        return after;
+      });
+    },
+
+    /**
+     * Deletes a connection: what was not redeemed is void, sessions go on.
+     * @throws {not_found} when there is none
+     */
+    remove: (context: CallerContext, orgUuid: string, uuid: string): Promise<void> =>
+      context.transaction(async (tx) => {
+        // Locks the organization before the connection, in the order of a creation.
+        await organizations.lock(tx, orgUuid);
+        const connection = await demand(tx, orgUuid, uuid);
+        await store.deleteConnection(tx, connection.uuid);
+        await record(tx, context, EVENTS["oidc_connection.deleted"], connection);
+      }),
+  };
+}

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { dateOf } from "../../platform/clock.ts";
+import type { RequestInfo } from "../../platform/caller.ts";
+import type { CallerContext, RequestContext } from "../../platform/context.ts";
+import { hashToken } from "../../platform/crypto/opaque.ts";
+import type { Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import type { SecondFactorNeeded } from "../mfa/index.ts";
+import type { OpenedPair } from "../sessions/index.ts";
+import { createAdmission } from "./admission.ts";
+import { keepConnection } from "./connection-store.ts";
+import type { Connection } from "./connection-store.ts";
+import type { OidcDeps } from "./deps.ts";
+import { oidcErrors } from "./errors.ts";
+import { useSessionToken } from "./flow-store.ts";
+import type { StoredToken } from "./flow-store.ts";
+import { insertSessionOrigin, personOf } from "./identity-store.ts";
+
+/** A session token to redeem. */
+export interface Redemption {
+  sessionToken: string;
+  /** Verifier of the challenge that `authorize` was given. */
+  codeVerifier: string | undefined;
+  /** Values of the cookies that bind sign-ins to this browser. */
+  bindings: readonly string[];
+}
+
+/** Name of the stored step that completes a sign-in after MFA. */
+export const ENTER_BY_OIDC = "enter_by_oidc";
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** What session tokens are exchanged for (decisions 8.3, 8.4). */
+export function createExchange(deps: OidcDeps) {
+  const { clock, events, access, sessions, mfa } = deps;
+  const { admit, link } = createAdmission(deps);
+
+  /** Uses the token up in this transaction: a refusal leaves it as it was. */
+  async function redeem(
+    tx: Tx,
+    { sessionToken, codeVerifier, bindings }: Redemption,
+  ): Promise<{ token: StoredToken; connection: Connection }> {
+    const codeChallenge =
+      codeVerifier === undefined ? null : createHash("sha256").update(codeVerifier, "utf8").digest("base64url");
+    const cookieHashes = bindings.map((value) => hashToken(value));
+    const presenter = { codeChallenge, cookieHashes };
+    const token = await useSessionToken(tx, hashToken(sessionToken), presenter, dateOf(clock));
+    if (token === undefined) throw oidcErrors.sessionToken();
+    const connection = await keepConnection(tx, token.connectionUuid);
+    if (connection === undefined) throw oidcErrors.sessionToken();
+    return { token, connection };
+  }
+
+  async function enter(tx: Tx, redemption: Redemption, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
+    const { token, connection } = await redeem(tx, redemption);
+    const { userUuid, links } = await admit(tx, connection, token, info);
+    await tx.em.flush();
+    const standing = await access.standing(tx, userUuid, connection.orgUuid);
+    if (standing === undefined) throw oidcErrors.notMember();
+    const origin = { connectionUuid: connection.uuid, subject: token.subject, sid: token.sid };
+    const payload = { connection_uuid: connection.uuid, subject: token.subject, sid: token.sid };
+    const next = { name: ENTER_BY_OIDC, payload };
+    const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["fed"], info, next });
+    const event = { by: withoutActor(userUuid, info), orgUuid: connection.orgUuid };
+    const metadata = { connection_uuid: connection.uuid, amr: ["fed"] };
+    if (needed !== undefined) {
+      await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, mfa_required: true } });
+      return needed;
+    }
+    if (links && !(await link(tx, connection, token.subject, standing, info))) throw oidcErrors.linkRequired();
+    const opened = await sessions.open.pair(tx, { standing, amr: ["fed"], info });
+    await insertSessionOrigin(tx, { ...origin, sessionUuid: opened.sessionId });
+    await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: opened.sessionId } });
+    return opened;
+  }
+
+  return {
+    /**
+     * Exchanges a session token for a token pair, once, or for the request for the second factor.
+     * @throws {unauthorized} when the token is unknown, used or expired, or neither verifier nor cookie is right
+     * @throws {link_required} when the address belongs to somebody whom it does not link to; the token stays good
+     * @throws {forbidden} when the person is no active member of the organization
+     */
+    exchange: (context: RequestContext, redemption: Redemption): Promise<OpenedPair | SecondFactorNeeded> =>
+      context.transaction((tx) => enter(tx, redemption, context.info)),
+
+    /**
+     * Links the identity behind a session token to the signed-in person; makes no membership.
+     * @throws {unauthorized} when the token is unknown, used or expired, or neither verifier nor cookie is right
+     * @throws {conflict} when the identity is linked to somebody, or the person has another one linked
+     */
+    link: (context: CallerContext, redemption: Redemption): Promise<void> =>
+      context.transaction(async (tx) => {
+        const { userUuid, email } = context.caller;
+        if (userUuid === null) throw errors.forbidden();
+        const { token, connection } = await redeem(tx, redemption);
+        const person = { userUuid, email: email ?? "" };
+        if (await link(tx, connection, token.subject, person, context.info)) return;
+        // Linking what is linked already changes nothing.
+        if ((await personOf(tx, connection.uuid, token.subject)) !== userUuid) throw oidcErrors.linkedElsewhere();
+      }),
+
+    /** Sign-ins that the second factor completes. */
+    secondFactor: {
+      /** Links the identity, if it is not linked yet. Returns the organization the session acts in. */
+      async resume(tx: Tx, userUuid: string, payload: Payload, info: RequestInfo): Promise<string> {
+        const connection = await keepConnection(tx, String(payload["connection_uuid"]));
+        if (connection === undefined) throw oidcErrors.sessionToken();
+        const standing = await access.standing(tx, userUuid, connection.orgUuid);
+        if (standing === undefined) throw oidcErrors.sessionToken();
+        const subject = String(payload["subject"]);
+        const linked = await personOf(tx, connection.uuid, subject);
+        const isTheirs = linked === userUuid || (await link(tx, connection, subject, standing, info));
+        if (!isTheirs) throw oidcErrors.linkRequired();
+        return connection.orgUuid;
+      },
+
+      /** Stores which identity opened the session. */
+      opened: (tx: Tx, sessionUuid: string, payload: Payload): Promise<void> =>
+        insertSessionOrigin(tx, {
+          sessionUuid,
+          connectionUuid: String(payload["connection_uuid"]),
+          subject: String(payload["subject"]),
+          sid: typeof payload["sid"] === "string" ? payload["sid"] : null,
+        }),
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Tx } from "../../platform/db/types.ts";
+
+/** The person an identity is linked to. */
+export async function personOf(tx: Tx, connectionUuid: string, subject: string): Promise<string | undefined> {
+  const sql = "select user_uuid from oidc_identities where connection_uuid = $1 and subject = $2";
+  return (await tx.query<{ user_uuid: string }>(sql, [connectionUuid, subject]))[0]?.user_uuid;
+}
+
+/** Links an identity to a person; false when either has a link on the connection already. */
+export async function insertIdentity(
+  tx: Tx,
+  { connectionUuid, subject, userUuid, at }: { connectionUuid: string; subject: string; userUuid: string; at: Date },
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into oidc_identities (connection_uuid, subject, user_uuid, created_at) values ($1, $2, $3, $4)
+     on conflict do nothing returning 1 as one`,
+    [connectionUuid, subject, userUuid, at],
+  );
+  return rows.length === 1;
+}
+
+/** What decides whether a verified address links to the person who has it. */
+export interface Candidate {
+  userUuid: string;
+  /** Platform admin, superuser or operator. */
+  isPowerful: boolean;
+  /** Status of the membership in the connection's organization; null where there never was one. */
+  status: string | null;
+  isOwner: boolean;
+  /** Has a membership, active or not, of another organization. */
+  isElsewhere: boolean;
+  /** Has another identity linked on the connection. */
+  isLinked: boolean;
+}
+
+/** The person with an address, locked against a change of their account until the transaction ends. */
+export async function candidate(
+  tx: Tx,
+  emailKey: string,
+  { uuid, orgUuid }: { uuid: string; orgUuid: string },
+): Promise<Candidate | undefined> {
+  const sql = `select p.uuid as "userUuid", p.is_platform_admin or p.is_superuser or p.is_operator as "isPowerful"
+    from people p where p.email_key = $1 for no key update`;
+  const [person] = await tx.query<Pick<Candidate, "userUuid" | "isPowerful">>(sql, [emailKey]);
+  if (person === undefined) return undefined;
+  const params = [person.userUuid, orgUuid];
+  const [membership] = await tx.query<Pick<Candidate, "status" | "isOwner">>(
+    `select status, is_owner as "isOwner" from memberships where user_uuid = $1 and org_uuid = $2 for share`,
+    params,
+  );
+  const [others] = await tx.query<Pick<Candidate, "isElsewhere" | "isLinked">>(
+    `select exists (
+         select 1 from memberships m join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
+         where m.user_uuid = $1 and m.org_uuid <> $2 and m.status <> 'removed') as "isElsewhere",
+       exists (select 1 from oidc_identities where connection_uuid = $3 and user_uuid = $1) as "isLinked"`,
+    [...params, uuid],
+  );
+  return {
+    ...person,
+    ...(membership ?? { status: null, isOwner: false }),
+    ...(others ?? { isElsewhere: true, isLinked: true }),
+  };
+}
+
+/** Stores which identity opened a session, for back-channel logout. */
+export async function insertSessionOrigin(
+  tx: Tx,
+  origin: { sessionUuid: string; connectionUuid: string; subject: string; sid: string | null },
+): Promise<void> {
+  await tx.query(
+    `insert into oidc_sessions (session_uuid, connection_uuid, subject, sid)
+     select $1, uuid, $3, $4 from oidc_connections where uuid = $2`,
+    [origin.sessionUuid, origin.connectionUuid, origin.subject, origin.sid],
+  );
+}

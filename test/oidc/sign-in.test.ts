@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { decodeJwt } from "jose";
+import { auditOf, outcome } from "../support/people.ts";
+import {
+  begin,
+  callbackOf,
+  comeBack,
+  granted,
+  redeem,
+  REDIRECT,
+  sessionTokenOf,
+  signIn,
+  startRealm,
+  subject,
+} from "./support.ts";
+import type { Realm } from "./support.ts";
+
+let realm: Realm;
+beforeAll(async () => {
+  realm = await startRealm();
+});
+afterAll(() => realm.close());
+
+it("a person of an admitted domain signs in, becomes an employee and finds the same account again", async () => {
+  const first = await signIn(realm, subject("ann", { given_name: "Ann", family_name: "Lee" }));
+  expect(outcome(first)).toBe("200");
+  expect(first.body).toMatchObject({ token_type: "Bearer", expires_in: 420 });
+  const claims = decodeJwt(first.body.access_token as string);
+  expect(claims).toMatchObject({ org: realm.owner.org, roles: ["employee"], amr: ["fed"] });
+  const again = await signIn(realm, subject("ann", { email: "renamed@corp.test" }));
+  expect(decodeJwt(again.body.access_token as string).sub).toBe(claims.sub);
+  const [event] = await auditOf(realm.app, realm.owner, "login.oidc");
+  expect(event).toMatchObject({ outcome: "success", metadata: { connection_uuid: realm.connection, amr: ["fed"] } });
+});
+
+it("authorize sends PKCE, state and nonce, and binds the sign-in to the browser by a cookie", async () => {
+  const { url, answer } = await begin(realm, { redirect_uri: REDIRECT });
+  const params = Object.fromEntries(new URL(url).searchParams);
+  expect(params).toMatchObject({
+    response_type: "code",
+    client_id: "atrium-client",
+    code_challenge_method: "S256",
+    redirect_uri: `http://atrium.test/api/auth/oidc/${realm.connection}/callback`,
+  });
+  for (const name of ["state", "nonce", "code_challenge"]) expect(params[name]).toMatch(/^[\w-]{43}$/u);
+  expect(answer.headers.get("set-cookie")).toMatch(
+    /^atrium_oidc_[0-9a-f]{16}=[\w-]{43}; Path=\/api\/auth\/oidc; Max-Age=660; HttpOnly; SameSite=Lax$/u,
+  );
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+});
+
+it("the redirect keeps the query of redirect_uri and returns the client's state", async () => {
+  const { answer } = await callbackOf(realm, subject("bob"), { redirect_uri: REDIRECT, state: "a b&c" });
+  const to = new URL(answer.headers.get("location") ?? "");
+  expect([to.origin, to.searchParams.get("tab"), to.searchParams.get("state")]).toEqual([
+    "http://client.test",
+    "1",
+    "a b&c",
+  ]);
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+});
+
+it("a redirect_uri is matched exactly", async () => {
+  for (const redirect_uri of [
+    "http://client.test/back",
+    `${REDIRECT}&x=1`,
+    "https://evil.test/",
+    "javascript:alert(1)",
+  ]) {
+    const search = new URLSearchParams({ redirect_uri });
+    const answer = await realm.app.call("GET", `/api/auth/oidc/${realm.connection}/authorize?${search.toString()}`);
+    expect(outcome(answer)).toBe("400 validation_error");
+  }
+});
+
+it("a session token is good once, for 60 seconds and in the browser that began", async () => {
+  const one = await callbackOf(realm, subject("cal"));
+  const token = sessionTokenOf(one.answer);
+  expect(outcome(await redeem(realm, token, ""))).toBe("401 unauthorized");
+  expect(outcome(await redeem(realm, token, (await begin(realm)).cookie))).toBe("401 unauthorized");
+  const all = await Promise.all(Array.from({ length: 10 }, () => redeem(realm, token, one.cookie)));
+  expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(all.filter(({ status }) => status === 401)).toHaveLength(9);
+  const late = await callbackOf(realm, subject("cal"));
+  realm.app.clock.advance(60_001);
+  expect(outcome(await redeem(realm, sessionTokenOf(late.answer), late.cookie))).toBe("401 unauthorized");
+});
+
+it("with a client's challenge the verifier is demanded, and no cookie", async () => {
+  const verifier = "v".repeat(43);
+  const code_challenge = createHash("sha256").update(verifier).digest("base64url");
+  const { answer, cookie } = await callbackOf(realm, subject("dan"), { code_challenge, code_challenge_method: "S256" });
+  const token = sessionTokenOf(answer);
+  expect(outcome(await redeem(realm, token, cookie))).toBe("401 unauthorized");
+  expect(outcome(await redeem(realm, token, cookie, "w".repeat(43)))).toBe("401 unauthorized");
+  expect(outcome(await redeem(realm, token, "", verifier))).toBe("200");
+});
+
+it("one of 50 parallel callbacks with the same state succeeds", async () => {
+  realm.provider.subject = subject("eve");
+  const begun = await begin(realm);
+  const query = granted(realm, begun);
+  const all = await Promise.all(Array.from({ length: 50 }, () => comeBack(realm, begun.cookie, query)));
+  expect(all.filter(({ status }) => status === 302)).toHaveLength(1);
+  expect(all.filter((answer) => outcome(answer) === "400 invalid_state")).toHaveLength(49);
+});
+
+it("a callback is refused in the documented order", async () => {
+  const back = (cookie: string, query: Record<string, string>, connection?: string) =>
+    comeBack(realm, cookie, query, connection).then(outcome);
+  const begun = await begin(realm);
+  const query = granted(realm, begun);
+  const unknown = "0b1d2a3e-aaaa-4000-8000-00000000000f";
+  expect(await back(begun.cookie, query, unknown)).toBe("400 invalid_connection");
+  expect(await back("", { ...query, error: "access_denied" })).toBe("400 invalid_state");
+  expect(await back((await begin(realm)).cookie, query)).toBe("400 invalid_state");
+  expect(await back(begun.cookie, { ...query, state: "forged" })).toBe("400 invalid_state");
+  // State and cookie are right from here on, so each try uses its state up.
+  expect(await back(begun.cookie, { ...query, iss: "https://evil.test" })).toBe("400 invalid_state");
+  expect(await back(begun.cookie, query)).toBe("400 invalid_state");
+  const denied = await begin(realm);
+  const { state = "" } = granted(realm, denied);
+  expect(await back(denied.cookie, { state, error: "access_denied" })).toBe("502 provider_error");
+  const empty = await begin(realm);
+  expect(await back(empty.cookie, { state: granted(realm, empty)["state"] ?? "" })).toBe("400 missing_code");
+  const wrong = await begin(realm);
+  expect(await back(wrong.cookie, { ...granted(realm, wrong), code: "injected" })).toBe("401 token_exchange_failed");
+  const late = await begin(realm);
+  realm.app.clock.advance(600_001);
+  expect(await back(late.cookie, granted(realm, late))).toBe("400 invalid_state");
+});
