@@ -174,7 +174,7 @@ function build(
     marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
     vault: { endWithOrganization: () => Promise.resolve() },
   });
-  const users = createUsers({ ...shared, organizations, people, access, rbac, offboarding });
+
   const oidc = createOidc({
     ...shared,
     organizations,
@@ -185,6 +185,7 @@ function build(
     outgoing: createGuardedClient(),
     config: { baseUrl, stateMs: 600_000, sessionTokenMs: 60_000 },
   });
+  const users = createUsers({ ...shared, organizations, people, access, rbac, offboarding, oidc });
   const login = createLogin({
     ...shared,
     hasher,

@@ -16,6 +16,8 @@ export interface OrgStanding {
   uuid: string;
   name: string;
   sandbox: boolean;
+  /** Members other than owners enter by single sign-on alone. */
+  ssoRequired: boolean;
   features: string[];
   role: string;
   roleId: number;
@@ -34,6 +36,7 @@ interface StandingRow {
   org_uuid: string | null;
   org_name: string;
   sandbox: boolean;
+  sso_required: boolean;
   features: string[];
   role: string;
   role_id: number;
@@ -44,8 +47,8 @@ interface StandingRow {
 /** The standing of the one row of `subject`, which has the columns `user_uuid` and `org_uuid`. */
 const standingOf = (subject: string): string => `
   select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin, s.org_uuid as wanted_org_uuid,
-    o.uuid as org_uuid, o.name as org_name, o.sandbox, plans.features, r.name as role, m.role_id, m.is_owner,
-    m.version as membership_version
+    o.uuid as org_uuid, o.name as org_name, o.sandbox, o.sso_required, plans.features, r.name as role, m.role_id,
+    m.is_owner, m.version as membership_version
   from ${subject} as s
   join people p on p.uuid = s.user_uuid
   left join memberships m on m.user_uuid = p.uuid and m.org_uuid = s.org_uuid and m.status = 'active'
@@ -86,6 +89,7 @@ function toStanding([row]: readonly StandingRow[]): Standing | undefined {
           uuid: row.org_uuid,
           name: row.org_name,
           sandbox: row.sandbox,
+          ssoRequired: row.sso_required,
           features: row.features,
           role: row.role,
           roleId: row.role_id,

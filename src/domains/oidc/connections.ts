@@ -122,12 +122,15 @@ export function createConnections(deps: OidcDeps) {
     /**
      * Deletes a connection: what was not redeemed is void, sessions go on.
      * @throws {not_found} when there is none
+     * @throws {conflict} when it is the last one and the organization requires single sign-on
      */
     remove: (context: CallerContext, orgUuid: string, uuid: string): Promise<void> =>
       context.transaction(async (tx) => {
         // Locks the organization before the connection, in the order of a creation.
-        await organizations.lock(tx, orgUuid);
+        const org = await organizations.lock(tx, orgUuid);
         const connection = await demand(tx, orgUuid, uuid);
+        if (org?.sso_required === true && (await store.countConnections(tx, orgUuid)) === 1)
+          throw oidcErrors.stillRequired();
         await store.deleteConnection(tx, connection.uuid);
         await record(tx, context, EVENTS["oidc_connection.deleted"], connection);
       }),

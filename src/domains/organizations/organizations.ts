@@ -19,6 +19,7 @@ export interface OrganizationChange {
   name?: string | undefined;
   plan?: string | undefined;
   jitDomains?: string[] | undefined;
+  ssoRequired?: boolean | undefined;
 }
 
 /** Organizations and their names. */
@@ -47,7 +48,7 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     async change(
       tx: Tx,
       org: OrganizationRow,
-      { name, plan, jitDomains }: OrganizationChange,
+      { name, plan, jitDomains, ssoRequired }: OrganizationChange,
       at: Date,
     ): Promise<OrganizationRow> {
       const wanted = name === undefined ? undefined : readName(name);
@@ -56,6 +57,7 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
         name: wanted?.name ?? org.name,
         plan: plan ?? org.plan,
         jit_domains: jitDomains ?? org.jit_domains,
+        sso_required: ssoRequired ?? org.sso_required,
       };
       if (JSON.stringify(next) === JSON.stringify(org)) return org;
       if (

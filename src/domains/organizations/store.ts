@@ -8,10 +8,12 @@ export interface OrganizationRow {
   plan: string;
   jit_domains: string[];
   sandbox: boolean;
+  /** Members other than owners enter by single sign-on alone. */
+  sso_required: boolean;
   created_at: Date;
 }
 
-const columns = "o.uuid, o.name, o.plan, o.jit_domains, o.sandbox, o.created_at";
+const columns = "o.uuid, o.name, o.plan, o.jit_domains, o.sandbox, o.sso_required, o.created_at";
 
 /** Reserves a folded name forever; false when it is or was in use. */
 export async function reserveName(tx: Tx, key: string, name: string, orgUuid: string, at: Date): Promise<boolean> {
@@ -117,12 +119,13 @@ export async function nameHolder(tx: Tx, key: string): Promise<string | undefine
 /** Stores what an organization has become. */
 export async function updateOrganization(
   tx: Tx,
-  { uuid, name, plan, jit_domains }: OrganizationRow,
+  { uuid, name, plan, jit_domains, sso_required }: OrganizationRow,
   at: Date,
 ): Promise<void> {
   const sql = `update organizations
-    set name = $2, plan = $3, jit_domains = $4, updated_at = $5, version = version + 1 where uuid = $1`;
-  await tx.query(sql, [uuid, name, plan, jit_domains, at]);
+    set name = $2, plan = $3, jit_domains = $4, updated_at = $5, sso_required = $6,
+      version = version + 1 where uuid = $1`;
+  await tx.query(sql, [uuid, name, plan, jit_domains, at, sso_required]);
 }
 
 /** Notes the plan that a platform admin has set; `free` is no plan to keep. */

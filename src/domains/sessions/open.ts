@@ -7,6 +7,7 @@ import { parseEmail } from "../../platform/email.ts";
 import { endStreak, SIGN_IN_FAILURES } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Standing } from "../access/index.ts";
+import { sessionErrors } from "./errors.ts";
 import { insertRefresh } from "./refresh-store.ts";
 import { insertSession, markUsed } from "./store.ts";
 import type { SourceSession } from "./store.ts";
@@ -70,6 +71,7 @@ export interface OpenedPair extends OpenedSession {
 export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
   async function open(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Promise<OpenedSession> {
     const { standing, amr, info, source } = request;
+    if (source === undefined) demandSingleSignOn(standing, amr);
     const now = dateOf(clock);
     const sessionId = random.uuid();
     const deviceUuid = info.deviceUuid ?? random.uuid();
@@ -127,6 +129,14 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       return { ...opened, refreshToken: refresh.token };
     },
   };
+}
+
+/**
+ * Demands that somebody who has proven who they are did so in the way their organization requires (decisions 17.8).
+ * @throws {sso_required} when they did not
+ */
+function demandSingleSignOn({ org }: Standing, amr: readonly string[]): void {
+  if (org?.ssoRequired === true && !org.isOwner && !amr.includes("fed")) throw sessionErrors.ssoRequired();
 }
 
 /** Opening of sessions. */

@@ -11,17 +11,28 @@ export interface OrganizationWish {
   plan?: string | undefined;
   /** Mail domains whose people may join by magic link, as they were sent. */
   jitDomains?: readonly unknown[] | undefined;
+  /** Members other than owners enter by single sign-on alone. */
+  ssoRequired?: boolean | undefined;
 }
 
 /**
  * Checks who may change what: administrators their own organization but for the plan, platform admins the plan of any.
  * @throws {forbidden} for anything else
+ * @throws {step_up_required} when an owner without an elevated token changes whether single sign-on is required
  */
 export function demandMayChange(caller: Caller, uuid: string, wish: OrganizationWish): void {
   const own = caller.orgUuid === uuid;
-  if (!own && (wish.plan === undefined || wish.name !== undefined || wish.jitDomains !== undefined))
+  if (
+    !own &&
+    (wish.plan === undefined ||
+      wish.name !== undefined ||
+      wish.jitDomains !== undefined ||
+      wish.ssoRequired !== undefined)
+  )
     throw userErrors.foreignPlanOnly();
+  if (wish.ssoRequired !== undefined && (!caller.isOwner || caller.userUuid === null)) throw userErrors.ownersOnly();
   if (wish.plan !== undefined && !caller.isPlatformAdmin) throw userErrors.planForPlatform();
+  if (wish.ssoRequired !== undefined && !caller.elevated) throw errors.stepUpRequired();
 }
 
 /**

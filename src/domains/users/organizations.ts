@@ -7,6 +7,7 @@ import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Offboarding } from "../offboarding/index.ts";
+import type { Oidc } from "../oidc/index.ts";
 import { organizationErrors } from "../organizations/index.ts";
 import type { OrganizationChange, OrganizationRow, Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
@@ -25,6 +26,7 @@ export interface OrganizationsDeps {
   access: Pick<Access, "entitled">;
   rbac: Pick<Rbac, "members">;
   offboarding: Pick<Offboarding, "organizations">;
+  oidc: { demandAnyConnection: Oidc["demandAnyConnection"] };
 }
 
 /** An organization, with the features of its plan and its active apps. */
@@ -32,7 +34,7 @@ export type EntitledOrganization = OrganizationRow & { entitlements: string[] };
 
 /** Organizations as their members see and change them (decisions 2.5, 2.9). */
 export function createOrganizations(deps: OrganizationsDeps) {
-  const { database, clock, events, organizations, access, rbac, offboarding } = deps;
+  const { database, clock, events, organizations, access, rbac, offboarding, oidc } = deps;
 
   return {
     /** The organizations the caller is a member of, active or not; of a credential of an organization, that one. */
@@ -57,7 +59,7 @@ export function createOrganizations(deps: OrganizationsDeps) {
      * @throws {not_found} when there is no such organization
      * @throws {invalid_plan} when there is no such plan
      * @throws {validation_error} for the name and the domains
-     * @throws {conflict} when the name is in use
+     * @throws {conflict} when the name is in use, or single sign-on is required without a connection
      */
     async update(context: CallerContext, orgUuid: string, wish: OrganizationWish): Promise<EntitledOrganization> {
       demandMayChange(context.caller, orgUuid, wish);
@@ -65,12 +67,14 @@ export function createOrganizations(deps: OrganizationsDeps) {
         name: wish.name,
         plan: wish.plan,
         jitDomains: wish.jitDomains === undefined ? undefined : readDomains(wish.jitDomains),
+        ssoRequired: wish.ssoRequired,
       };
       const changed = await context.transaction(async (tx) => {
         const before = await organizations.lock(tx, orgUuid);
         if (before === undefined) throw organizationErrors.notFound();
         if (change.plan !== undefined && !(await organizations.planExists(tx, change.plan)))
           throw userErrors.invalidPlan();
+        if (change.ssoRequired === true) await oidc.demandAnyConnection(tx, orgUuid);
         const after = await organizations.change(tx, before, change, dateOf(clock));
         if (after === before) return before;
         await events.emit(tx, EVENTS["organization.updated"], {
@@ -100,6 +104,6 @@ export function createOrganizations(deps: OrganizationsDeps) {
 }
 
 /** What the audit log shows of an organization. */
-function stateOf({ name, plan, jit_domains }: OrganizationRow) {
-  return { name, plan, jit_domains };
+function stateOf({ name, plan, jit_domains, sso_required }: OrganizationRow) {
+  return { name, plan, jit_domains, sso_required };
 }

@@ -15,6 +15,7 @@ export function printOrganization(org: EntitledOrganization) {
     jitDomains: org.jit_domains,
     sandbox: org.sandbox,
     createdAt: timestampFromDate(org.created_at),
+    ssoRequired: org.sso_required,
   };
 }
 

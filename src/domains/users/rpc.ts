@@ -86,8 +86,8 @@ export function usersRpc(
       pageOfAll((await organizations.list(contexts.authenticated(call))).map(printMembership), pageOf(request)),
     getOrganization: async (_request, call) =>
       printOrganization(await organizations.find(contexts.authenticated(call))),
-    updateOrganization: async ({ orgUuid, name, plan, jitDomains }, call) => {
-      const wish = { name, plan, jitDomains: jitDomains && toJson(ListValueSchema, jitDomains) };
+    updateOrganization: async ({ orgUuid, name, plan, ssoRequired, jitDomains }, call) => {
+      const wish = { name, plan, ssoRequired, jitDomains: jitDomains && toJson(ListValueSchema, jitDomains) };
       return printOrganization(await organizations.update(contexts.authenticated(call), orgUuid.toLowerCase(), wish));
     },
     deleteOrganization: async (_request, call) => {

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Answer } from "../support/app.ts";
+import { elevated, founder, invite, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { connect, signIn, startRealm, subject } from "./support.ts";
+import type { Realm } from "./support.ts";
+
+let realm: Realm;
+let employee: Somebody;
+beforeAll(async () => {
+  realm = await startRealm();
+  employee = await member(realm.app, realm.owner);
+});
+afterAll(() => realm.close());
+
+const require = (token: string, org = realm.owner.org, sso_required = true): Promise<Answer> =>
+  realm.app.call("PATCH", `/api/organizations/${org}`, { token, body: { sso_required } });
+const byPassword = (who: Somebody, secret = password): Promise<Answer> =>
+  realm.app.call("POST", "/api/auth/login", { body: { email: who.email, password: secret, org_name: who.orgName } });
+
+it("single sign-on is required by owners alone, elevated, and where there is a connection", async () => {
+  const { app, owner } = realm;
+  const admin = await member(app, owner, 1);
+  expect(outcome(await require(await elevated(app, admin.token)))).toBe("403 forbidden");
+  expect(outcome(await require(owner.token))).toBe("403 step_up_required");
+  const other = await founder(app);
+  expect(outcome(await require(await elevated(app, other.token), other.org))).toBe("409 conflict");
+});
+
+it("members enter by single sign-on alone, after their credential was right; owners and open sessions go on", async () => {
+  const { app, owner, connection } = realm;
+  const invited = await invite(app, owner, "invited@people.test");
+  const changed = await require(await elevated(app, owner.token));
+  expect(changed).toMatchObject({ status: 200, body: { sso_required: true } });
+
+  expect(outcome(await byPassword(employee, "a wrong password"))).toBe("401 unauthorized");
+  expect(outcome(await byPassword(employee))).toBe("403 sso_required");
+  await app.call("POST", "/api/auth/magic-link/send", { body: { email: employee.email, org_uuid: owner.org } });
+  const token = await tokenTo(app, employee.email);
+  expect(outcome(await app.call("POST", "/api/auth/magic-link/verify", { body: { token } }))).toBe("403 sso_required");
+  const acceptance = { token: invited.token, ...newcomer() };
+  expect(outcome(await app.call("POST", "/api/auth/invite/accept", { body: acceptance }))).toBe("403 sso_required");
+  expect(outcome(await byPassword(owner))).toBe("200");
+  expect(outcome(await app.call("GET", "/api/auth/me", { token: employee.token }))).toBe("200");
+  const refreshed = await app.call("POST", "/api/auth/refresh", { body: { refresh_token: employee.refreshToken } });
+  expect(outcome(refreshed)).toBe("200");
+  expect(outcome(await signIn(realm, subject("sso")))).toBe("200");
+
+  const path = (uuid: string) => `/api/admin/organizations/${owner.org}/oidc-connections/${uuid}`;
+  expect(outcome(await app.call("DELETE", path(connection), { token: owner.token }))).toBe("409 conflict");
+  const second = await connect(app, owner, realm.provider.discoveryUrl);
+  const uuid = second.body.connection_uuid as string;
+  expect(outcome(await app.call("DELETE", path(uuid), { token: owner.token }))).toBe("204");
+  expect(outcome(await require(await elevated(app, owner.token), owner.org, false))).toBe("200");
+  expect(outcome(await byPassword(employee))).toBe("200");
+});
