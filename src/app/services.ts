@@ -1,27 +1,9 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { services } from "../../gen/services.ts";
-import { MtlsCaService } from "../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
-import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
-import { OidcService } from "../../gen/atrium/oidc/v1/oidc_pb.ts";
-import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
 /** Services and rpcs of the contract that are not built yet: they return `unimplemented` (501). */
-const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | DescMethod>([
-  MtlsCaService,
-  BillingService.method.createCheckoutSession,
-  BillingService.method.listHistory,
-  BillingService.method.listCards,
-  BillingService.method.addCard,
-  BillingService.method.setDefaultCard,
-  BillingService.method.deleteCard,
-  BillingService.method.receiveProviderEvent,
-  BillingService.method.listSubscriptions,
-  BillingService.method.cancelSubscription,
-  OidcService,
-  MtlsCaService,
-  ScimService.method.bulk,
-]);
+const UNBUILT: ReadonlySet<DescService | DescMethod> = new Set<DescService | DescMethod>();
 
 /**
  * Every service of the contract, in its order.

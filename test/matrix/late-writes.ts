@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { getOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/atrium/options/v1/options_pb.ts";
 import { encodePng } from "../../src/domains/users/png.ts";
@@ -6,35 +5,17 @@ import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
 import { rpcStates } from "../shape/built.ts";
 import { MASTER_KEY } from "../support/app.ts";
-import type { TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
-import { founder, invite, member, password } from "../support/people.ts";
-import type { Somebody } from "../support/people.ts";
-import { runSql } from "../support/postgres.ts";
+import { founder, invite, password } from "../support/people.ts";
 import { codeAt } from "../mfa/support.ts";
 import { oidcWrites } from "./oidc-writes.ts";
+import { contentWrites } from "./content-writes.ts";
+import { admin, another, call, identities, some, sql } from "./late-writes-stage.ts";
+import type { Stage, Write } from "./late-writes-stage.ts";
 import { kindOf, fill } from "./paths.ts";
-import { apiKey, done, publishApp } from "./world.ts";
-import type { Ids, Side } from "./world.ts";
+import { apiKey, publishApp } from "./world.ts";
 
-/** An organization with one object of each kind, and the person who writes in it. */
-export interface Stage {
-  app: TestApp;
-  side: Side;
-  /** Has every permission: owner, elevated, platform admin, operator. */
-  actor: Somebody;
-  sid: string;
-  key: { id: string; key: string };
-  automation: { id: string; identityId: string; token: string };
-  device: string;
-}
-
-/** A write that succeeds unless its caller loses their permission meanwhile. */
-export interface Write {
-  ids?: Ids;
-  body?: unknown;
-  headers?: Record<string, string>;
-}
+export type { Stage, Write } from "./late-writes-stage.ts";
 
 /** Rpcs that only read, although by POST. */
 export const reads: ReadonlySet<string> = new Set([
@@ -96,26 +77,6 @@ export const pathOf = ({ path }: Binding, stage: Stage, { ids = {} }: Write): st
     name === "productId" ? "p1" : (ids[kindOf(path, name)] ?? stage.side.ids[kindOf(path, name)] ?? ""),
   );
 
-const some = (): string => randomBytes(5).toString("hex");
-
-/** Creates what the writer needs, as the first owner of the organization. */
-async function call(
-  stage: Stage,
-  method: string,
-  path: string,
-  body?: unknown,
-  token = stage.side.token,
-): Promise<Record<string, string>> {
-  return done(await stage.app.call(method, path, { token, ...(body === undefined ? {} : { body }) }));
-}
-
-const another = (stage: Stage): Promise<Somebody> =>
-  member(stage.app, { ...stage.side.owner, token: stage.side.token });
-const admin = (stage: Stage): string => `/api/admin/organizations/${stage.side.owner.org}`;
-const identities = (stage: Stage): string => `/api/organizations/${stage.side.owner.org}/service-identities`;
-const sql = (stage: Stage, text: string, ...params: unknown[]) =>
-  runSql<Record<string, string>>(stage.app.databaseUrl, text, params);
-
 /** Creates the organization's certificate authority where there is none. */
 async function authority({ app, side }: Stage): Promise<void> {
   const body = { common_name: "late", key_algorithm: "ecdsa-p256" };
@@ -170,6 +131,7 @@ async function session(stage: Stage): Promise<Write> {
 
 /** What each route needs to succeed: bodies, and objects used by it alone. */
 export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | Write>> = {
+  ...contentWrites,
   "POST /api/auth/logout": () => ({}),
   "POST /api/organizations": () => ({ body: { name: `Further ${some()}` } }),
   "POST /api/auth/invite/accept": async (stage) => {
@@ -344,37 +306,6 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
     );
     return {};
   },
-  "POST /api/admin/pricing/prices": () => ({ body: price }),
-  "DELETE /api/admin/pricing/prices/{price_id}": async (stage) => ({ ids: { price_id: await priceId(stage) } }),
-  "PUT /api/admin/plans/{plan}": () => ({ ids: { plan: "late" }, body: { name: some(), features: [] } }),
-  "POST /api/pricing/quote": async (stage) => ({ body: { price_id: Number(await priceId(stage)) } }),
-  "POST /api/pricing/checkout-session": async (stage) => ({ body: { quote_id: await quoteId(stage) } }),
-  "POST /api/billing/cards": () => ({ body: cardBody() }),
-  "PUT /api/billing/cards/default": async (stage) => ({ body: { card_id: await card(stage) } }),
-  "DELETE /api/billing/cards/{card_id}": async (stage) => ({ ids: { card_id: await card(stage) } }),
-  "DELETE /api/billing/subscriptions/{id}": async (stage) => ({ ids: { subscription: await subscription(stage) } }),
-  "POST /api/billing/metering/meters": () => ({ body: { name: "late", event_name: some(), unit: "call" } }),
-  "POST /api/billing/metering/events": async (stage) => {
-    const event_name = some();
-    await call(stage, "POST", "/api/billing/metering/meters", { name: "late", event_name, unit: "call" });
-    return { body: { id: some(), event_name } };
-  },
-  "POST /api/ops/custom-variables": () => ({ body: { key: `late_${some()}`, value: "x" } }),
-  "PUT /api/ops/custom-variables/{id}": async (stage) => ({
-    ids: { variable: await variable(stage) },
-    body: { value: some() },
-  }),
-  "DELETE /api/ops/custom-variables/{id}": async (stage) => ({ ids: { variable: await variable(stage) } }),
-  "POST /api/templates": () => ({ body: { name: "late", category: "email", body: "<p>{{name}}</p>" } }),
-  "PATCH /api/templates/{id}": async (stage) => ({
-    ids: { template: await template(stage) },
-    body: { name: some() },
-  }),
-  "DELETE /api/templates/{id}": async (stage) => ({ ids: { template: await template(stage) } }),
-  "PUT /api/ops/ai-gateway-config": () => ({ body: { provider: "openai", budget_usd: 1.5 } }),
-  "PUT /api/ops/ai-routing-config": () => ({ body: { slm: some(), llm: "large", auto_escalate: true } }),
-  "POST /api/ops/mcp-servers": () => ({ body: { name: some(), install_command: "npx server" } }),
-  "DELETE /api/ops/mcp-servers/{id}": async (stage) => ({ ids: { mcp_server: await mcpServer(stage) } }),
   "PUT /api/admin/organizations/{org_uuid}/secrets/{name}": () => ({ ids: { secret: some() }, body: { value: "x" } }),
   "DELETE /api/admin/organizations/{org_uuid}/secrets/{name}": async (stage) => ({
     ids: { secret: await secret(stage) },
@@ -393,55 +324,10 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
 
-const price = { product: "late", interval: "month", currency: "usd", unit_amount_cents: 1 };
-
-async function priceId(stage: Stage): Promise<string> {
-  return String((await call(stage, "POST", "/api/admin/pricing/prices", price, await stage.app.login()))["price_id"]);
-}
-
-async function quoteId(stage: Stage): Promise<string> {
-  const body = { price_id: Number(await priceId(stage)) };
-  return (await call(stage, "POST", "/api/pricing/quote", body))["quote_id"] ?? "";
-}
-
-const cardBody = () => ({ provider: "stripe", payment_method_token: `pm_${some()}` });
-
-async function card(stage: Stage): Promise<string> {
-  return (await call(stage, "POST", "/api/billing/cards", cardBody(), stage.actor.token))["id"] ?? "";
-}
-
-async function subscription(stage: Stage): Promise<string> {
-  const [row] = await sql(
-    stage,
-    `insert into subscriptions (subscription_id, org_uuid, quote_id, provider, external_id, seats, status,
-       cancel_at_period_end, created_at)
-     values (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now()) returning subscription_id`,
-    stage.side.owner.org,
-    await quoteId(stage),
-  );
-  return row?.["subscription_id"] ?? "";
-}
-
-async function variable(stage: Stage): Promise<string> {
-  const body = { key: `v_${some()}`, value: "x" };
-  const { data } = (await call(stage, "POST", "/api/ops/custom-variables", body)) as unknown as {
-    data: { id: number };
-  };
-  return String(data.id);
-}
-
-async function template(stage: Stage): Promise<string> {
-  return (await call(stage, "POST", "/api/templates", { name: "late", category: "email" }))["id"] ?? "";
-}
-
 async function secret(stage: Stage): Promise<string> {
   const name = some();
   await call(stage, "PUT", `${admin(stage)}/secrets/${name}`, { value: "x" });
   return name;
-}
-
-async function mcpServer(stage: Stage): Promise<string> {
-  return (await call(stage, "POST", "/api/ops/mcp-servers", { name: some(), install_command: "x" }))["id"] ?? "";
 }
 
 async function account(stage: Stage): Promise<Write> {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { runSql } from "../support/postgres.ts";
-import type { Stage, Write } from "./late-writes.ts";
+import type { Stage, Write } from "./late-writes-stage.ts";
 import { connectionDraft, done } from "./world.ts";
 
 const some = (): string => randomBytes(5).toString("hex");

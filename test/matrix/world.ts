@@ -146,9 +146,11 @@ async function buy(
   const quote = (await call("POST", "/api/pricing/quote", { price_id: made.body.price_id }))["quote_id"] ?? "";
   const token = `pm_${randomBytes(6).toString("hex")}`;
   const card = await call("POST", "/api/billing/cards", { provider: "stripe", payment_method_token: token });
-  const inserted = `insert into subscriptions (subscription_id, org_uuid, quote_id, provider, external_id, seats, status,
-      cancel_at_period_end, created_at)
-    values (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now()) returning subscription_id`;
+  const inserted = `insert into subscriptions
+       (subscription_id, org_uuid, quote_id, provider, external_id, seats, status, cancel_at_period_end, created_at)
+     values
+       (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now())
+     returning subscription_id`;
   const [row] = await runSql<{ subscription_id: string }>(app.databaseUrl, inserted, [org, quote]);
   return { quote, card_id: card["id"] ?? "", subscription: row?.subscription_id ?? "" };
 }

@@ -37,7 +37,7 @@ export function builtLine(): string {
   return `Built: ${states.filter(({ built }) => built).length} of ${states.length} rpcs`;
 }
 
-/** The table that the README contains, word for word: every area with rpcs that are not built, and which. */
+/** The table that the README contains, word for word: areas with rpcs that are not built, and which; empty for none. */
 export function unbuiltTable(): string {
   const areas = Map.groupBy(rpcStates(), ({ rpc }) => rpc.parent);
   const rows = [...areas].flatMap(([service, states]) => {
@@ -46,7 +46,9 @@ export function unbuiltTable(): string {
     const named = missing.length === states.length ? `all ${states.length}` : missing.join(", ");
     return [`| \`${service.typeName}\` | ${named} |`];
   });
-  return ["| service | rpcs that return `unimplemented` |", "| --- | --- |", ...rows].join("\n");
+  return rows.length === 0
+    ? ""
+    : ["| service | rpcs that return `unimplemented` |", "| --- | --- |", ...rows].join("\n");
 }
 
 /** The lines of that form in the README. */

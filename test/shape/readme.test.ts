@@ -7,7 +7,7 @@ it("the README says how many rpcs are built; `node test/shape/built.ts` prints t
 });
 
 it("the README names every rpc that is not built, and no other", () => {
-  expect(textOf("README.md")).toContain(`${builtLine()}\n\n${unbuiltTable()}\n\n`);
+  expect(textOf("README.md")).toContain(`${builtLine()}\n${unbuiltTable() && `\n${unbuiltTable()}\n`}`);
 });
 
 it("the check tells an rpc that is built from one that is not", () => {

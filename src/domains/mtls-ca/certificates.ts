@@ -78,7 +78,10 @@ export function createCertificates(deps: CertificatesDeps) {
     return { notBefore, notAfter: isLate ? ca.expiresAt : wanted };
   }
 
-  /** The key to certify, and its private half where it is made here. @throws {validation_error} for a refused request */
+  /**
+   * The key to certify, and its private half where it is made here.
+   * @throws {validation_error} for a refused request
+   */
   async function keyFor(csr: string | undefined): Promise<{ publicKey: Buffer; privateKey?: string }> {
     if (csr === undefined) {
       const { publicKey, privateKey } = await generateLeafKeys();

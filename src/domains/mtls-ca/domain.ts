@@ -5,6 +5,7 @@ import { registration } from "../../platform/rpc.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { createMtlsCa } from "./mtls-ca.ts";
 import { mtlsCaRpc } from "./rpc.ts";
+import { SEALED } from "./sealed.ts";
 
 /** Private certificate authorities of organizations. */
 export const mtlsCaDomain = defineDomain(
@@ -13,4 +14,5 @@ export const mtlsCaDomain = defineDomain(
     const mtlsCa = createMtlsCa({ ...below, events });
     return { ...mtlsCa, services: [registration(MtlsCaService, mtlsCaRpc(mtlsCa, contexts, below.clock))] };
   },
+  { sealed: SEALED },
 );

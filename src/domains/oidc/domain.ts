@@ -4,6 +4,7 @@ import type { Events } from "../event-catalogue/index.ts";
 import type { OidcDeps } from "./deps.ts";
 import { createOidc } from "./oidc.ts";
 import { oidcRpc } from "./rpc.ts";
+import { SEALED } from "./sealed.ts";
 
 type Below = Pick<OidcDeps, "organizations" | "people" | "access" | "sessions" | "mfa">;
 
@@ -20,4 +21,5 @@ export const oidcDomain = defineDomain(
     const oidc = createOidc({ ...below, events, config });
     return { ...oidc, services: [oidcRpc(oidc, contexts, baseUrl)] };
   },
+  { sealed: SEALED },
 );
