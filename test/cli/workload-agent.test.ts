@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createClient, Code, ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFailed, vi } from "vitest";
 import { SpiffeWorkloadAPI } from "../../gen/spiffe/workload/workload_pb.ts";
 import { runWorkloadAgent } from "../../src/cli/workload-agent/index.ts";
 import { workloads } from "../spiffe/support.ts";
@@ -100,6 +100,7 @@ async function agentHere(socket: string) {
 
 it("the agent serves X.509-SVIDs, JWT-SVIDs and bundles on its socket, and leaves nothing at a stop", async () => {
   const run: ProgramRun = runProgram("src/main.ts", ["workload-agent", ...args("real.sock")]);
+  onTestFailed(() => void process.kill(run.pid, "SIGKILL"));
   await run.until(/The SVID of (spiffe:\S+) is valid until/);
   const id = `${owner.domain}/svc/${owner.identityId}`;
   expect(run.output()).toContain(id);

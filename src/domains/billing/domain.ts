@@ -24,7 +24,14 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
   });
   return {
     ...billing,
-    services: [registration(BillingService, billingRpc(billing, contexts))],
+    services: [
+      registration(BillingService, billingRpc(billing, contexts), {
+        listHistory: billing.account.demandToRead,
+        addCard: billing.cards.demandPerson,
+        setDefaultCard: billing.cards.demandPerson,
+        deleteCard: billing.cards.demandPerson,
+      }),
+    ],
     pollers: [
       createPoller(ground, {
         name: "billing-events",

@@ -30,6 +30,11 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
   }
 
   return {
+    /** @throws {forbidden} for a workload */
+    demandPerson: (caller: Caller | undefined): void => {
+      if (caller !== undefined) holderOf(caller);
+    },
+
     /** The caller's cards, newest first. */
     list: async ({ caller }: CallerContext): Promise<CardRow[]> =>
       personOf(caller) === undefined ? [] : store.cardsOf(database, holderOf(caller), MAX_CARDS),

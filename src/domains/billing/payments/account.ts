@@ -1,4 +1,5 @@
 import { callerOrg } from "../../../platform/caller.ts";
+import type { Caller } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
@@ -12,14 +13,14 @@ import type { SubscriptionRow } from "./store.ts";
 /** Payments and subscriptions as their organization sees them (decisions 10.7). */
 export function createAccount({ database, events }: BillingDeps, providers: Providers, demand: Demand) {
   return {
-    /**
-     * Payments, newest first.
-     * @throws {forbidden} without the permission `billing:read`
-     */
-    history: async ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) => {
-      await demand(caller, "billing:read");
-      return store.paymentsOf(database, callerOrg(caller), status, limit, offset);
+    /** @throws {forbidden} without the permission `billing:read` */
+    demandToRead: async (caller: Caller | undefined): Promise<void> => {
+      if (caller !== undefined) await demand(caller, "billing:read");
     },
+
+    /** Payments, newest first. */
+    history: ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) =>
+      store.paymentsOf(database, callerOrg(caller), status, limit, offset),
 
     /** Subscriptions, newest first. */
     subscriptions: ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) =>
