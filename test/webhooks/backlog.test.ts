@@ -101,6 +101,33 @@ it("disabling a webhook fails its backlog at once and updates its rows later, wi
   await expect.poll(() => runSql(serves.databaseUrl, "select 1 from webhooks where clearing is not null")).toEqual([]);
 });
 
+it("a delivery that is sent again while the backlog's rows are being failed goes out all the same", async () => {
+  const hook = await backlogged();
+  const held = await holding(serves.databaseUrl);
+  await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [hook.id]);
+  expect((await hook.patch("disabled")).status).toBe(200);
+  expect((await hook.patch("enabled")).status).toBe(200);
+  // The statement that fails the backlog has chosen its rows, and waits for them.
+  await held.waitedFor(1);
+  // What `redeliver` does, in a transaction that commits before that statement has its locks; every hundredth row, since
+  // one statement chooses a part of them.
+  await held.run(
+    `update webhook_deliveries d set status = 'pending', queue = 'first', generation = w.generation,
+       next_attempt_at = clock_timestamp(), leased_until = null
+     from webhooks w where w.webhook_id = d.webhook_id and d.delivery_id in (
+       select delivery_id from (
+         select delivery_id, row_number() over (order by delivery_id) as nth
+         from webhook_deliveries where webhook_id = $1) numbered
+       where nth % 100 = 0)`,
+    [hook.id],
+  );
+  await held.commit();
+  const again = Math.floor(BACKLOG / 100);
+  await hook.receiver.waitFor(again);
+  await expect.poll(() => hook.rows("status = 'failed'")).toBe(BACKLOG - again);
+  await expect.poll(() => hook.total("delivered")).toBe(again);
+});
+
 it("deleting a webhook hides it at once and deletes its deliveries later, without waiting for locks", async () => {
   const hook = await backlogged();
   const held = await holding(serves.databaseUrl);

@@ -45,8 +45,11 @@ export async function cleanUpBatch(database: Statements): Promise<boolean> {
 }
 
 async function failBatch(database: Statements, webhookId: string): Promise<boolean> {
+  // The generation is compared once more, with the row as it is when its lock is had: a delivery that was sent again by
+  // hand meanwhile belongs to the present generation and stays open.
   const sql = `update webhook_deliveries set status = 'failed', generation = 0, next_attempt_at = null
-    where delivery_id = any(array(${earlierDeliveries})) and status = 'pending' returning 1 as one`;
+    where delivery_id = any(array(${earlierDeliveries})) and status = 'pending'
+      and generation < (select generation from webhooks where webhook_id = $1) returning 1 as one`;
   return (await database.prepared("webhooks-fail-some", sql, [webhookId])).length > 0;
 }
 
