@@ -46,7 +46,7 @@ export async function startProviderServer(): Promise<ProviderServer> {
       return [200, { id: `cs_${nth}`, object: "checkout.session", url: `https://checkout.test/cs_${nth}` }];
     }
     if (path === "/v1/customers") return [200, { id: `cus_${nth}`, object: "customer" }];
-    const attach = /^\/v1\/payment_methods\/(\w+)\/attach$/u.exec(path);
+    const attach = /^\/v1\/payment_methods\/([\w-]+)\/attach$/u.exec(path);
     if (attach !== null) {
       if (attach[1] === "pm_declined")
         return [402, { error: { type: "card_error", code: "card_declined", message: "declined" } }];
@@ -61,8 +61,8 @@ export async function startProviderServer(): Promise<ProviderServer> {
         },
       ];
     }
-    if (/^\/v1\/payment_methods\/\w+\/detach$/u.test(path)) return [200, { id: "pm", object: "payment_method" }];
-    if (/^\/v1\/subscriptions\/\w+$/u.test(path)) return [200, { id: "sub", object: "subscription" }];
+    if (/^\/v1\/payment_methods\/[\w-]+\/detach$/u.test(path)) return [200, { id: "pm", object: "payment_method" }];
+    if (/^\/v1\/subscriptions\/[\w-]+$/u.test(path)) return [200, { id: "sub", object: "subscription" }];
     if (path === "/transactions" && method === "POST") {
       const id = `txn_${String(nth).padStart(26, "0")}`;
       const data = { id, status: "ready", items: [], payments: [], checkout: { url: `https://checkout.test/${id}` } };

@@ -38,7 +38,12 @@ const holders: Readonly<Record<string, Holder>> = {
   "an automation token of an identity with the role admin": {
     make: async (by) => (await automationToken(app, by)).token,
     appAdmin: false,
-    refused: ["POST /api/marketplace/apps"],
+    refused: [
+      "POST /api/marketplace/apps",
+      "POST /api/billing/cards",
+      "PUT /api/billing/cards/default",
+      "DELETE /api/billing/cards/{card_id}",
+    ],
   },
 };
 

@@ -85,6 +85,9 @@ const bodies: Readonly<Record<string, { kinds?: readonly string[]; of: (ids: Ids
   },
   "POST /api/pricing/checkout-session": { kinds: ["quote"], of: (ids) => ({ quote_id: ids["quote"] }) },
   "PUT /api/billing/cards/default": { kinds: ["card_id"], of: (ids) => ({ card_id: ids["card_id"] }) },
+  "PATCH /api/admin/organizations/{org_uuid}/oidc-connections/{connection_uuid}": {
+    of: () => ({ name: "taken over" }),
+  },
   // A version that no secret has, so that nothing is written under any name.
   "PUT /api/admin/organizations/{org_uuid}/secrets/{name}": {
     of: () => ({ value: "taken over", expected_version: 999 }),

@@ -1,7 +1,6 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
-import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
@@ -86,8 +85,31 @@ export function createCheckout(deps: BillingDeps, providers: Providers, demand: 
       cancelUrl: pages.cancel,
       expiresAt,
     };
+    return providers.call(() => providers.get(provider).openCheckout(order));
+  }
+
+  /** Opens the session of a claimed checkout and stores it; frees the claim when either fails. */
+  async function open(
+    context: CallerContext,
+    quote: QuoteToPay,
+    provider: ProviderName,
+    pages: { success: string; cancel: string },
+  ): Promise<{ id: string; url: string | null }> {
+    const orgUuid = callerOrg(context.caller);
     try {
-      return await providers.call(() => providers.get(provider).openCheckout(order));
+      const session = await openSession(quote, provider, pages);
+      await context.transaction(async (tx) => {
+        await store.storeSession(tx, quote.quoteId, provider, session);
+        // An event of this session may have come before.
+        await inbox.match(tx, provider, [session.id]);
+        await events.emit(tx, EVENTS["checkout.created"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: session.id,
+          metadata: { quote_id: quote.quoteId, provider, total_cents: quote.totalCents, currency: quote.currency },
+        });
+      });
+      return session;
     } catch (error) {
       await store.freeClaim(database, quote.quoteId);
       throw error;
@@ -127,27 +149,16 @@ export function createCheckout(deps: BillingDeps, providers: Providers, demand: 
           staleBefore: dateOf(clock, -CLAIM_MS),
           expiresAt: dateOf(clock, SESSION_MS),
         };
-        // A claim alone does nothing: what is opened is stored in the transaction of the request.
+        // The answer to an Idempotency-Key belongs to the transaction that stores the session, not to this one.
         const claimed = await database.transaction(
           (tx) => store.claimCheckout(tx, wish.quoteId, orgUuid, provider, times),
-          SKIP_REAUTHORIZATION,
+          { ...context.caller, effect: undefined },
         );
         if (!claimed) {
           await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
           continue;
         }
-        const session = await openSession(quote, provider, pages);
-        await context.transaction(async (tx) => {
-          await store.storeSession(tx, wish.quoteId, provider, session);
-          // An event of this session may have come before.
-          await inbox.match(tx, provider, [session.id]);
-          await events.emit(tx, EVENTS["checkout.created"], {
-            by: causedBy(context),
-            orgUuid,
-            resourceId: session.id,
-            metadata: { quote_id: wish.quoteId, provider, total_cents: quote.totalCents, currency: quote.currency },
-          });
-        });
+        const session = await open(context, quote, provider, pages);
         const { id: sessionId, url } = session;
         return { quote, provider, sessionId, url, status: "open", expiresAt: times.expiresAt };
       }
