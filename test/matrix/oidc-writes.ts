@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { runSql } from "../support/postgres.ts";
+import { some } from "./late-writes-stage.ts";
 import type { Stage, Write } from "./late-writes-stage.ts";
 import { connectionDraft, done } from "./world.ts";
-
-const some = (): string => randomBytes(5).toString("hex");
 
 async function connection({ app, side }: Stage): Promise<string> {
   const path = `/api/admin/organizations/${side.owner.org}/oidc-connections`;

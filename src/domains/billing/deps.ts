@@ -16,7 +16,7 @@ export interface BillingDeps {
   events: Pick<Events, "emit" | "notify">;
   keys: { signing: Pick<Keys["signing"], "active"> };
   marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid"> };
-  organizations: Pick<Organizations, "setPaidPlan">;
+  organizations: Pick<Organizations, "planExists" | "setPaidPlan">;
   log: Log;
   config: Pick<Config, "stripe" | "paddle"> & {
     /** Origins to which providers may send browsers, besides the service's own. */

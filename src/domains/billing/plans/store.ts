@@ -14,11 +14,6 @@ export function allPlans(database: Pick<Database, "prepared">, limit: number): P
   ]);
 }
 
-/** Whether there is a plan. */
-export async function planExists(tx: Tx, plan: string): Promise<boolean> {
-  return (await tx.query("select 1 from plans where plan = $1", [plan])).length > 0;
-}
-
 /** Sets a plan, or makes a new one; false when there are `most` others. */
 export async function putPlan(tx: Tx, { plan, name, features }: PlanRow, most: number): Promise<boolean> {
   // New plans queue, so that none passes the limit.

@@ -5,7 +5,6 @@ import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
-import { planExists } from "../plans/store.ts";
 import { amountsOf, formatAmount, minorDigits } from "./amounts.ts";
 import type { Amounts } from "./amounts.ts";
 import { choosePrice } from "./choice.ts";
@@ -31,7 +30,7 @@ export interface PricedSeats extends PriceInRegion, Amounts {
 }
 
 /** Prices: made, listed, worked out (decisions 10.3). */
-export function createPrices({ database, clock, events }: BillingDeps, countryOf: CountryLookup) {
+export function createPrices({ database, clock, events, organizations }: BillingDeps, countryOf: CountryLookup) {
   /**
    * Works out what some seats cost.
    * @throws {price_not_found} when there is no such active price
@@ -84,7 +83,7 @@ export function createPrices({ database, clock, events }: BillingDeps, countryOf
       }
       const row = { ...wish, createdAt: dateOf(clock) };
       return context.transaction(async (tx): Promise<PriceRow> => {
-        if (wish.plan !== null && !(await planExists(tx, wish.plan))) throw billingErrors.invalidPlan();
+        if (wish.plan !== null && !(await organizations.planExists(tx, wish.plan))) throw billingErrors.invalidPlan();
         const priceId = await store.insertPrice(tx, row);
         await events.emit(tx, EVENTS["price.created"], {
           by: causedBy(context),

@@ -1,25 +1,19 @@
 import { amountOf, defined, objectOf, textOf, timeOf } from "./json.ts";
 import type { Unknown } from "./json.ts";
-import type { Fact } from "./provider.ts";
-
-interface Read {
-  ids: string[];
-  facts: Fact[];
-}
-
-const NOTHING: Read = { ids: [], facts: [] };
+import { NO_FACTS } from "./provider.ts";
+import type { EventFacts } from "./provider.ts";
 
 /** What an event of Paddle says (decisions 10.6); nothing for other types. */
-export function readPaddleFacts(type: string, object: unknown): Read {
+export function readPaddleFacts(type: string, object: unknown): EventFacts {
   const data = objectOf(object);
   if (type === "transaction.completed") return transactionFacts(data, "paid");
   if (type === "transaction.payment_failed") return transactionFacts(data, "failed");
   if (type.startsWith("subscription.")) return subscriptionFacts(data);
   if (type === "adjustment.created" || type === "adjustment.updated") return adjustmentFacts(data);
-  return NOTHING;
+  return NO_FACTS;
 }
 
-function transactionFacts(data: Unknown, status: "paid" | "failed"): Read {
+function transactionFacts(data: Unknown, status: "paid" | "failed"): EventFacts {
   const id = textOf(data["id"]);
   const subscription = textOf(data["subscription_id"]);
   const totals = objectOf(objectOf(data["details"])["totals"]);
@@ -54,9 +48,9 @@ const STATUSES: Readonly<Record<string, "active" | "past_due" | "canceled">> = {
   canceled: "canceled",
 };
 
-function subscriptionFacts(data: Unknown): Read {
+function subscriptionFacts(data: Unknown): EventFacts {
   const id = textOf(data["id"]);
-  if (id === undefined) return NOTHING;
+  if (id === undefined) return NO_FACTS;
   const status = STATUSES[textOf(data["status"]) ?? ""];
   // Only the first event of a subscription names its transaction.
   const ids = defined(id, textOf(data["transaction_id"]));
@@ -77,7 +71,7 @@ function subscriptionFacts(data: Unknown): Read {
   };
 }
 
-function adjustmentFacts(data: Unknown): Read {
+function adjustmentFacts(data: Unknown): EventFacts {
   const transaction = textOf(data["transaction_id"]);
   const ids = defined(transaction);
   const amount = amountOf(objectOf(data["totals"])["total"]);

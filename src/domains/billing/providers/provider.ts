@@ -53,15 +53,22 @@ export type Fact =
       periodEnd?: string | undefined;
     };
 
+/** What the object of an event says. */
+export interface EventFacts {
+  /** Ids of the provider that belong to one purchase: session, subscription, invoice, payment, transaction. */
+  readonly ids: readonly string[];
+  /** Empty for an event that says nothing about payments. */
+  readonly facts: readonly Fact[];
+}
+
+/** Nothing about payments. */
+export const NO_FACTS: EventFacts = { ids: [], facts: [] };
+
 /** An event of a provider, verified. */
-export interface ProviderEvent {
+export interface ProviderEvent extends EventFacts {
   eventId: string;
   type: string;
   occurredAt: Date;
-  /** Ids of the provider that belong to one purchase: session, subscription, invoice, payment, transaction. */
-  ids: readonly string[];
-  /** Empty for an event that says nothing about payments. */
-  facts: readonly Fact[];
 }
 
 /** A stored payment method at the provider. */

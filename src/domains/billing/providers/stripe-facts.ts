@@ -1,17 +1,10 @@
 import { amountOf, defined, idOf, objectOf, secondsOf, textOf } from "./json.ts";
 import type { Unknown } from "./json.ts";
-import type { Fact } from "./provider.ts";
-
-/** The provider's ids of an object, and what its event says. */
-interface Read {
-  ids: string[];
-  facts: Fact[];
-}
-
-const NOTHING: Read = { ids: [], facts: [] };
+import { NO_FACTS } from "./provider.ts";
+import type { EventFacts } from "./provider.ts";
 
 /** What an event of Stripe says (decisions 10.6); nothing for other types. */
-export function readStripeFacts(type: string, object: unknown): Read {
+export function readStripeFacts(type: string, object: unknown): EventFacts {
   const data = objectOf(object);
   switch (type) {
     case "checkout.session.completed":
@@ -29,12 +22,12 @@ export function readStripeFacts(type: string, object: unknown): Read {
     case "charge.refunded":
       return refundFacts(data);
     default:
-      return NOTHING;
+      return NO_FACTS;
   }
 }
 
 /** A session links its subscription, and is itself the payment where it is for one payment. */
-function sessionFacts(type: string, data: Unknown): Read {
+function sessionFacts(type: string, data: Unknown): EventFacts {
   const id = textOf(data["id"]);
   const [amount, currency] = [amountOf(data["amount_total"]), textOf(data["currency"])];
   const ids = defined(id, idOf(data["subscription"]), idOf(data["payment_intent"]), idOf(data["invoice"]));
@@ -45,7 +38,7 @@ function sessionFacts(type: string, data: Unknown): Read {
   return { ids, facts: [{ kind: "payment", id, status: isFailed ? "failed" : "paid", amount, currency }] };
 }
 
-function invoiceFacts(data: Unknown, status: "paid" | "failed"): Read {
+function invoiceFacts(data: Unknown, status: "paid" | "failed"): EventFacts {
   const id = textOf(data["id"]);
   // Where the subscription stands depends on the version of the API.
   const details = objectOf(objectOf(data["parent"])["subscription_details"]);
@@ -86,9 +79,9 @@ const STATUSES: Readonly<Record<string, "active" | "past_due" | "canceled">> = {
   incomplete_expired: "canceled",
 };
 
-function subscriptionFacts(data: Unknown, isDeleted: boolean): Read {
+function subscriptionFacts(data: Unknown, isDeleted: boolean): EventFacts {
   const id = textOf(data["id"]);
-  if (id === undefined) return NOTHING;
+  if (id === undefined) return NO_FACTS;
   const status = isDeleted ? "canceled" : STATUSES[textOf(data["status"]) ?? ""];
   const ids = defined(id, idOf(data["latest_invoice"]));
   if (status === undefined) return { ids, facts: [] };
@@ -109,7 +102,7 @@ function subscriptionFacts(data: Unknown, isDeleted: boolean): Read {
   };
 }
 
-function refundFacts(data: Unknown): Read {
+function refundFacts(data: Unknown): EventFacts {
   const ids = defined(textOf(data["id"]), idOf(data["payment_intent"]), idOf(data["invoice"]));
   const amount = amountOf(data["amount_refunded"]);
   return amount === undefined ? { ids, facts: [] } : { ids, facts: [{ kind: "refund", ids, amount }] };

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import type { Provider } from "../../../platform/config/types.ts";
 import { MethodDeclined, TOLERANCE_S } from "./provider.ts";
-import type { Fact, Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
+import type { Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
 import { readStripeFacts } from "./stripe-facts.ts";
 
 /** Time for one call, milliseconds. */
@@ -107,6 +107,6 @@ async function attach(stripe: Stripe, customer: string, token: string): Promise<
 function toEvent(event: Stripe.Event): ProviderEvent | undefined {
   if (typeof event.id !== "string" || typeof event.type !== "string" || typeof event.created !== "number")
     return undefined;
-  const { ids, facts }: { ids: string[]; facts: Fact[] } = readStripeFacts(event.type, event.data.object);
-  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ids, facts };
+  const said = readStripeFacts(event.type, event.data.object);
+  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ...said };
 }
