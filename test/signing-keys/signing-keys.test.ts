@@ -37,7 +37,10 @@ describe("signing keys", () => {
     expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(200);
     expect(await app.call("POST", `${base}/rotate`, { token: await elevate(app, token) })).toMatchObject({
       status: 422,
-      body: { code: "rotation_in_progress" },
+      body: {
+        code: "rotation_in_progress",
+        message: expect.stringContaining(rotated.body.previous_key_expires_at) as unknown,
+      },
     });
     app.clock.advance(DAY - 1);
     // Both were made in the same instant of the standing clock, so their order says nothing.

@@ -44,13 +44,14 @@ export function validKeys(tx: Tx, orgUuid: string, at: Date): Promise<KeyRow[]> 
   );
 }
 
-/** Whether a rotation is in progress: a key it replaced is still valid. */
-export async function isRotating(tx: Tx, orgUuid: string, at: Date): Promise<boolean> {
-  const rows = await tx.query("select 1 from signing_keys where org_uuid = $1 and rotation and valid_until > $2", [
-    orgUuid,
-    at,
-  ]);
-  return rows.length > 0;
+/** End of the overlap of a rotation that is in progress: a key it replaced is still valid. */
+export async function rotatingUntil(tx: Tx, orgUuid: string, at: Date): Promise<Date | undefined> {
+  const rows = await tx.query<{ validUntil: Date }>(
+    `select valid_until as "validUntil" from signing_keys where org_uuid = $1 and rotation and valid_until > $2
+     order by valid_until desc limit 1`,
+    [orgUuid, at],
+  );
+  return rows[0]?.validUntil;
 }
 
 /** Deactivates a key; it remains valid until `validUntil`. */

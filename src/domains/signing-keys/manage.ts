@@ -89,7 +89,11 @@ export function createManage({ database, clock, events, config }: ManageDeps, si
       const pair = await signing.generate(active.algorithm);
       return context.transaction(async (tx) => {
         await store.lockKeys(tx, orgUuid);
-        if (await store.isRotating(tx, orgUuid, dateOf(clock))) throw keyErrors.rotationInProgress();
+        const until = await store.rotatingUntil(tx, orgUuid, dateOf(clock));
+        if (until !== undefined) {
+          const message = `A rotation is under way until ${until.toISOString()}, or until the previous key is deleted.`;
+          throw keyErrors.rotationInProgress({ message });
+        }
         const { previous, expiresAt } = await replaceActive(tx, orgUuid, pair, "rotated", true);
         await events.emit(tx, EVENTS["signing_key.rotated"], {
           by: causedBy(context),
