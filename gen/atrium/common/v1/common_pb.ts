@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/common/v1/common.proto.
  */
 export const file_atrium_common_v1_common: GenFile = /*@__PURE__*/
-  fileDesc("Ch1hdHJpdW0vY29tbW9uL3YxL2NvbW1vbi5wcm90bxIQYXRyaXVtLmNvbW1vbi52MSKKAQoJVG9rZW5QYWlyEhQKDGFjY2Vzc190b2tlbhgBIAEoCRIVCg1yZWZyZXNoX3Rva2VuGAIgASgJEhIKCnRva2VuX3R5cGUYAyABKAkSEgoKZXhwaXJlc19pbhgEIAEoDRIYCgtkZXZpY2VfdXVpZBgFIAEoCUgAiAEBQg4KDF9kZXZpY2VfdXVpZCK0AgoMU2lnbkluUmVzdWx0EhkKDGFjY2Vzc190b2tlbhgBIAEoCUgAiAEBEhoKDXJlZnJlc2hfdG9rZW4YAiABKAlIAYgBARIXCgp0b2tlbl90eXBlGAMgASgJSAKIAQESFwoKZXhwaXJlc19pbhgEIAEoDUgDiAEBEhgKC2RldmljZV91dWlkGAUgASgJSASIAQESGQoMbWZhX3JlcXVpcmVkGAYgASgISAWIAQESFgoJbWZhX3Rva2VuGAcgASgJSAaIAQFCDwoNX2FjY2Vzc190b2tlbkIQCg5fcmVmcmVzaF90b2tlbkINCgtfdG9rZW5fdHlwZUINCgtfZXhwaXJlc19pbkIOCgxfZGV2aWNlX3V1aWRCDwoNX21mYV9yZXF1aXJlZEIMCgpfbWZhX3Rva2VuQlQKFGNvbS5hdHJpdW0uY29tbW9uLnYxUAFaJ2F0cml1bS9nZW4vZ28vYXRyaXVtL2NvbW1vbi92MTtjb21tb252MaoCEEF0cml1bS5Db21tb24uVjFiBnByb3RvMw");
+  fileDesc("Ch1hdHJpdW0vY29tbW9uL3YxL2NvbW1vbi5wcm90bxIQYXRyaXVtLmNvbW1vbi52MSKhAQoJVG9rZW5QYWlyEhQKDGFjY2Vzc190b2tlbhgBIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAIgASgJSACIAQESEgoKdG9rZW5fdHlwZRgDIAEoCRISCgpleHBpcmVzX2luGAQgASgNEhgKC2RldmljZV91dWlkGAUgASgJSAGIAQFCEAoOX3JlZnJlc2hfdG9rZW5CDgoMX2RldmljZV91dWlkIrQCCgxTaWduSW5SZXN1bHQSGQoMYWNjZXNzX3Rva2VuGAEgASgJSACIAQESGgoNcmVmcmVzaF90b2tlbhgCIAEoCUgBiAEBEhcKCnRva2VuX3R5cGUYAyABKAlIAogBARIXCgpleHBpcmVzX2luGAQgASgNSAOIAQESGAoLZGV2aWNlX3V1aWQYBSABKAlIBIgBARIZCgxtZmFfcmVxdWlyZWQYBiABKAhIBYgBARIWCgltZmFfdG9rZW4YByABKAlIBogBAUIPCg1fYWNjZXNzX3Rva2VuQhAKDl9yZWZyZXNoX3Rva2VuQg0KC190b2tlbl90eXBlQg0KC19leHBpcmVzX2luQg4KDF9kZXZpY2VfdXVpZEIPCg1fbWZhX3JlcXVpcmVkQgwKCl9tZmFfdG9rZW5CVAoUY29tLmF0cml1bS5jb21tb24udjFQAVonYXRyaXVtL2dlbi9nby9hdHJpdW0vY29tbW9uL3YxO2NvbW1vbnYxqgIQQXRyaXVtLkNvbW1vbi5WMWIGcHJvdG8z");
 
 /**
  * The tokens of a session: what a completed sign-in answers.
@@ -28,11 +28,12 @@ export type TokenPair = Message<"atrium.common.v1.TokenPair"> & {
   accessToken: string;
 
   /**
-   * Opaque token that buys the next pair at `POST /api/auth/refresh`, once.
+   * Opaque token that buys the next pair at `POST /api/auth/refresh`, once. Left
+   * out in cookie mode.
    *
-   * @generated from field: string refresh_token = 2;
+   * @generated from field: optional string refresh_token = 2;
    */
-  refreshToken: string;
+  refreshToken?: string | undefined;
 
   /**
    * Always `Bearer`.
@@ -78,7 +79,8 @@ export type SignInResult = Message<"atrium.common.v1.SignInResult"> & {
   accessToken?: string | undefined;
 
   /**
-   * Opaque token that buys the next pair at `POST /api/auth/refresh`, once.
+   * Opaque token that buys the next pair at `POST /api/auth/refresh`, once. Left
+   * out in cookie mode.
    *
    * @generated from field: optional string refresh_token = 2;
    */

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/login/v1/login.proto.
  */
 export const file_atrium_login_v1_login: GenFile = /*@__PURE__*/
-  fileDesc("ChthdHJpdW0vbG9naW4vdjEvbG9naW4ucHJvdG8SD2F0cml1bS5sb2dpbi52MSJiCgxMb2dpblJlcXVlc3QSGAoFZW1haWwYASABKAlCCbq7GAUIARiACBIbCghwYXNzd29yZBgCIAEoCUIJursYBQgBGIAIEhsKCG9yZ19uYW1lGAMgASgJQgm6uxgFCAEYgAgi3wIKDUxvZ2luUmVzcG9uc2USGQoMYWNjZXNzX3Rva2VuGAEgASgJSACIAQESKAoEdXNlchgCIAEoCzIaLmF0cml1bS5sb2dpbi52MS5Mb2dpblVzZXISGgoNcmVmcmVzaF90b2tlbhgDIAEoCUgBiAEBEhcKCnRva2VuX3R5cGUYBCABKAlIAogBARIXCgpleHBpcmVzX2luGAUgASgNSAOIAQESGQoMbWZhX3JlcXVpcmVkGAYgASgISASIAQESFgoJbWZhX3Rva2VuGAcgASgJSAWIAQESGAoLZGV2aWNlX3V1aWQYCCABKAlIBogBAUIPCg1fYWNjZXNzX3Rva2VuQhAKDl9yZWZyZXNoX3Rva2VuQg0KC190b2tlbl90eXBlQg0KC19leHBpcmVzX2luQg8KDV9tZmFfcmVxdWlyZWRCDAoKX21mYV90b2tlbkIOCgxfZGV2aWNlX3V1aWQiJgoJTG9naW5Vc2VyEgoKAmlkGAEgASgNEg0KBWVtYWlsGAIgASgJIlUKDlNlbmRPdHBSZXF1ZXN0EhcKBWVtYWlsGAEgASgJQgi6uxgECAFAAhIdCghhcHBfdXVpZBgCIAEoCUIGursYAkABSACIAQFCCwoJX2FwcF91dWlkIiIKD1NlbmRPdHBSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJIo0BChRTZW5kTWFnaWNMaW5rUmVxdWVzdBIXCgVlbWFpbBgBIAEoCUIIursYBAgBQAISHQoIb3JnX3V1aWQYAiABKAlCBrq7GAJAAUgAiAEBEiAKC3JlZGlyZWN0X3RvGAMgASgJQga6uxgCQANIAYgBAUILCglfb3JnX3V1aWRCDgoMX3JlZGlyZWN0X3RvIm0KFVNlbmRNYWdpY0xpbmtSZXNwb25zZRIMCgRzZW50GAEgASgIEhwKCWRldl90b2tlbhgCIAEoCUIEwLsYAUgAiAEBEhoKEmV4cGlyZXNfaW5fc2Vjb25kcxgDIAEoDUIMCgpfZGV2X3Rva2VuIi8KFlZlcmlmeU1hZ2ljTGlua1JlcXVlc3QSFQoFdG9rZW4YASABKAlCBrq7GAIIASLpAgoXVmVyaWZ5TWFnaWNMaW5rUmVzcG9uc2USGQoMYWNjZXNzX3Rva2VuGAEgASgJSACIAQESFwoKdG9rZW5fdHlwZRgCIAEoCUgBiAEBEiwKBHVzZXIYAyABKAsyHi5hdHJpdW0ubG9naW4udjEuTWFnaWNMaW5rVXNlchIYCgtyZWRpcmVjdF90bxgEIAEoCUgCiAEBEhcKCmV4cGlyZXNfaW4YBSABKA1IA4gBARIZCgxtZmFfcmVxdWlyZWQYBiABKAhIBIgBARIWCgltZmFfdG9rZW4YByABKAlIBYgBARIYCgtkZXZpY2VfdXVpZBgIIAEoCUgGiAEBQg8KDV9hY2Nlc3NfdG9rZW5CDQoLX3Rva2VuX3R5cGVCDgoMX3JlZGlyZWN0X3RvQg0KC19leHBpcmVzX2luQg8KDV9tZmFfcmVxdWlyZWRCDAoKX21mYV90b2tlbkIOCgxfZGV2aWNlX3V1aWQiMQoNTWFnaWNMaW5rVXNlchIRCgl1c2VyX3V1aWQYASABKAkSDQoFZW1haWwYAiABKAkiiwIKE0FjY2VwdEludml0ZVJlcXVlc3QSFQoFdG9rZW4YASABKAlCBrq7GAIIARIfCgpmaXJzdF9uYW1lGAIgASgJQga6uxgCGGRIAIgBARIeCglsYXN0X25hbWUYAyABKAlCBrq7GAIYZEgBiAEBEh0KCHVzZXJuYW1lGAQgASgJQga6uxgCGEBIAogBARIgCghwYXNzd29yZBgFIAEoCUIJursYBRAIGIAISAOIAQESGgoFcGhvbmUYBiABKAlCBrq7GAJABEgEiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWVCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZEIICgZfcGhvbmUiRwoUQWNjZXB0SW52aXRlUmVzcG9uc2USLwoEZGF0YRgBIAEoCzIhLmF0cml1bS5sb2dpbi52MS5JbnZpdGVBY2NlcHRhbmNlIsADChBJbnZpdGVBY2NlcHRhbmNlEhYKCXVzZXJfdXVpZBgBIAEoCUgAiAEBEhUKCG9yZ191dWlkGAIgASgJSAGIAQESEQoEcm9sZRgDIAEoCUgCiAEBEhkKDGFjY2Vzc190b2tlbhgEIAEoCUgDiAEBEhoKDXJlZnJlc2hfdG9rZW4YBSABKAlIBIgBARIXCgp0b2tlbl90eXBlGAYgASgJSAWIAQESFwoKZXhwaXJlc19pbhgHIAEoDUgGiAEBEhQKB21lc3NhZ2UYCCABKAlIB4gBARIZCgxtZmFfcmVxdWlyZWQYCSABKAhICIgBARIWCgltZmFfdG9rZW4YCiABKAlICYgBARIYCgtkZXZpY2VfdXVpZBgLIAEoCUgKiAEBQgwKCl91c2VyX3V1aWRCCwoJX29yZ191dWlkQgcKBV9yb2xlQg8KDV9hY2Nlc3NfdG9rZW5CEAoOX3JlZnJlc2hfdG9rZW5CDQoLX3Rva2VuX3R5cGVCDQoLX2V4cGlyZXNfaW5CCgoIX21lc3NhZ2VCDwoNX21mYV9yZXF1aXJlZEIMCgpfbWZhX3Rva2VuQg4KDF9kZXZpY2VfdXVpZCI3ChxDaGVja09yZ2FuaXphdGlvbk5hbWVSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbq7GAUIARjIASJVCh1DaGVja09yZ2FuaXphdGlvbk5hbWVSZXNwb25zZRI0CgRkYXRhGAEgASgLMiYuYXRyaXVtLmxvZ2luLnYxLk9yZ2FuaXphdGlvbk5hbWVDaGVjayI4ChVPcmdhbml6YXRpb25OYW1lQ2hlY2sSDAoEbmFtZRgBIAEoCRIRCglhdmFpbGFibGUYAiABKAgiLgoTR2V0U3VwZXJ1c2VyUmVxdWVzdBIXCgVlbWFpbBgBIAEoCUIIursYBAgBQAIiRgoUR2V0U3VwZXJ1c2VyUmVzcG9uc2USLgoEZGF0YRgBIAEoCzIgLmF0cml1bS5sb2dpbi52MS5TdXBlcnVzZXJTdGF0dXMiNgoPU3VwZXJ1c2VyU3RhdHVzEg0KBWVtYWlsGAEgASgJEhQKDGlzX3N1cGVydXNlchgCIAEoCCIPCg1Mb2dvdXRSZXF1ZXN0In0KFkxpc3RPd25TZXNzaW9uc1JlcXVlc3QSKgoFbGltaXQYASABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAIgBARIiCgZvZmZzZXQYAiABKA1CDbq7GAkxAAAAAACIw0BIAYgBAUIICgZfbGltaXRCCQoHX29mZnNldCKoAQoXTGlzdE93blNlc3Npb25zUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmF0cml1bS5sb2dpbi52MS5Pd25TZXNzaW9uEg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZSKoAQoKT3duU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhMKC2RldmljZV91dWlkGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHY3VycmVudBgFIAEoCCIvCg5SZWZyZXNoUmVxdWVzdBIdCg1yZWZyZXNoX3Rva2VuGAEgASgJQga6uxgCCAEimgEKEFZlcmlmeU90cFJlcXVlc3QSGAoFZW1haWwYASABKAlCCbq7GAUIARiACBIUCgRjb2RlGAIgASgJQga6uxgCCAESHQoIYXBwX3V1aWQYAyABKAlCBrq7GAJAAUgAiAEBEh0KCG9yZ191dWlkGAQgASgJQga6uxgCQAFIAYgBAUILCglfYXBwX3V1aWRCCwoJX29yZ191dWlkIiEKEEdldEludml0ZVJlcXVlc3QSDQoFdG9rZW4YASABKAkihAEKEUdldEludml0ZVJlc3BvbnNlEg0KBWVtYWlsGAEgASgJEhAKCG9yZ191dWlkGAIgASgJEhAKCG9yZ19uYW1lGAMgASgJEgwKBHJvbGUYBCABKAkSLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLAoTQ29uZmlybUVtYWlsUmVxdWVzdBIVCgV0b2tlbhgBIAEoCUIGursYAggBIisKEkRpc293bkVtYWlsUmVxdWVzdBIVCgV0b2tlbhgBIAEoCUIGursYAggBIhgKFkdldEluc3RhbmNlSndrc1JlcXVlc3QiMAoVRm9yZ290UGFzc3dvcmRSZXF1ZXN0EhcKBWVtYWlsGAEgASgJQgi6uxgECAFAAiJMChRSZXNldFBhc3N3b3JkUmVxdWVzdBIVCgV0b2tlbhgBIAEoCUIGursYAggBEh0KCHBhc3N3b3JkGAIgASgJQgu6uxgHCAEQCBiACDKnEgoMTG9naW5TZXJ2aWNlEnAKBUxvZ2luEh0uYXRyaXVtLmxvZ2luLnYxLkxvZ2luUmVxdWVzdBoeLmF0cml1bS5sb2dpbi52MS5Mb2dpblJlc3BvbnNlIiiquxgECAE4ArK7GAIoAYLT5JMCFDoBKiIPL2FwaS9hdXRoL2xvZ2luEncKB1NlbmRPdHASHy5hdHJpdW0ubG9naW4udjEuU2VuZE90cFJlcXVlc3QaIC5hdHJpdW0ubG9naW4udjEuU2VuZE90cFJlc3BvbnNlIimquxgECAE4A4LT5JMCGzoBKmIHbWVzc2FnZSINL2FwaS9hdXRoL290cBKfAQoNU2VuZE1hZ2ljTGluaxIlLmF0cml1bS5sb2dpbi52MS5TZW5kTWFnaWNMaW5rUmVxdWVzdBomLmF0cml1bS5sb2dpbi52MS5TZW5kTWFnaWNMaW5rUmVzcG9uc2UiP6q7GBEIATgDUgtiYWRfcmVxdWVzdLK7GAIoAYLT5JMCHjoBKiIZL2FwaS9hdXRoL21hZ2ljLWxpbmsvc2VuZBKlAQoPVmVyaWZ5TWFnaWNMaW5rEicuYXRyaXVtLmxvZ2luLnYxLlZlcmlmeU1hZ2ljTGlua1JlcXVlc3QaKC5hdHJpdW0ubG9naW4udjEuVmVyaWZ5TWFnaWNMaW5rUmVzcG9uc2UiP6q7GA8IAVILYmFkX3JlcXVlc3SyuxgCKAGC0+STAiA6ASoiGy9hcGkvYXV0aC9tYWdpYy1saW5rL3ZlcmlmeRKsAQoMQWNjZXB0SW52aXRlEiQuYXRyaXVtLmxvZ2luLnYxLkFjY2VwdEludml0ZVJlcXVlc3QaJS5hdHJpdW0ubG9naW4udjEuQWNjZXB0SW52aXRlUmVzcG9uc2UiT6q7GAgIATgFQAFoAbK7GB0aGWFwcGxpY2F0aW9uL3gtZmxhdGJ1ZmZlcnMoAYLT5JMCHDoBKiIXL2FwaS9hdXRoL2ludml0ZS9hY2NlcHQSnwEKFUNoZWNrT3JnYW5pemF0aW9uTmFtZRItLmF0cml1bS5sb2dpbi52MS5DaGVja09yZ2FuaXphdGlvbk5hbWVSZXF1ZXN0Gi4uYXRyaXVtLmxvZ2luLnYxLkNoZWNrT3JnYW5pemF0aW9uTmFtZVJlc3BvbnNlIieQAgGquxgECAE4BoLT5JMCFhIUL2FwaS9hdXRoL29yZ3MvY2hlY2sShAEKDEdldFN1cGVydXNlchIkLmF0cml1bS5sb2dpbi52MS5HZXRTdXBlcnVzZXJSZXF1ZXN0GiUuYXRyaXVtLmxvZ2luLnYxLkdldFN1cGVydXNlclJlc3BvbnNlIieQAgGquxgFCAISAQWC0+STAhUSEy9hcGkvYXV0aC9zdXBlcnVzZXIScAoGTG9nb3V0Eh4uYXRyaXVtLmxvZ2luLnYxLkxvZ291dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiLqq7GAYIAigBQAGyuxgFCMwBMAGC0+STAhU6ASoiEC9hcGkvYXV0aC9sb2dvdXQSlQEKD0xpc3RPd25TZXNzaW9ucxInLmF0cml1bS5sb2dpbi52MS5MaXN0T3duU2Vzc2lvbnNSZXF1ZXN0GiguYXRyaXVtLmxvZ2luLnYxLkxpc3RPd25TZXNzaW9uc1Jlc3BvbnNlIi+QAgGquxgOCAIiCHNlc3Npb25zQAGC0+STAhQSEi9hcGkvYXV0aC9zZXNzaW9ucxJxCgdSZWZyZXNoEh8uYXRyaXVtLmxvZ2luLnYxLlJlZnJlc2hSZXF1ZXN0GhsuYXRyaXVtLmNvbW1vbi52MS5Ub2tlblBhaXIiKKq7GAIIAbK7GAIoAYLT5JMCFjoBKiIRL2FwaS9hdXRoL3JlZnJlc2gSfQoJVmVyaWZ5T3RwEiEuYXRyaXVtLmxvZ2luLnYxLlZlcmlmeU90cFJlcXVlc3QaHi5hdHJpdW0uY29tbW9uLnYxLlNpZ25JblJlc3VsdCItqrsYBAgBOAuyuxgCKAGC0+STAhk6ASoiFC9hcGkvYXV0aC9vdHAvdmVyaWZ5EoMBCglHZXRJbnZpdGUSIS5hdHJpdW0ubG9naW4udjEuR2V0SW52aXRlUmVxdWVzdBoiLmF0cml1bS5sb2dpbi52MS5HZXRJbnZpdGVSZXNwb25zZSIvkAIBqrsYAggBsrsYAigBgtPkkwIaEhgvYXBpL2F1dGgvaW52aXRlL3t0b2tlbn0SfQoMQ29uZmlybUVtYWlsEiQuYXRyaXVtLmxvZ2luLnYxLkNvbmZpcm1FbWFpbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiL6q7GAIIAbK7GAMIzAGC0+STAhw6ASoiFy9hcGkvYXV0aC9lbWFpbC9jb25maXJtEnoKC0Rpc293bkVtYWlsEiMuYXRyaXVtLmxvZ2luLnYxLkRpc293bkVtYWlsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIuqrsYAggBsrsYAwjMAYLT5JMCGzoBKiIWL2FwaS9hdXRoL2VtYWlsL2Rpc293bhKBAQoPR2V0SW5zdGFuY2VKd2tzEicuYXRyaXVtLmxvZ2luLnYxLkdldEluc3RhbmNlSndrc1JlcXVlc3QaHC5hdHJpdW0uc2lnbmluZ19rZXlzLnYxLkp3a3MiJ5ACAaq7GAIIAYLT5JMCGBIWLy53ZWxsLWtub3duL2p3a3MuanNvbhKFAQoORm9yZ290UGFzc3dvcmQSJi5hdHJpdW0ubG9naW4udjEuRm9yZ290UGFzc3dvcmRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjOquxgECAE4A7K7GAMIygGC0+STAh46ASoiGS9hcGkvYXV0aC9wYXNzd29yZC9mb3Jnb3QSgAEKDVJlc2V0UGFzc3dvcmQSJS5hdHJpdW0ubG9naW4udjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMKq7GAIIAbK7GAMIzAGC0+STAh06ASoiGC9hcGkvYXV0aC9wYXNzd29yZC9yZXNldEJQChNjb20uYXRyaXVtLmxvZ2luLnYxUAFaJWF0cml1bS9nZW4vZ28vYXRyaXVtL2xvZ2luL3YxO2xvZ2ludjGqAg9BdHJpdW0uTG9naW4uVjFiBnByb3RvMw", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_atrium_signing_keys_v1_signing_keys, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChthdHJpdW0vbG9naW4vdjEvbG9naW4ucHJvdG8SD2F0cml1bS5sb2dpbi52MSJgCgxMb2dpblJlcXVlc3QSGAoFZW1haWwYASABKAlCCbq7GAUIARiACBIbCghwYXNzd29yZBgCIAEoCUIJursYBQgBGIAIEhkKCG9yZ19uYW1lGAMgASgJQge6uxgDGIAIIt8CCg1Mb2dpblJlc3BvbnNlEhkKDGFjY2Vzc190b2tlbhgBIAEoCUgAiAEBEigKBHVzZXIYAiABKAsyGi5hdHJpdW0ubG9naW4udjEuTG9naW5Vc2VyEhoKDXJlZnJlc2hfdG9rZW4YAyABKAlIAYgBARIXCgp0b2tlbl90eXBlGAQgASgJSAKIAQESFwoKZXhwaXJlc19pbhgFIAEoDUgDiAEBEhkKDG1mYV9yZXF1aXJlZBgGIAEoCEgEiAEBEhYKCW1mYV90b2tlbhgHIAEoCUgFiAEBEhgKC2RldmljZV91dWlkGAggASgJSAaIAQFCDwoNX2FjY2Vzc190b2tlbkIQCg5fcmVmcmVzaF90b2tlbkINCgtfdG9rZW5fdHlwZUINCgtfZXhwaXJlc19pbkIPCg1fbWZhX3JlcXVpcmVkQgwKCl9tZmFfdG9rZW5CDgoMX2RldmljZV91dWlkIiYKCUxvZ2luVXNlchIKCgJpZBgBIAEoDRINCgVlbWFpbBgCIAEoCSJVCg5TZW5kT3RwUmVxdWVzdBIXCgVlbWFpbBgBIAEoCUIIursYBAgBQAISHQoIYXBwX3V1aWQYAiABKAlCBrq7GAJAAUgAiAEBQgsKCV9hcHBfdXVpZCIiCg9TZW5kT3RwUmVzcG9uc2USDwoHbWVzc2FnZRgBIAEoCSKNAQoUU2VuZE1hZ2ljTGlua1JlcXVlc3QSFwoFZW1haWwYASABKAlCCLq7GAQIAUACEh0KCG9yZ191dWlkGAIgASgJQga6uxgCQAFIAIgBARIgCgtyZWRpcmVjdF90bxgDIAEoCUIGursYAkADSAGIAQFCCwoJX29yZ191dWlkQg4KDF9yZWRpcmVjdF90byJtChVTZW5kTWFnaWNMaW5rUmVzcG9uc2USDAoEc2VudBgBIAEoCBIcCglkZXZfdG9rZW4YAiABKAlCBMC7GAFIAIgBARIaChJleHBpcmVzX2luX3NlY29uZHMYAyABKA1CDAoKX2Rldl90b2tlbiIvChZWZXJpZnlNYWdpY0xpbmtSZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6uxgCCAEi6QIKF1ZlcmlmeU1hZ2ljTGlua1Jlc3BvbnNlEhkKDGFjY2Vzc190b2tlbhgBIAEoCUgAiAEBEhcKCnRva2VuX3R5cGUYAiABKAlIAYgBARIsCgR1c2VyGAMgASgLMh4uYXRyaXVtLmxvZ2luLnYxLk1hZ2ljTGlua1VzZXISGAoLcmVkaXJlY3RfdG8YBCABKAlIAogBARIXCgpleHBpcmVzX2luGAUgASgNSAOIAQESGQoMbWZhX3JlcXVpcmVkGAYgASgISASIAQESFgoJbWZhX3Rva2VuGAcgASgJSAWIAQESGAoLZGV2aWNlX3V1aWQYCCABKAlIBogBAUIPCg1fYWNjZXNzX3Rva2VuQg0KC190b2tlbl90eXBlQg4KDF9yZWRpcmVjdF90b0INCgtfZXhwaXJlc19pbkIPCg1fbWZhX3JlcXVpcmVkQgwKCl9tZmFfdG9rZW5CDgoMX2RldmljZV91dWlkIjEKDU1hZ2ljTGlua1VzZXISEQoJdXNlcl91dWlkGAEgASgJEg0KBWVtYWlsGAIgASgJIosCChNBY2NlcHRJbnZpdGVSZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6uxgCCAESHwoKZmlyc3RfbmFtZRgCIAEoCUIGursYAhhkSACIAQESHgoJbGFzdF9uYW1lGAMgASgJQga6uxgCGGRIAYgBARIdCgh1c2VybmFtZRgEIAEoCUIGursYAhhASAKIAQESIAoIcGFzc3dvcmQYBSABKAlCCbq7GAUQCBiACEgDiAEBEhoKBXBob25lGAYgASgJQga6uxgCQARIBIgBAUINCgtfZmlyc3RfbmFtZUIMCgpfbGFzdF9uYW1lQgsKCV91c2VybmFtZUILCglfcGFzc3dvcmRCCAoGX3Bob25lIkcKFEFjY2VwdEludml0ZVJlc3BvbnNlEi8KBGRhdGEYASABKAsyIS5hdHJpdW0ubG9naW4udjEuSW52aXRlQWNjZXB0YW5jZSLAAwoQSW52aXRlQWNjZXB0YW5jZRIWCgl1c2VyX3V1aWQYASABKAlIAIgBARIVCghvcmdfdXVpZBgCIAEoCUgBiAEBEhEKBHJvbGUYAyABKAlIAogBARIZCgxhY2Nlc3NfdG9rZW4YBCABKAlIA4gBARIaCg1yZWZyZXNoX3Rva2VuGAUgASgJSASIAQESFwoKdG9rZW5fdHlwZRgGIAEoCUgFiAEBEhcKCmV4cGlyZXNfaW4YByABKA1IBogBARIUCgdtZXNzYWdlGAggASgJSAeIAQESGQoMbWZhX3JlcXVpcmVkGAkgASgISAiIAQESFgoJbWZhX3Rva2VuGAogASgJSAmIAQESGAoLZGV2aWNlX3V1aWQYCyABKAlICogBAUIMCgpfdXNlcl91dWlkQgsKCV9vcmdfdXVpZEIHCgVfcm9sZUIPCg1fYWNjZXNzX3Rva2VuQhAKDl9yZWZyZXNoX3Rva2VuQg0KC190b2tlbl90eXBlQg0KC19leHBpcmVzX2luQgoKCF9tZXNzYWdlQg8KDV9tZmFfcmVxdWlyZWRCDAoKX21mYV90b2tlbkIOCgxfZGV2aWNlX3V1aWQiNwocQ2hlY2tPcmdhbml6YXRpb25OYW1lUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6uxgFCAEYyAEiVQodQ2hlY2tPcmdhbml6YXRpb25OYW1lUmVzcG9uc2USNAoEZGF0YRgBIAEoCzImLmF0cml1bS5sb2dpbi52MS5Pcmdhbml6YXRpb25OYW1lQ2hlY2siOAoVT3JnYW5pemF0aW9uTmFtZUNoZWNrEgwKBG5hbWUYASABKAkSEQoJYXZhaWxhYmxlGAIgASgIIkYKF0dldFNpZ25Jbk9wdGlvbnNSZXF1ZXN0Eh4KCG9yZ19uYW1lGAEgASgJQge6uxgDGIAISACIAQFCCwoJX29yZ19uYW1lIpwBChhHZXRTaWduSW5PcHRpb25zUmVzcG9uc2USEAoIcGFzc3dvcmQYASABKAgSEgoKbWFnaWNfbGluaxgCIAEoCBIMCgRjb2RlGAMgASgIEhQKDHNzb19yZXF1aXJlZBgEIAEoCBI2Cgtjb25uZWN0aW9ucxgFIAMoCzIhLmF0cml1bS5sb2dpbi52MS5TaWduSW5Db25uZWN0aW9uIjkKEFNpZ25JbkNvbm5lY3Rpb24SFwoPY29ubmVjdGlvbl91dWlkGAEgASgJEgwKBG5hbWUYAiABKAkiLgoTR2V0U3VwZXJ1c2VyUmVxdWVzdBIXCgVlbWFpbBgBIAEoCUIIursYBAgBQAIiRgoUR2V0U3VwZXJ1c2VyUmVzcG9uc2USLgoEZGF0YRgBIAEoCzIgLmF0cml1bS5sb2dpbi52MS5TdXBlcnVzZXJTdGF0dXMiNgoPU3VwZXJ1c2VyU3RhdHVzEg0KBWVtYWlsGAEgASgJEhQKDGlzX3N1cGVydXNlchgCIAEoCCIPCg1Mb2dvdXRSZXF1ZXN0IvsBChZMaXN0T3duU2Vzc2lvbnNSZXF1ZXN0EioKBWxpbWl0GAEgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASACIAQESIgoGb2Zmc2V0GAIgASgNQg26uxgJMQAAAAAAiMNASAGIAQESFwoBcRgDIAEoCUIHursYAxjIAUgCiAEBEjQKBHNvcnQYBCABKAlCIbq7GB0iGy0/KGxhc3Rfc2Vlbl9hdHxjcmVhdGVkX2F0KUgDiAEBEhMKBmN1cnNvchgFIAEoCUgEiAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QgQKAl9xQgcKBV9zb3J0QgkKB19jdXJzb3Ii0gEKF0xpc3RPd25TZXNzaW9uc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5hdHJpdW0ubG9naW4udjEuT3duU2Vzc2lvbhINCgV0b3RhbBgCIAEoDRINCgVsaW1pdBgDIAEoDRIOCgZvZmZzZXQYBCABKA0SHgoRdG90YWxfaXNfZXN0aW1hdGUYBSABKAhIAIgBARIYCgtuZXh0X2N1cnNvchgGIAEoCUgBiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZUIOCgxfbmV4dF9jdXJzb3IiqAEKCk93blNlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRITCgtkZXZpY2VfdXVpZBgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2N1cnJlbnQYBSABKAgiLwoOUmVmcmVzaFJlcXVlc3QSHQoNcmVmcmVzaF90b2tlbhgBIAEoCUIGursYAggBIpoBChBWZXJpZnlPdHBSZXF1ZXN0EhgKBWVtYWlsGAEgASgJQgm6uxgFCAEYgAgSFAoEY29kZRgCIAEoCUIGursYAggBEh0KCGFwcF91dWlkGAMgASgJQga6uxgCQAFIAIgBARIdCghvcmdfdXVpZBgEIAEoCUIGursYAkABSAGIAQFCCwoJX2FwcF91dWlkQgsKCV9vcmdfdXVpZCIhChBHZXRJbnZpdGVSZXF1ZXN0Eg0KBXRva2VuGAEgASgJIoQBChFHZXRJbnZpdGVSZXNwb25zZRINCgVlbWFpbBgBIAEoCRIQCghvcmdfdXVpZBgCIAEoCRIQCghvcmdfbmFtZRgDIAEoCRIMCgRyb2xlGAQgASgJEi4KCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiwKE0NvbmZpcm1FbWFpbFJlcXVlc3QSFQoFdG9rZW4YASABKAlCBrq7GAIIASIrChJEaXNvd25FbWFpbFJlcXVlc3QSFQoFdG9rZW4YASABKAlCBrq7GAIIASIYChZHZXRJbnN0YW5jZUp3a3NSZXF1ZXN0IjAKFUZvcmdvdFBhc3N3b3JkUmVxdWVzdBIXCgVlbWFpbBgBIAEoCUIIursYBAgBQAIiTAoUUmVzZXRQYXNzd29yZFJlcXVlc3QSFQoFdG9rZW4YASABKAlCBrq7GAIIARIdCghwYXNzd29yZBgCIAEoCUILursYBwgBEAgYgAgyxxcKDExvZ2luU2VydmljZRKmAQoFTG9naW4SHS5hdHJpdW0ubG9naW4udjEuTG9naW5SZXF1ZXN0Gh4uYXRyaXVtLmxvZ2luLnYxLkxvZ2luUmVzcG9uc2UiXqq7GAcIATgCiAEBsrsYAigB0rsYLwoMc3NvX3JlcXVpcmVkChF0b29fbWFueV9hdHRlbXB0cwoMdW5hdXRob3JpemVkgtPkkwIUOgEqIg8vYXBpL2F1dGgvbG9naW4SdwoHU2VuZE90cBIfLmF0cml1bS5sb2dpbi52MS5TZW5kT3RwUmVxdWVzdBogLmF0cml1bS5sb2dpbi52MS5TZW5kT3RwUmVzcG9uc2UiKaq7GAQIATgDgtPkkwIbOgEqYgdtZXNzYWdlIg0vYXBpL2F1dGgvb3RwEp8BCg1TZW5kTWFnaWNMaW5rEiUuYXRyaXVtLmxvZ2luLnYxLlNlbmRNYWdpY0xpbmtSZXF1ZXN0GiYuYXRyaXVtLmxvZ2luLnYxLlNlbmRNYWdpY0xpbmtSZXNwb25zZSI/qrsYEQgBOANSC2JhZF9yZXF1ZXN0srsYAigBgtPkkwIeOgEqIhkvYXBpL2F1dGgvbWFnaWMtbGluay9zZW5kEtgBCg9WZXJpZnlNYWdpY0xpbmsSJy5hdHJpdW0ubG9naW4udjEuVmVyaWZ5TWFnaWNMaW5rUmVxdWVzdBooLmF0cml1bS5sb2dpbi52MS5WZXJpZnlNYWdpY0xpbmtSZXNwb25zZSJyqrsYEggBUgtiYWRfcmVxdWVzdIgBAbK7GAIoAdK7GCwKDHNzb19yZXF1aXJlZAoMdW5hdXRob3JpemVkCg51c2VybmFtZV90YWtlboLT5JMCIDoBKiIbL2FwaS9hdXRoL21hZ2ljLWxpbmsvdmVyaWZ5EqECCgxBY2NlcHRJbnZpdGUSJC5hdHJpdW0ubG9naW4udjEuQWNjZXB0SW52aXRlUmVxdWVzdBolLmF0cml1bS5sb2dpbi52MS5BY2NlcHRJbnZpdGVSZXNwb25zZSLDAaq7GAsIATgFQAFoAYgBAbK7GB0aGWFwcGxpY2F0aW9uL3gtZmxhdGJ1ZmZlcnMoAdK7GG0KCGNvbmZsaWN0CgtlbWFpbF90YWtlbgoSaW52aXRhdGlvbl9leHBpcmVkChRpbnZpdGF0aW9uX25vdF9mb3VuZAoMc3NvX3JlcXVpcmVkCgx1bmF1dGhvcml6ZWQKDnVzZXJuYW1lX3Rha2VugtPkkwIcOgEqIhcvYXBpL2F1dGgvaW52aXRlL2FjY2VwdBKfAQoVQ2hlY2tPcmdhbml6YXRpb25OYW1lEi0uYXRyaXVtLmxvZ2luLnYxLkNoZWNrT3JnYW5pemF0aW9uTmFtZVJlcXVlc3QaLi5hdHJpdW0ubG9naW4udjEuQ2hlY2tPcmdhbml6YXRpb25OYW1lUmVzcG9uc2UiJ5ACAaq7GAQIATgGgtPkkwIWEhQvYXBpL2F1dGgvb3Jncy9jaGVjaxKVAQoQR2V0U2lnbkluT3B0aW9ucxIoLmF0cml1bS5sb2dpbi52MS5HZXRTaWduSW5PcHRpb25zUmVxdWVzdBopLmF0cml1bS5sb2dpbi52MS5HZXRTaWduSW5PcHRpb25zUmVzcG9uc2UiLJACAaq7GAQIATgGgtPkkwIbEhkvYXBpL2F1dGgvc2lnbi1pbi1vcHRpb25zEpMBCgxHZXRTdXBlcnVzZXISJC5hdHJpdW0ubG9naW4udjEuR2V0U3VwZXJ1c2VyUmVxdWVzdBolLmF0cml1bS5sb2dpbi52MS5HZXRTdXBlcnVzZXJSZXNwb25zZSI2kAIBqrsYBQgCEgEF0rsYCwoJbm90X2ZvdW5kgtPkkwIVEhMvYXBpL2F1dGgvc3VwZXJ1c2VyEnMKBkxvZ291dBIeLmF0cml1bS5sb2dpbi52MS5Mb2dvdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjGquxgJCAIoAUABiAEDsrsYBQjMATABgtPkkwIVOgEqIhAvYXBpL2F1dGgvbG9nb3V0EpUBCg9MaXN0T3duU2Vzc2lvbnMSJy5hdHJpdW0ubG9naW4udjEuTGlzdE93blNlc3Npb25zUmVxdWVzdBooLmF0cml1bS5sb2dpbi52MS5MaXN0T3duU2Vzc2lvbnNSZXNwb25zZSIvkAIBqrsYDggCIghzZXNzaW9uc0ABgtPkkwIUEhIvYXBpL2F1dGgvc2Vzc2lvbnMShgEKB1JlZnJlc2gSHy5hdHJpdW0ubG9naW4udjEuUmVmcmVzaFJlcXVlc3QaGy5hdHJpdW0uY29tbW9uLnYxLlRva2VuUGFpciI9qrsYBQgBiAECsrsYAigB0rsYDgoMdW5hdXRob3JpemVkgtPkkwIWOgEqIhEvYXBpL2F1dGgvcmVmcmVzaBLDAQoJVmVyaWZ5T3RwEiEuYXRyaXVtLmxvZ2luLnYxLlZlcmlmeU90cFJlcXVlc3QaHi5hdHJpdW0uY29tbW9uLnYxLlNpZ25JblJlc3VsdCJzqrsYBwgBOAuIAQGyuxgCKAHSuxg/Cgxzc29fcmVxdWlyZWQKEXRvb19tYW55X2F0dGVtcHRzCgx1bmF1dGhvcml6ZWQKDnVzZXJuYW1lX3Rha2VugtPkkwIZOgEqIhQvYXBpL2F1dGgvb3RwL3ZlcmlmeRKxAQoJR2V0SW52aXRlEiEuYXRyaXVtLmxvZ2luLnYxLkdldEludml0ZVJlcXVlc3QaIi5hdHJpdW0ubG9naW4udjEuR2V0SW52aXRlUmVzcG9uc2UiXZACAaq7GAIIAbK7GAIoAdK7GCoKEmludml0YXRpb25fZXhwaXJlZAoUaW52aXRhdGlvbl9ub3RfZm91bmSC0+STAhoSGC9hcGkvYXV0aC9pbnZpdGUve3Rva2VufRKPAQoMQ29uZmlybUVtYWlsEiQuYXRyaXVtLmxvZ2luLnYxLkNvbmZpcm1FbWFpbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiQaq7GAIIAbK7GAMIzAHSuxgOCgx1bmF1dGhvcml6ZWSC0+STAhw6ASoiFy9hcGkvYXV0aC9lbWFpbC9jb25maXJtEsEBCgtEaXNvd25FbWFpbBIjLmF0cml1bS5sb2dpbi52MS5EaXNvd25FbWFpbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkidaq7GAIIAbK7GAMIzAHSuxhDCghjb25mbGljdAoJZm9yYmlkZGVuChJpbnZhbGlkX3RyYW5zaXRpb24KCmxhc3Rfb3duZXIKDHVuYXV0aG9yaXplZILT5JMCGzoBKiIWL2FwaS9hdXRoL2VtYWlsL2Rpc293bhKBAQoPR2V0SW5zdGFuY2VKd2tzEicuYXRyaXVtLmxvZ2luLnYxLkdldEluc3RhbmNlSndrc1JlcXVlc3QaHC5hdHJpdW0uc2lnbmluZ19rZXlzLnYxLkp3a3MiJ5ACAaq7GAIIAYLT5JMCGBIWLy53ZWxsLWtub3duL2p3a3MuanNvbhKFAQoORm9yZ290UGFzc3dvcmQSJi5hdHJpdW0ubG9naW4udjEuRm9yZ290UGFzc3dvcmRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjOquxgECAE4A7K7GAMIygGC0+STAh46ASoiGS9hcGkvYXV0aC9wYXNzd29yZC9mb3Jnb3QSsQEKDVJlc2V0UGFzc3dvcmQSJS5hdHJpdW0ubG9naW4udjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiYaq7GAIIAbK7GAMIzAHSuxgtCg1yZXNldF9leHBpcmVkCgx1bmF1dGhvcml6ZWQKDnVzZXJuYW1lX3Rha2VugtPkkwIdOgEqIhgvYXBpL2F1dGgvcGFzc3dvcmQvcmVzZXRCUAoTY29tLmF0cml1bS5sb2dpbi52MVABWiVhdHJpdW0vZ2VuL2dvL2F0cml1bS9sb2dpbi92MTtsb2dpbnYxqgIPQXRyaXVtLkxvZ2luLlYxYgZwcm90bzM", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_atrium_signing_keys_v1_signing_keys, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * A password login.
@@ -45,6 +45,8 @@ export type LoginRequest = Message<"atrium.login.v1.LoginRequest"> & {
 
   /**
    * Name of the organization to act in, compared after NFKC and case folding.
+   * Absent or empty: the organization last used; without a membership the token
+   * names no organization.
    *
    * @generated from field: string org_name = 3;
    */
@@ -80,7 +82,7 @@ export type LoginResponse = Message<"atrium.login.v1.LoginResponse"> & {
   user?: LoginUser | undefined;
 
   /**
-   * Opaque token that buys the next pair, once.
+   * Opaque token that buys the next pair, once. Left out in cookie mode.
    *
    * @generated from field: optional string refresh_token = 3;
    */
@@ -517,7 +519,7 @@ export type InviteAcceptance = Message<"atrium.login.v1.InviteAcceptance"> & {
   accessToken?: string | undefined;
 
   /**
-   * Opaque token that buys the next pair, once.
+   * Opaque token that buys the next pair, once. Left out in cookie mode.
    *
    * @generated from field: optional string refresh_token = 5;
    */
@@ -644,6 +646,104 @@ export const OrganizationNameCheckSchema: GenMessage<OrganizationNameCheck> = /*
   messageDesc(file_atrium_login_v1_login, 15);
 
 /**
+ * The organization that somebody wants to sign in to.
+ *
+ * @generated from message atrium.login.v1.GetSignInOptionsRequest
+ */
+export type GetSignInOptionsRequest = Message<"atrium.login.v1.GetSignInOptionsRequest"> & {
+  /**
+   * Name of the organization, compared after NFKC and case folding.
+   *
+   * @generated from field: optional string org_name = 1;
+   */
+  orgName?: string | undefined;
+};
+
+/**
+ * Describes the message atrium.login.v1.GetSignInOptionsRequest.
+ * Use `create(GetSignInOptionsRequestSchema)` to create a new message.
+ */
+export const GetSignInOptionsRequestSchema: GenMessage<GetSignInOptionsRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_login_v1_login, 16);
+
+/**
+ * How to sign in to an organization.
+ *
+ * @generated from message atrium.login.v1.GetSignInOptionsResponse
+ */
+export type GetSignInOptionsResponse = Message<"atrium.login.v1.GetSignInOptionsResponse"> & {
+  /**
+   * Whether there is sign-in by password.
+   *
+   * @generated from field: bool password = 1;
+   */
+  password: boolean;
+
+  /**
+   * Whether there is sign-in by mailed link.
+   *
+   * @generated from field: bool magic_link = 2;
+   */
+  magicLink: boolean;
+
+  /**
+   * Whether there is sign-in by mailed one-time code.
+   *
+   * @generated from field: bool code = 3;
+   */
+  code: boolean;
+
+  /**
+   * Whether members other than owners have to use a connection.
+   *
+   * @generated from field: bool sso_required = 4;
+   */
+  ssoRequired: boolean;
+
+  /**
+   * The connections, by name.
+   *
+   * @generated from field: repeated atrium.login.v1.SignInConnection connections = 5;
+   */
+  connections: SignInConnection[];
+};
+
+/**
+ * Describes the message atrium.login.v1.GetSignInOptionsResponse.
+ * Use `create(GetSignInOptionsResponseSchema)` to create a new message.
+ */
+export const GetSignInOptionsResponseSchema: GenMessage<GetSignInOptionsResponse> = /*@__PURE__*/
+  messageDesc(file_atrium_login_v1_login, 17);
+
+/**
+ * A connection to an identity provider that somebody may sign in through.
+ *
+ * @generated from message atrium.login.v1.SignInConnection
+ */
+export type SignInConnection = Message<"atrium.login.v1.SignInConnection"> & {
+  /**
+   * Id of the connection, for `GET /api/auth/oidc/{connection_uuid}/authorize`.
+   *
+   * @generated from field: string connection_uuid = 1;
+   */
+  connectionUuid: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message atrium.login.v1.SignInConnection.
+ * Use `create(SignInConnectionSchema)` to create a new message.
+ */
+export const SignInConnectionSchema: GenMessage<SignInConnection> = /*@__PURE__*/
+  messageDesc(file_atrium_login_v1_login, 18);
+
+/**
  * A person to look up.
  *
  * @generated from message atrium.login.v1.GetSuperuserRequest
@@ -662,7 +762,7 @@ export type GetSuperuserRequest = Message<"atrium.login.v1.GetSuperuserRequest">
  * Use `create(GetSuperuserRequestSchema)` to create a new message.
  */
 export const GetSuperuserRequestSchema: GenMessage<GetSuperuserRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 16);
+  messageDesc(file_atrium_login_v1_login, 19);
 
 /**
  * Whether a person is superuser.
@@ -683,7 +783,7 @@ export type GetSuperuserResponse = Message<"atrium.login.v1.GetSuperuserResponse
  * Use `create(GetSuperuserResponseSchema)` to create a new message.
  */
 export const GetSuperuserResponseSchema: GenMessage<GetSuperuserResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 17);
+  messageDesc(file_atrium_login_v1_login, 20);
 
 /**
  * Whether a person is superuser.
@@ -711,7 +811,7 @@ export type SuperuserStatus = Message<"atrium.login.v1.SuperuserStatus"> & {
  * Use `create(SuperuserStatusSchema)` to create a new message.
  */
 export const SuperuserStatusSchema: GenMessage<SuperuserStatus> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 18);
+  messageDesc(file_atrium_login_v1_login, 21);
 
 /**
  * Nothing: the session is the token's.
@@ -726,7 +826,7 @@ export type LogoutRequest = Message<"atrium.login.v1.LogoutRequest"> & {
  * Use `create(LogoutRequestSchema)` to create a new message.
  */
 export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 19);
+  messageDesc(file_atrium_login_v1_login, 22);
 
 /**
  * A page of the caller's sessions.
@@ -747,6 +847,29 @@ export type ListOwnSessionsRequest = Message<"atrium.login.v1.ListOwnSessionsReq
    * @generated from field: optional uint32 offset = 2;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose user agent contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 3;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `last_seen_at` or `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 4;
+   */
+  sort?: string | undefined;
+
+  /**
+   * Pages by cursor: empty to start, then `next_cursor` of the page before, for
+   * an hour, with the same filters and order; `offset` is ignored beside it. 400
+   * `invalid_cursor`.
+   *
+   * @generated from field: optional string cursor = 5;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -754,7 +877,7 @@ export type ListOwnSessionsRequest = Message<"atrium.login.v1.ListOwnSessionsReq
  * Use `create(ListOwnSessionsRequestSchema)` to create a new message.
  */
 export const ListOwnSessionsRequestSchema: GenMessage<ListOwnSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 20);
+  messageDesc(file_atrium_login_v1_login, 23);
 
 /**
  * The caller's sessions.
@@ -797,6 +920,13 @@ export type ListOwnSessionsResponse = Message<"atrium.login.v1.ListOwnSessionsRe
    * @generated from field: optional bool total_is_estimate = 5;
    */
   totalIsEstimate?: boolean | undefined;
+
+  /**
+   * Cursor of the next page; absent on the last, and without `cursor`.
+   *
+   * @generated from field: optional string next_cursor = 6;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -804,7 +934,7 @@ export type ListOwnSessionsResponse = Message<"atrium.login.v1.ListOwnSessionsRe
  * Use `create(ListOwnSessionsResponseSchema)` to create a new message.
  */
 export const ListOwnSessionsResponseSchema: GenMessage<ListOwnSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 21);
+  messageDesc(file_atrium_login_v1_login, 24);
 
 /**
  * A session of the caller.
@@ -853,7 +983,7 @@ export type OwnSession = Message<"atrium.login.v1.OwnSession"> & {
  * Use `create(OwnSessionSchema)` to create a new message.
  */
 export const OwnSessionSchema: GenMessage<OwnSession> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 22);
+  messageDesc(file_atrium_login_v1_login, 25);
 
 /**
  * A refresh.
@@ -862,7 +992,7 @@ export const OwnSessionSchema: GenMessage<OwnSession> = /*@__PURE__*/
  */
 export type RefreshRequest = Message<"atrium.login.v1.RefreshRequest"> & {
   /**
-   * Refresh token of the last pair.
+   * Refresh token of the last pair. May be absent in cookie mode.
    *
    * @generated from field: string refresh_token = 1;
    */
@@ -874,7 +1004,7 @@ export type RefreshRequest = Message<"atrium.login.v1.RefreshRequest"> & {
  * Use `create(RefreshRequestSchema)` to create a new message.
  */
 export const RefreshRequestSchema: GenMessage<RefreshRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 23);
+  messageDesc(file_atrium_login_v1_login, 26);
 
 /**
  * A one-time code that was read.
@@ -917,7 +1047,7 @@ export type VerifyOtpRequest = Message<"atrium.login.v1.VerifyOtpRequest"> & {
  * Use `create(VerifyOtpRequestSchema)` to create a new message.
  */
 export const VerifyOtpRequestSchema: GenMessage<VerifyOtpRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 24);
+  messageDesc(file_atrium_login_v1_login, 27);
 
 /**
  * Names an invitation.
@@ -938,7 +1068,7 @@ export type GetInviteRequest = Message<"atrium.login.v1.GetInviteRequest"> & {
  * Use `create(GetInviteRequestSchema)` to create a new message.
  */
 export const GetInviteRequestSchema: GenMessage<GetInviteRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 25);
+  messageDesc(file_atrium_login_v1_login, 28);
 
 /**
  * What an invitation invites to.
@@ -987,7 +1117,7 @@ export type GetInviteResponse = Message<"atrium.login.v1.GetInviteResponse"> & {
  * Use `create(GetInviteResponseSchema)` to create a new message.
  */
 export const GetInviteResponseSchema: GenMessage<GetInviteResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 26);
+  messageDesc(file_atrium_login_v1_login, 29);
 
 /**
  * A confirmation link that was opened.
@@ -1008,7 +1138,7 @@ export type ConfirmEmailRequest = Message<"atrium.login.v1.ConfirmEmailRequest">
  * Use `create(ConfirmEmailRequestSchema)` to create a new message.
  */
 export const ConfirmEmailRequestSchema: GenMessage<ConfirmEmailRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 27);
+  messageDesc(file_atrium_login_v1_login, 30);
 
 /**
  * A disown link that was opened.
@@ -1029,7 +1159,7 @@ export type DisownEmailRequest = Message<"atrium.login.v1.DisownEmailRequest"> &
  * Use `create(DisownEmailRequestSchema)` to create a new message.
  */
 export const DisownEmailRequestSchema: GenMessage<DisownEmailRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 28);
+  messageDesc(file_atrium_login_v1_login, 31);
 
 /**
  * Nothing.
@@ -1044,7 +1174,7 @@ export type GetInstanceJwksRequest = Message<"atrium.login.v1.GetInstanceJwksReq
  * Use `create(GetInstanceJwksRequestSchema)` to create a new message.
  */
 export const GetInstanceJwksRequestSchema: GenMessage<GetInstanceJwksRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 29);
+  messageDesc(file_atrium_login_v1_login, 32);
 
 /**
  * Who forgot a password.
@@ -1065,7 +1195,7 @@ export type ForgotPasswordRequest = Message<"atrium.login.v1.ForgotPasswordReque
  * Use `create(ForgotPasswordRequestSchema)` to create a new message.
  */
 export const ForgotPasswordRequestSchema: GenMessage<ForgotPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 30);
+  messageDesc(file_atrium_login_v1_login, 33);
 
 /**
  * A new password.
@@ -1094,7 +1224,7 @@ export type ResetPasswordRequest = Message<"atrium.login.v1.ResetPasswordRequest
  * Use `create(ResetPasswordRequestSchema)` to create a new message.
  */
 export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_login_v1_login, 31);
+  messageDesc(file_atrium_login_v1_login, 34);
 
 /**
  * Signing in, signing out and what belongs to it. Every door takes the header
@@ -1102,12 +1232,20 @@ export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@_
  * `device_uuid`. A person with an active TOTP factor gets `mfa_required` and
  * `mfa_token` at every door instead of tokens.
  *
+ * Cookie mode, for browser applications of the service's own origin: with the
+ * header `X-Atrium-Session: cookie` (`cookie; persistent` to stay signed in when
+ * the browser is closed) doors, refresh and switching leave `refresh_token` out
+ * of the body and set it as the cookie `__Host-atrium-<8 hex of
+ * SHA-256(SERVICE_BASE_URL)>`, which Refresh reads and Logout clears. `Origin`
+ * must be that of the service and `Sec-Fetch-Site`, if sent, `same-origin`, else
+ * 403 `forbidden`. The cookie is no credential: alone it opens nothing.
+ *
  * @generated from service atrium.login.v1.LoginService
  */
 export const LoginService: GenService<{
   /**
-   * Signs in with a password into a named organization. The access token lives
-   * 15 minutes. Public. 401 `unauthorized` for any wrong combination, 429
+   * Signs in with a password, into a named organization or the one last used.
+   * The access token lives 15 minutes. Public. 401 `unauthorized` for any wrong combination, 429
    * `rate_limited` with `Retry-After` after too many tries.
    *
    * @generated from rpc atrium.login.v1.LoginService.Login
@@ -1180,6 +1318,19 @@ export const LoginService: GenService<{
     output: typeof CheckOrganizationNameResponseSchema;
   },
   /**
+   * Tells how members of an organization sign in: by password, mailed link or
+   * mailed code, and through which identity providers, namely those whose redirect
+   * URIs allow `SERVICE_BASE_URL`. An unknown name, or none, gets what an
+   * organization without identity provider gets. Public.
+   *
+   * @generated from rpc atrium.login.v1.LoginService.GetSignInOptions
+   */
+  getSignInOptions: {
+    methodKind: "unary";
+    input: typeof GetSignInOptionsRequestSchema;
+    output: typeof GetSignInOptionsResponseSchema;
+  },
+  /**
    * Tells whether a person is superuser. Superusers only. 404 `not_found` for an
    * unknown email.
    *
@@ -1192,7 +1343,8 @@ export const LoginService: GenService<{
   },
   /**
    * Ends the session of the token presented: its access, elevated and refresh
-   * tokens are refused from the next request on.
+   * tokens are refused from the next request on. In cookie mode the cookie is
+   * cleared too; it does not replace the access token.
    *
    * @generated from rpc atrium.login.v1.LoginService.Logout
    */
@@ -1216,7 +1368,8 @@ export const LoginService: GenService<{
    * administration as they are now. Each refresh token works once; the same one
    * within 10 seconds gives the same successor, later reuse ends the session.
    * Public. 400 `validation_error` without token, 401 `unauthorized` for a wrong
-   * one.
+   * one. In cookie mode a token that the body lacks is read from the cookie: 401
+   * without it.
    *
    * @generated from rpc atrium.login.v1.LoginService.Refresh
    */

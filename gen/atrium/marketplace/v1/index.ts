@@ -6,3 +6,4 @@ export * from "./marketplace_pb.ts";
 export * from "./platform_pb.ts";
 export * from "./publisher_pb.ts";
 export * from "./publishing_pb.ts";
+export * from "./statistics_pb.ts";

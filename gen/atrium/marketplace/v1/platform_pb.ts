@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/marketplace/v1/platform.proto.
  */
 export const file_atrium_marketplace_v1_platform: GenFile = /*@__PURE__*/
-  fileDesc("CiRhdHJpdW0vbWFya2V0cGxhY2UvdjEvcGxhdGZvcm0ucHJvdG8SFWF0cml1bS5tYXJrZXRwbGFjZS52MSL6AQoSTGlzdEFsbEFwcHNSZXF1ZXN0Ej8KBnN0YXR1cxgBIAEoCUIqursYJjoFZHJhZnQ6CXB1Ymxpc2hlZDoIcmVqZWN0ZWQ6CGFyY2hpdmVkSACIAQESHQoIb3JnX3V1aWQYAiABKAlCBrq7GAJAAUgBiAEBEioKBWxpbWl0GAMgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASAKIAQESKwoGb2Zmc2V0GAQgASgNQha6uxgSKQAAAAAAAAAAMQAAAAAAiMNASAOIAQFCCQoHX3N0YXR1c0ILCglfb3JnX3V1aWRCCAoGX2xpbWl0QgkKB19vZmZzZXQiLQoRQXBwcm92ZUFwcFJlcXVlc3QSGAoGYXBwX2lkGAEgASgJQgi6uxgECAFAASJVChBSZWplY3RBcHBSZXF1ZXN0EhgKBmFwcF9pZBgBIAEoCUIIursYBAgBQAESHAoGcmVhc29uGAIgASgJQge6uxgDGOgHSACIAQFCCQoHX3JlYXNvbiLAAgoWTGlzdEFsbEluc3RhbGxzUmVxdWVzdBJZCgZzdGF0dXMYASABKAlCRLq7GEA6DHByb3Zpc2lvbmluZzoGYWN0aXZlOglzdXNwZW5kZWQ6DmRlcHJvdmlzaW9uaW5nOg1kZXByb3Zpc2lvbmVkSACIAQESGwoGYXBwX2lkGAIgASgJQga6uxgCQAFIAYgBARIdCghvcmdfdXVpZBgDIAEoCUIGursYAkABSAKIAQESKgoFbGltaXQYBCABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIA4gBARIrCgZvZmZzZXQYBSABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIBIgBAUIJCgdfc3RhdHVzQgkKB19hcHBfaWRCCwoJX29yZ191dWlkQggKBl9saW1pdEIJCgdfb2Zmc2V0Ir4BChdMaXN0Q2xvdWRUYXJnZXRzUmVxdWVzdBIqCgZzdGF0dXMYASABKAlCFbq7GBE6BmFjdGl2ZToHcmV2b2tlZEgAiAEBEioKBWxpbWl0GAIgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASAGIAQESKwoGb2Zmc2V0GAMgASgNQha6uxgSKQAAAAAAAAAAMQAAAAAAiMNASAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX29mZnNldCKwAQoYTGlzdENsb3VkVGFyZ2V0c1Jlc3BvbnNlEjAKBGRhdGEYASADKAsyIi5hdHJpdW0ubWFya2V0cGxhY2UudjEuQ2xvdWRUYXJnZXQSDQoFdG90YWwYAiABKA0SDQoFbGltaXQYAyABKA0SDgoGb2Zmc2V0GAQgASgNEh4KEXRvdGFsX2lzX2VzdGltYXRlGAUgASgISACIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlIqgBCgtDbG91ZFRhcmdldBIRCgl0YXJnZXRfaWQYASABKAkSEgoKaW5zdGFsbF9pZBgCIAEoCRIQCghvcmdfdXVpZBgDIAEoCRIQCghwcm92aWRlchgEIAEoCRIOCgZyZWdpb24YBSABKAkSDgoGc3RhdHVzGAYgASgJEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKGFJldm9rZUNsb3VkVGFyZ2V0UmVxdWVzdBIbCgl0YXJnZXRfaWQYASABKAlCCLq7GAQIAUABQmgKGWNvbS5hdHJpdW0ubWFya2V0cGxhY2UudjFQAVoxYXRyaXVtL2dlbi9nby9hdHJpdW0vbWFya2V0cGxhY2UvdjE7bWFya2V0cGxhY2V2MaoCFUF0cml1bS5NYXJrZXRwbGFjZS5WMWIGcHJvdG8z", [file_atrium_options_v1_options, file_google_protobuf_timestamp]);
+  fileDesc("CiRhdHJpdW0vbWFya2V0cGxhY2UvdjEvcGxhdGZvcm0ucHJvdG8SFWF0cml1bS5tYXJrZXRwbGFjZS52MSLQAgoSTGlzdEFsbEFwcHNSZXF1ZXN0Ej8KBnN0YXR1cxgBIAEoCUIqursYJjoFZHJhZnQ6CXB1Ymxpc2hlZDoIcmVqZWN0ZWQ6CGFyY2hpdmVkSACIAQESHQoIb3JnX3V1aWQYAiABKAlCBrq7GAJAAUgBiAEBEioKBWxpbWl0GAMgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASAKIAQESKwoGb2Zmc2V0GAQgASgNQha6uxgSKQAAAAAAAAAAMQAAAAAAiMNASAOIAQESFwoBcRgFIAEoCUIHursYAxjIAUgEiAEBEiwKBHNvcnQYBiABKAlCGbq7GBUiEy0/KGNyZWF0ZWRfYXR8bmFtZSlIBYgBAUIJCgdfc3RhdHVzQgsKCV9vcmdfdXVpZEIICgZfbGltaXRCCQoHX29mZnNldEIECgJfcUIHCgVfc29ydCItChFBcHByb3ZlQXBwUmVxdWVzdBIYCgZhcHBfaWQYASABKAlCCLq7GAQIAUABIlUKEFJlamVjdEFwcFJlcXVlc3QSGAoGYXBwX2lkGAEgASgJQgi6uxgECAFAARIcCgZyZWFzb24YAiABKAlCB7q7GAMY6AdIAIgBAUIJCgdfcmVhc29uIrEDChZMaXN0QWxsSW5zdGFsbHNSZXF1ZXN0ElkKBnN0YXR1cxgBIAEoCUJEursYQDoMcHJvdmlzaW9uaW5nOgZhY3RpdmU6CXN1c3BlbmRlZDoOZGVwcm92aXNpb25pbmc6DWRlcHJvdmlzaW9uZWRIAIgBARIbCgZhcHBfaWQYAiABKAlCBrq7GAJAAUgBiAEBEh0KCG9yZ191dWlkGAMgASgJQga6uxgCQAFIAogBARIqCgVsaW1pdBgEIAEoDUIWursYEikAAAAAAADwPzEAAAAAAABpQEgDiAEBEisKBm9mZnNldBgFIAEoDUIWursYEikAAAAAAAAAADEAAAAAAIjDQEgEiAEBEhcKAXEYBiABKAlCB7q7GAMYyAFIBYgBARInCgRzb3J0GAcgASgJQhS6uxgQIg4tPyhjcmVhdGVkX2F0KUgGiAEBEhMKBmN1cnNvchgIIAEoCUgHiAEBQgkKB19zdGF0dXNCCQoHX2FwcF9pZEILCglfb3JnX3V1aWRCCAoGX2xpbWl0QgkKB19vZmZzZXRCBAoCX3FCBwoFX3NvcnRCCQoHX2N1cnNvciKPAgoXTGlzdENsb3VkVGFyZ2V0c1JlcXVlc3QSKgoGc3RhdHVzGAEgASgJQhW6uxgROgZhY3RpdmU6B3Jldm9rZWRIAIgBARIqCgVsaW1pdBgCIAEoDUIWursYEikAAAAAAADwPzEAAAAAAABpQEgBiAEBEisKBm9mZnNldBgDIAEoDUIWursYEikAAAAAAAAAADEAAAAAAIjDQEgCiAEBEhcKAXEYBCABKAlCB7q7GAMYyAFIA4gBARInCgRzb3J0GAUgASgJQhS6uxgQIg4tPyhjcmVhdGVkX2F0KUgEiAEBQgkKB19zdGF0dXNCCAoGX2xpbWl0QgkKB19vZmZzZXRCBAoCX3FCBwoFX3NvcnQisAEKGExpc3RDbG91ZFRhcmdldHNSZXNwb25zZRIwCgRkYXRhGAEgAygLMiIuYXRyaXVtLm1hcmtldHBsYWNlLnYxLkNsb3VkVGFyZ2V0Eg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZSKoAQoLQ2xvdWRUYXJnZXQSEQoJdGFyZ2V0X2lkGAEgASgJEhIKCmluc3RhbGxfaWQYAiABKAkSEAoIb3JnX3V1aWQYAyABKAkSEAoIcHJvdmlkZXIYBCABKAkSDgoGcmVnaW9uGAUgASgJEg4KBnN0YXR1cxgGIAEoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3ChhSZXZva2VDbG91ZFRhcmdldFJlcXVlc3QSGwoJdGFyZ2V0X2lkGAEgASgJQgi6uxgECAFAAUJoChljb20uYXRyaXVtLm1hcmtldHBsYWNlLnYxUAFaMWF0cml1bS9nZW4vZ28vYXRyaXVtL21hcmtldHBsYWNlL3YxO21hcmtldHBsYWNldjGqAhVBdHJpdW0uTWFya2V0cGxhY2UuVjFiBnByb3RvMw", [file_atrium_options_v1_options, file_google_protobuf_timestamp]);
 
 /**
  * Which apps of all organizations to list.
@@ -50,6 +50,20 @@ export type ListAllAppsRequest = Message<"atrium.marketplace.v1.ListAllAppsReque
    * @generated from field: optional uint32 offset = 4;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose name or slug contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 5;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at` or `name`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 6;
+   */
+  sort?: string | undefined;
 };
 
 /**
@@ -148,6 +162,29 @@ export type ListAllInstallsRequest = Message<"atrium.marketplace.v1.ListAllInsta
    * @generated from field: optional uint32 offset = 5;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose app name or slug contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 6;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 7;
+   */
+  sort?: string | undefined;
+
+  /**
+   * Pages by cursor: empty to start, then `next_cursor` of the page before, for
+   * an hour, with the same filters and order; `offset` is ignored beside it. 400
+   * `invalid_cursor`.
+   *
+   * @generated from field: optional string cursor = 8;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -183,6 +220,20 @@ export type ListCloudTargetsRequest = Message<"atrium.marketplace.v1.ListCloudTa
    * @generated from field: optional uint32 offset = 3;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose provider or region contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 4;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 5;
+   */
+  sort?: string | undefined;
 };
 
 /**

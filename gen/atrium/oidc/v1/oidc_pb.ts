@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/oidc/v1/oidc.proto.
  */
 export const file_atrium_oidc_v1_oidc: GenFile = /*@__PURE__*/
-  fileDesc("ChlhdHJpdW0vb2lkYy92MS9vaWRjLnByb3RvEg5hdHJpdW0ub2lkYy52MSLlAQoKQ29ubmVjdGlvbhIXCg9jb25uZWN0aW9uX3V1aWQYASABKAkSDAoEbmFtZRgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSFQoNZGlzY292ZXJ5X3VybBgFIAEoCRIXCg9hbGxvd2VkX2RvbWFpbnMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIUCgxyZWRpcmVjdF91cmkYCCABKAkSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixgIKF0NyZWF0ZUNvbm5lY3Rpb25SZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAARIXCgRuYW1lGAIgASgJQgm6uxgFCAEYyAESGgoIcHJvdmlkZXIYAyABKAlCCLq7GAQIARhAEhwKCWNsaWVudF9pZBgEIAEoCUIJursYBQgBGP8BEiAKDWNsaWVudF9zZWNyZXQYBSABKAlCCbq7GAUIARiAIBJJCg1kaXNjb3ZlcnlfdXJsGAYgASgJQjK6uxguCAEiKFtePyNdKy9cLndlbGwta25vd24vb3BlbmlkLWNvbmZpZ3VyYXRpb25AAxIkCg9hbGxvd2VkX2RvbWFpbnMYByADKAlCC7q7GAcQARj9AVBkEikKDXJlZGlyZWN0X3VyaXMYCCADKAlCErq7GA4QASIGW14jKl0qQANQFCKiAQoWTGlzdENvbm5lY3Rpb25zUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAIgBARIrCgZvZmZzZXQYAyABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAYgBAUIICgZfbGltaXRCCQoHX29mZnNldCKnAQoXTGlzdENvbm5lY3Rpb25zUmVzcG9uc2USKAoEZGF0YRgBIAMoCzIaLmF0cml1bS5vaWRjLnYxLkNvbm5lY3Rpb24SDQoFdG90YWwYAiABKA0SDQoFbGltaXQYAyABKA0SDgoGb2Zmc2V0GAQgASgNEh4KEXRvdGFsX2lzX2VzdGltYXRlGAUgASgISACIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlIlIKEUNvbm5lY3Rpb25SZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAARIhCg9jb25uZWN0aW9uX3V1aWQYAiABKAlCCLq7GAQIAUABIqACChdVcGRhdGVDb25uZWN0aW9uUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAESIQoPY29ubmVjdGlvbl91dWlkGAIgASgJQgi6uxgECAFAARIcCgRuYW1lGAMgASgJQgm6uxgFEAEYyAFIAIgBARIlCg1jbGllbnRfc2VjcmV0GAQgASgJQgm6uxgFEAEYgCBIAYgBARIzCg9hbGxvd2VkX2RvbWFpbnMYBSABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEjEKDXJlZGlyZWN0X3VyaXMYBiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlQgcKBV9uYW1lQhAKDl9jbGllbnRfc2VjcmV0IqQCChBBdXRob3JpemVSZXF1ZXN0EiEKD2Nvbm5lY3Rpb25fdXVpZBgBIAEoCUIIursYBAgBQAESIgoMcmVkaXJlY3RfdXJpGAIgASgJQge6uxgDGIAQSACIAQESGwoFc3RhdGUYAyABKAlCB7q7GAMYgAhIAYgBARI0Cg5jb2RlX2NoYWxsZW5nZRgEIAEoCUIXursYEyIRW0EtWmEtejAtOV8tXXs0M31IAogBARIuChVjb2RlX2NoYWxsZW5nZV9tZXRob2QYBSABKAlCCrq7GAY6BFMyNTZIA4gBAUIPCg1fcmVkaXJlY3RfdXJpQggKBl9zdGF0ZUIRCg9fY29kZV9jaGFsbGVuZ2VCGAoWX2NvZGVfY2hhbGxlbmdlX21ldGhvZCLcAQoPQ2FsbGJhY2tSZXF1ZXN0EiEKD2Nvbm5lY3Rpb25fdXVpZBgBIAEoCUIIursYBAgBQAESEQoEY29kZRgCIAEoCUgAiAEBEhIKBXN0YXRlGAMgASgJSAGIAQESEAoDaXNzGAQgASgJSAKIAQESEgoFZXJyb3IYBSABKAlIA4gBARIeChFlcnJvcl9kZXNjcmlwdGlvbhgGIAEoCUgEiAEBQgcKBV9jb2RlQggKBl9zdGF0ZUIGCgRfaXNzQggKBl9lcnJvckIUChJfZXJyb3JfZGVzY3JpcHRpb24icwoWRXhjaGFuZ2VTZXNzaW9uUmVxdWVzdBIgCg1zZXNzaW9uX3Rva2VuGAEgASgJQgm6uxgFCAEYgAQSJQoNY29kZV92ZXJpZmllchgCIAEoCUIJursYBRArGIABSACIAQFCEAoOX2NvZGVfdmVyaWZpZXIicAoTTGlua0lkZW50aXR5UmVxdWVzdBIgCg1zZXNzaW9uX3Rva2VuGAEgASgJQgm6uxgFCAEYgAQSJQoNY29kZV92ZXJpZmllchgCIAEoCUIJursYBRArGIABSACIAQFCEAoOX2NvZGVfdmVyaWZpZXIy3QwKC09pZGNTZXJ2aWNlEtABChBDcmVhdGVDb25uZWN0aW9uEicuYXRyaXVtLm9pZGMudjEuQ3JlYXRlQ29ubmVjdGlvblJlcXVlc3QaGi5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uInequxgtCAISAQEiC2NyZWRlbnRpYWxzMghvcmdfdXVpZEgBWg1vcmdfbm90X2ZvdW5ksrsYAwjJAYLT5JMCOToBKiI0L2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucxLSAQoPTGlzdENvbm5lY3Rpb25zEiYuYXRyaXVtLm9pZGMudjEuTGlzdENvbm5lY3Rpb25zUmVxdWVzdBonLmF0cml1bS5vaWRjLnYxLkxpc3RDb25uZWN0aW9uc1Jlc3BvbnNlIm6QAgGquxgrCAISAQEiC2NyZWRlbnRpYWxzMghvcmdfdXVpZFoNb3JnX25vdF9mb3VuZILT5JMCNhI0L2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucxLRAQoNR2V0Q29ubmVjdGlvbhIhLmF0cml1bS5vaWRjLnYxLkNvbm5lY3Rpb25SZXF1ZXN0GhouYXRyaXVtLm9pZGMudjEuQ29ubmVjdGlvbiKAAZACAaq7GCsIAhIBASILY3JlZGVudGlhbHMyCG9yZ191dWlkWg1vcmdfbm90X2ZvdW5kgtPkkwJIEkYvYXBpL2FkbWluL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9vaWRjLWNvbm5lY3Rpb25zL3tjb25uZWN0aW9uX3V1aWR9EtoBChBVcGRhdGVDb25uZWN0aW9uEicuYXRyaXVtLm9pZGMudjEuVXBkYXRlQ29ubmVjdGlvblJlcXVlc3QaGi5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uIoABqrsYKwgCEgEBIgtjcmVkZW50aWFsczIIb3JnX3V1aWRaDW9yZ19ub3RfZm91bmSC0+STAks6ASoyRi9hcGkvYWRtaW4vb3JnYW5pemF0aW9ucy97b3JnX3V1aWR9L29pZGMtY29ubmVjdGlvbnMve2Nvbm5lY3Rpb25fdXVpZH0S1AEKEERlbGV0ZUNvbm5lY3Rpb24SIS5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKEAaq7GCsIAhIBASILY3JlZGVudGlhbHMyCG9yZ191dWlkWg1vcmdfbm90X2ZvdW5ksrsYAwjMAYLT5JMCSCpGL2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucy97Y29ubmVjdGlvbl91dWlkfRKLAQoJQXV0aG9yaXplEiAuYXRyaXVtLm9pZGMudjEuQXV0aG9yaXplUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJEkAIBqrsYAggBsrsYBQiuAigBgtPkkwIsEiovYXBpL2F1dGgvb2lkYy97Y29ubmVjdGlvbl91dWlkfS9hdXRob3JpemUSiAEKCENhbGxiYWNrEh8uYXRyaXVtLm9pZGMudjEuQ2FsbGJhY2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkOQAgGquxgCCAGyuxgFCK4CKAGC0+STAisSKS9hcGkvYXV0aC9vaWRjL3tjb25uZWN0aW9uX3V1aWR9L2NhbGxiYWNrEogBCg9FeGNoYW5nZVNlc3Npb24SJi5hdHJpdW0ub2lkYy52MS5FeGNoYW5nZVNlc3Npb25SZXF1ZXN0Gh4uYXRyaXVtLmNvbW1vbi52MS5TaWduSW5SZXN1bHQiLaq7GAIIAbK7GAIoAYLT5JMCGzoBKiIWL2FwaS9hdXRoL29pZGMvc2Vzc2lvbhJ6CgxMaW5rSWRlbnRpdHkSIy5hdHJpdW0ub2lkYy52MS5MaW5rSWRlbnRpdHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii2quxgECAIoAbK7GAMIzAGC0+STAhg6ASoiEy9hcGkvYXV0aC9vaWRjL2xpbmtCTAoSY29tLmF0cml1bS5vaWRjLnYxUAFaI2F0cml1bS9nZW4vZ28vYXRyaXVtL29pZGMvdjE7b2lkY3YxqgIOQXRyaXVtLk9pZGMuVjFiBnByb3RvMw", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChlhdHJpdW0vb2lkYy92MS9vaWRjLnByb3RvEg5hdHJpdW0ub2lkYy52MSLlAQoKQ29ubmVjdGlvbhIXCg9jb25uZWN0aW9uX3V1aWQYASABKAkSDAoEbmFtZRgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSFQoNZGlzY292ZXJ5X3VybBgFIAEoCRIXCg9hbGxvd2VkX2RvbWFpbnMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIUCgxyZWRpcmVjdF91cmkYCCABKAkSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixgIKF0NyZWF0ZUNvbm5lY3Rpb25SZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAARIXCgRuYW1lGAIgASgJQgm6uxgFCAEYyAESGgoIcHJvdmlkZXIYAyABKAlCCLq7GAQIARhAEhwKCWNsaWVudF9pZBgEIAEoCUIJursYBQgBGP8BEiAKDWNsaWVudF9zZWNyZXQYBSABKAlCCbq7GAUIARiAIBJJCg1kaXNjb3ZlcnlfdXJsGAYgASgJQjK6uxguCAEiKFtePyNdKy9cLndlbGwta25vd24vb3BlbmlkLWNvbmZpZ3VyYXRpb25AAxIkCg9hbGxvd2VkX2RvbWFpbnMYByADKAlCC7q7GAcQARj9AVBkEikKDXJlZGlyZWN0X3VyaXMYCCADKAlCErq7GA4QASIGW14jKl0qQANQFCL4AQoWTGlzdENvbm5lY3Rpb25zUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAIgBARIrCgZvZmZzZXQYAyABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAYgBARIXCgFxGAQgASgJQge6uxgDGMgBSAKIAQESLAoEc29ydBgFIAEoCUIZursYFSITLT8oY3JlYXRlZF9hdHxuYW1lKUgDiAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QgQKAl9xQgcKBV9zb3J0IqcBChdMaXN0Q29ubmVjdGlvbnNSZXNwb25zZRIoCgRkYXRhGAEgAygLMhouYXRyaXVtLm9pZGMudjEuQ29ubmVjdGlvbhINCgV0b3RhbBgCIAEoDRINCgVsaW1pdBgDIAEoDRIOCgZvZmZzZXQYBCABKA0SHgoRdG90YWxfaXNfZXN0aW1hdGUYBSABKAhIAIgBAUIUChJfdG90YWxfaXNfZXN0aW1hdGUiUgoRQ29ubmVjdGlvblJlcXVlc3QSGgoIb3JnX3V1aWQYASABKAlCCLq7GAQIAUABEiEKD2Nvbm5lY3Rpb25fdXVpZBgCIAEoCUIIursYBAgBQAEioAIKF1VwZGF0ZUNvbm5lY3Rpb25SZXF1ZXN0EhoKCG9yZ191dWlkGAEgASgJQgi6uxgECAFAARIhCg9jb25uZWN0aW9uX3V1aWQYAiABKAlCCLq7GAQIAUABEhwKBG5hbWUYAyABKAlCCbq7GAUQARjIAUgAiAEBEiUKDWNsaWVudF9zZWNyZXQYBCABKAlCCbq7GAUQARiAIEgBiAEBEjMKD2FsbG93ZWRfZG9tYWlucxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5MaXN0VmFsdWUSMQoNcmVkaXJlY3RfdXJpcxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5MaXN0VmFsdWVCBwoFX25hbWVCEAoOX2NsaWVudF9zZWNyZXQiVQoWVGVzdENvbm5lY3Rpb25SZXNwb25zZRIKCgJvaxgBIAEoCBIvCgZjaGVja3MYAiADKAsyHy5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uQ2hlY2siPAoPQ29ubmVjdGlvbkNoZWNrEgwKBG5hbWUYASABKAkSCgoCb2sYAiABKAgSDwoHbWVzc2FnZRgDIAEoCSKkAgoQQXV0aG9yaXplUmVxdWVzdBIhCg9jb25uZWN0aW9uX3V1aWQYASABKAlCCLq7GAQIAUABEiIKDHJlZGlyZWN0X3VyaRgCIAEoCUIHursYAxiAEEgAiAEBEhsKBXN0YXRlGAMgASgJQge6uxgDGIAISAGIAQESNAoOY29kZV9jaGFsbGVuZ2UYBCABKAlCF7q7GBMiEVtBLVphLXowLTlfLV17NDN9SAKIAQESLgoVY29kZV9jaGFsbGVuZ2VfbWV0aG9kGAUgASgJQgq6uxgGOgRTMjU2SAOIAQFCDwoNX3JlZGlyZWN0X3VyaUIICgZfc3RhdGVCEQoPX2NvZGVfY2hhbGxlbmdlQhgKFl9jb2RlX2NoYWxsZW5nZV9tZXRob2Qi3AEKD0NhbGxiYWNrUmVxdWVzdBIhCg9jb25uZWN0aW9uX3V1aWQYASABKAlCCLq7GAQIAUABEhEKBGNvZGUYAiABKAlIAIgBARISCgVzdGF0ZRgDIAEoCUgBiAEBEhAKA2lzcxgEIAEoCUgCiAEBEhIKBWVycm9yGAUgASgJSAOIAQESHgoRZXJyb3JfZGVzY3JpcHRpb24YBiABKAlIBIgBAUIHCgVfY29kZUIICgZfc3RhdGVCBgoEX2lzc0IICgZfZXJyb3JCFAoSX2Vycm9yX2Rlc2NyaXB0aW9uIl8KGEJhY2tjaGFubmVsTG9nb3V0UmVxdWVzdBIhCg9jb25uZWN0aW9uX3V1aWQYASABKAlCCLq7GAQIAUABEiAKDGxvZ291dF90b2tlbhgCIAEoCUIKursYBggBGICAASJzChZFeGNoYW5nZVNlc3Npb25SZXF1ZXN0EiAKDXNlc3Npb25fdG9rZW4YASABKAlCCbq7GAUIARiABBIlCg1jb2RlX3ZlcmlmaWVyGAIgASgJQgm6uxgFECsYgAFIAIgBAUIQCg5fY29kZV92ZXJpZmllciJwChNMaW5rSWRlbnRpdHlSZXF1ZXN0EiAKDXNlc3Npb25fdG9rZW4YASABKAlCCbq7GAUIARiABBIlCg1jb2RlX3ZlcmlmaWVyGAIgASgJQgm6uxgFECsYgAFIAIgBAUIQCg5fY29kZV92ZXJpZmllcjKWFAoLT2lkY1NlcnZpY2US4AEKEENyZWF0ZUNvbm5lY3Rpb24SJy5hdHJpdW0ub2lkYy52MS5DcmVhdGVDb25uZWN0aW9uUmVxdWVzdBoaLmF0cml1bS5vaWRjLnYxLkNvbm5lY3Rpb24ihgGquxgtCAISAQEiC2NyZWRlbnRpYWxzMghvcmdfdXVpZEgBWg1vcmdfbm90X2ZvdW5ksrsYAwjJAdK7GAsKCW5vdF9mb3VuZILT5JMCOToBKiI0L2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucxLSAQoPTGlzdENvbm5lY3Rpb25zEiYuYXRyaXVtLm9pZGMudjEuTGlzdENvbm5lY3Rpb25zUmVxdWVzdBonLmF0cml1bS5vaWRjLnYxLkxpc3RDb25uZWN0aW9uc1Jlc3BvbnNlIm6QAgGquxgrCAISAQEiC2NyZWRlbnRpYWxzMghvcmdfdXVpZFoNb3JnX25vdF9mb3VuZILT5JMCNhI0L2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucxLgAQoNR2V0Q29ubmVjdGlvbhIhLmF0cml1bS5vaWRjLnYxLkNvbm5lY3Rpb25SZXF1ZXN0GhouYXRyaXVtLm9pZGMudjEuQ29ubmVjdGlvbiKPAZACAaq7GCsIAhIBASILY3JlZGVudGlhbHMyCG9yZ191dWlkWg1vcmdfbm90X2ZvdW5k0rsYCwoJbm90X2ZvdW5kgtPkkwJIEkYvYXBpL2FkbWluL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9vaWRjLWNvbm5lY3Rpb25zL3tjb25uZWN0aW9uX3V1aWR9EukBChBVcGRhdGVDb25uZWN0aW9uEicuYXRyaXVtLm9pZGMudjEuVXBkYXRlQ29ubmVjdGlvblJlcXVlc3QaGi5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uIo8BqrsYKwgCEgEBIgtjcmVkZW50aWFsczIIb3JnX3V1aWRaDW9yZ19ub3RfZm91bmTSuxgLCglub3RfZm91bmSC0+STAks6ASoyRi9hcGkvYWRtaW4vb3JnYW5pemF0aW9ucy97b3JnX3V1aWR9L29pZGMtY29ubmVjdGlvbnMve2Nvbm5lY3Rpb25fdXVpZH0S7QEKEERlbGV0ZUNvbm5lY3Rpb24SIS5hdHJpdW0ub2lkYy52MS5Db25uZWN0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKdAaq7GCsIAhIBASILY3JlZGVudGlhbHMyCG9yZ191dWlkWg1vcmdfbm90X2ZvdW5ksrsYAwjMAdK7GBUKCGNvbmZsaWN0Cglub3RfZm91bmSC0+STAkgqRi9hcGkvYWRtaW4vb3JnYW5pemF0aW9ucy97b3JnX3V1aWR9L29pZGMtY29ubmVjdGlvbnMve2Nvbm5lY3Rpb25fdXVpZH0S+gEKDlRlc3RDb25uZWN0aW9uEiEuYXRyaXVtLm9pZGMudjEuQ29ubmVjdGlvblJlcXVlc3QaJi5hdHJpdW0ub2lkYy52MS5UZXN0Q29ubmVjdGlvblJlc3BvbnNlIpwBqrsYLQgCEgEBGAEiC2NyZWRlbnRpYWxzMghvcmdfdXVpZFoNb3JnX25vdF9mb3VuZLK7GAIwAdK7GAsKCW5vdF9mb3VuZILT5JMCUDoBKiJLL2FwaS9hZG1pbi9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vb2lkYy1jb25uZWN0aW9ucy97Y29ubmVjdGlvbl91dWlkfS90ZXN0EssBCglBdXRob3JpemUSIC5hdHJpdW0ub2lkYy52MS5BdXRob3JpemVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IoMBkAIBqrsYAggBsrsYHAiuAigBOhVZb3UgYXJlIG5vdCBzaWduZWQgaW7SuxgkChJpbnZhbGlkX2Nvbm5lY3Rpb24KDnByb3ZpZGVyX2Vycm9ygtPkkwIsEiovYXBpL2F1dGgvb2lkYy97Y29ubmVjdGlvbl91dWlkfS9hdXRob3JpemUSjQIKCENhbGxiYWNrEh8uYXRyaXVtLm9pZGMudjEuQ2FsbGJhY2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IscBkAIBqrsYAggBsrsYHAiuAigBOhVZb3UgYXJlIG5vdCBzaWduZWQgaW7SuxhpCg9kb21haW5fbWlzbWF0Y2gKEmludmFsaWRfY29ubmVjdGlvbgoNaW52YWxpZF9zdGF0ZQoMbWlzc2luZ19jb2RlCg5wcm92aWRlcl9lcnJvcgoVdG9rZW5fZXhjaGFuZ2VfZmFpbGVkgtPkkwIrEikvYXBpL2F1dGgvb2lkYy97Y29ubmVjdGlvbl91dWlkfS9jYWxsYmFjaxLKAgoRQmFja2NoYW5uZWxMb2dvdXQSKC5hdHJpdW0ub2lkYy52MS5CYWNrY2hhbm5lbExvZ291dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHki8gGquxgPCAFSC2JhZF9yZXF1ZXN0srsYJSIhYXBwbGljYXRpb24veC13d3ctZm9ybS11cmxlbmNvZGVkKAHSuxh0Cg9kb21haW5fbWlzbWF0Y2gKEmludmFsaWRfY29ubmVjdGlvbgoNaW52YWxpZF9zdGF0ZQoMbWlzc2luZ19jb2RlCglub3RfZm91bmQKDnByb3ZpZGVyX2Vycm9yChV0b2tlbl9leGNoYW5nZV9mYWlsZWSC0+STAjg6ASoiMy9hcGkvYXV0aC9vaWRjL3tjb25uZWN0aW9uX3V1aWR9L2JhY2tjaGFubmVsLWxvZ291dBLcAQoPRXhjaGFuZ2VTZXNzaW9uEiYuYXRyaXVtLm9pZGMudjEuRXhjaGFuZ2VTZXNzaW9uUmVxdWVzdBoeLmF0cml1bS5jb21tb24udjEuU2lnbkluUmVzdWx0IoABqrsYBQgBiAEBsrsYAigB0rsYTAoPZG9tYWluX21pc21hdGNoCg1saW5rX3JlcXVpcmVkCgxzc29fcmVxdWlyZWQKDHVuYXV0aG9yaXplZAoOdXNlcm5hbWVfdGFrZW6C0+STAhs6ASoiFi9hcGkvYXV0aC9vaWRjL3Nlc3Npb24SiAEKDExpbmtJZGVudGl0eRIjLmF0cml1bS5vaWRjLnYxLkxpbmtJZGVudGl0eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiO6q7GAQIAigBsrsYAwjMAdK7GAoKCGNvbmZsaWN0gtPkkwIYOgEqIhMvYXBpL2F1dGgvb2lkYy9saW5rQkwKEmNvbS5hdHJpdW0ub2lkYy52MVABWiNhdHJpdW0vZ2VuL2dvL2F0cml1bS9vaWRjL3YxO29pZGN2MaoCDkF0cml1bS5PaWRjLlYxYgZwcm90bzM", [file_atrium_common_v1_common, file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A connection to an identity provider. The client secret is never answered.
@@ -196,6 +196,20 @@ export type ListConnectionsRequest = Message<"atrium.oidc.v1.ListConnectionsRequ
    * @generated from field: optional uint32 offset = 3;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose name contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 4;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at` or `name`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 5;
+   */
+  sort?: string | undefined;
 };
 
 /**
@@ -341,6 +355,69 @@ export const UpdateConnectionRequestSchema: GenMessage<UpdateConnectionRequest> 
   messageDesc(file_atrium_oidc_v1_oidc, 5);
 
 /**
+ * What a test of a connection found.
+ *
+ * @generated from message atrium.oidc.v1.TestConnectionResponse
+ */
+export type TestConnectionResponse = Message<"atrium.oidc.v1.TestConnectionResponse"> & {
+  /**
+   * Every check passed.
+   *
+   * @generated from field: bool ok = 1;
+   */
+  ok: boolean;
+
+  /**
+   * The checks, always these: `discovery`, `issuer`, `jwks`, `endpoints`, `pkce`.
+   *
+   * @generated from field: repeated atrium.oidc.v1.ConnectionCheck checks = 2;
+   */
+  checks: ConnectionCheck[];
+};
+
+/**
+ * Describes the message atrium.oidc.v1.TestConnectionResponse.
+ * Use `create(TestConnectionResponseSchema)` to create a new message.
+ */
+export const TestConnectionResponseSchema: GenMessage<TestConnectionResponse> = /*@__PURE__*/
+  messageDesc(file_atrium_oidc_v1_oidc, 6);
+
+/**
+ * One check of a connection.
+ *
+ * @generated from message atrium.oidc.v1.ConnectionCheck
+ */
+export type ConnectionCheck = Message<"atrium.oidc.v1.ConnectionCheck"> & {
+  /**
+   * `discovery`, `issuer`, `jwks`, `endpoints` or `pkce`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The check passed.
+   *
+   * @generated from field: bool ok = 2;
+   */
+  ok: boolean;
+
+  /**
+   * `ok`, or for a person: what is wrong, or what a check that passed leaves open.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message atrium.oidc.v1.ConnectionCheck.
+ * Use `create(ConnectionCheckSchema)` to create a new message.
+ */
+export const ConnectionCheckSchema: GenMessage<ConnectionCheck> = /*@__PURE__*/
+  messageDesc(file_atrium_oidc_v1_oidc, 7);
+
+/**
  * A browser that wants to sign in.
  *
  * @generated from message atrium.oidc.v1.AuthorizeRequest
@@ -390,7 +467,7 @@ export type AuthorizeRequest = Message<"atrium.oidc.v1.AuthorizeRequest"> & {
  * Use `create(AuthorizeRequestSchema)` to create a new message.
  */
 export const AuthorizeRequestSchema: GenMessage<AuthorizeRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_oidc_v1_oidc, 6);
+  messageDesc(file_atrium_oidc_v1_oidc, 8);
 
 /**
  * What the identity provider sends back; members are judged by the refusals of
@@ -447,7 +524,35 @@ export type CallbackRequest = Message<"atrium.oidc.v1.CallbackRequest"> & {
  * Use `create(CallbackRequestSchema)` to create a new message.
  */
 export const CallbackRequestSchema: GenMessage<CallbackRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_oidc_v1_oidc, 7);
+  messageDesc(file_atrium_oidc_v1_oidc, 9);
+
+/**
+ * The identity provider's order to end sessions.
+ *
+ * @generated from message atrium.oidc.v1.BackchannelLogoutRequest
+ */
+export type BackchannelLogoutRequest = Message<"atrium.oidc.v1.BackchannelLogoutRequest"> & {
+  /**
+   * Id of the connection.
+   *
+   * @generated from field: string connection_uuid = 1;
+   */
+  connectionUuid: string;
+
+  /**
+   * The logout token, a JWT signed by the provider.
+   *
+   * @generated from field: string logout_token = 2;
+   */
+  logoutToken: string;
+};
+
+/**
+ * Describes the message atrium.oidc.v1.BackchannelLogoutRequest.
+ * Use `create(BackchannelLogoutRequestSchema)` to create a new message.
+ */
+export const BackchannelLogoutRequestSchema: GenMessage<BackchannelLogoutRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_oidc_v1_oidc, 10);
 
 /**
  * A session token to redeem.
@@ -475,7 +580,7 @@ export type ExchangeSessionRequest = Message<"atrium.oidc.v1.ExchangeSessionRequ
  * Use `create(ExchangeSessionRequestSchema)` to create a new message.
  */
 export const ExchangeSessionRequestSchema: GenMessage<ExchangeSessionRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_oidc_v1_oidc, 8);
+  messageDesc(file_atrium_oidc_v1_oidc, 11);
 
 /**
  * An identity to link.
@@ -503,7 +608,7 @@ export type LinkIdentityRequest = Message<"atrium.oidc.v1.LinkIdentityRequest"> 
  * Use `create(LinkIdentityRequestSchema)` to create a new message.
  */
 export const LinkIdentityRequestSchema: GenMessage<LinkIdentityRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_oidc_v1_oidc, 9);
+  messageDesc(file_atrium_oidc_v1_oidc, 12);
 
 /**
  * Connections of organizations to identity providers, and signing in through
@@ -565,9 +670,22 @@ export const OidcService: GenService<{
     output: typeof EmptySchema;
   },
   /**
+   * Asks the provider as a sign-in would, without signing anybody in: whether its
+   * discovery document, issuer, keys, endpoints and PKCE can be used. Nothing is
+   * cached and nothing is changed. The token endpoint is sent a code that cannot
+   * be right, to learn whether it knows the client id and the secret.
+   *
+   * @generated from rpc atrium.oidc.v1.OidcService.TestConnection
+   */
+  testConnection: {
+    methodKind: "unary";
+    input: typeof ConnectionRequestSchema;
+    output: typeof TestConnectionResponseSchema;
+  },
+  /**
    * Starts a sign-in: sends the browser to the identity provider and binds the
    * attempt to it by a cookie. Good for 10 minutes. 400 `invalid_connection`;
-   * 502 `provider_error`.
+   * 502 `provider_error`. A browser gets a refusal as a page.
    *
    * @generated from rpc atrium.oidc.v1.OidcService.Authorize
    */
@@ -581,13 +699,28 @@ export const OidcService: GenService<{
    * client's `redirect_uri` with `session_token` and the client's `state`.
    * Refusals, in this order: 400 `invalid_connection`, 400 `invalid_state`, 502
    * `provider_error`, 400 `missing_code`, 401 `token_exchange_failed`, 502
-   * `provider_error`, 403 `domain_mismatch`.
+   * `provider_error`, 403 `domain_mismatch`. A browser gets them as a page.
    *
    * @generated from rpc atrium.oidc.v1.OidcService.Callback
    */
   callback: {
     methodKind: "unary";
     input: typeof CallbackRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Ends sessions that were opened through a connection, because the identity
+   * provider says so (OpenID Connect Back-Channel Logout 1.0): the session `sid`
+   * at the provider, or every session of `sub` when the token has no `sid`. A
+   * token whose `jti` was accepted before is 200 without effect. 400 `bad_request`
+   * when it does not verify; 404 `not_found`; 502 `provider_error` when the keys of
+   * the provider cannot be had.
+   *
+   * @generated from rpc atrium.oidc.v1.OidcService.BackchannelLogout
+   */
+  backchannelLogout: {
+    methodKind: "unary";
+    input: typeof BackchannelLogoutRequestSchema;
     output: typeof EmptySchema;
   },
   /**

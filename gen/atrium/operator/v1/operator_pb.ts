@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/operator/v1/operator.proto.
  */
 export const file_atrium_operator_v1_operator: GenFile = /*@__PURE__*/
-  fileDesc("CiFhdHJpdW0vb3BlcmF0b3IvdjEvb3BlcmF0b3IucHJvdG8SEmF0cml1bS5vcGVyYXRvci52MSKTAQoJT3JnQ29uZmlnEhAKCG9yZ191dWlkGAEgASgJEhwKFGF1ZGl0X3JldGVudGlvbl9kYXlzGAIgASgNEgwKBHBsYW4YAyABKAkSOQoKdXBkYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAFIAIgBAUINCgtfdXBkYXRlZF9hdCKEAQoQU2V0Q29uZmlnUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAESOwoUYXVkaXRfcmV0ZW50aW9uX2RheXMYAiABKA1CGLq7GBQIASkAAAAAAIBWQDEAAAAAANB2QEgAiAEBQhcKFV9hdWRpdF9yZXRlbnRpb25fZGF5cyKsAQoQR2V0Q29uZmlnUmVxdWVzdBIdCghvcmdfdXVpZBgBIAEoCUIGursYAkABSACIAQESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAYgBARIrCgZvZmZzZXQYAyABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAogBAUILCglfb3JnX3V1aWRCCAoGX2xpbWl0QgkKB19vZmZzZXQimAMKEUdldENvbmZpZ1Jlc3BvbnNlEhUKCG9yZ191dWlkGAEgASgJSACIAQESIQoUYXVkaXRfcmV0ZW50aW9uX2RheXMYAiABKA1IAYgBARIRCgRwbGFuGAMgASgJSAKIAQESMwoKdXBkYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIA4gBARIxCgRkYXRhGAUgAygLMh0uYXRyaXVtLm9wZXJhdG9yLnYxLk9yZ0NvbmZpZ0IEyLsYARISCgV0b3RhbBgGIAEoDUgEiAEBEhIKBWxpbWl0GAcgASgNSAWIAQESEwoGb2Zmc2V0GAggASgNSAaIAQESHgoRdG90YWxfaXNfZXN0aW1hdGUYCSABKAhIB4gBAUILCglfb3JnX3V1aWRCFwoVX2F1ZGl0X3JldGVudGlvbl9kYXlzQgcKBV9wbGFuQg0KC191cGRhdGVkX2F0QggKBl90b3RhbEIICgZfbGltaXRCCQoHX29mZnNldEIUChJfdG90YWxfaXNfZXN0aW1hdGUiEgoQR2V0SGVhbHRoUmVxdWVzdCIYCgZIZWFsdGgSDgoGc3RhdHVzGAEgASgJIhUKE0dldFJlYWRpbmVzc1JlcXVlc3QiEwoRR2V0TWV0cmljc1JlcXVlc3Qy4QQKD09wZXJhdG9yU2VydmljZRJ6CglTZXRDb25maWcSJC5hdHJpdW0ub3BlcmF0b3IudjEuU2V0Q29uZmlnUmVxdWVzdBodLmF0cml1bS5vcGVyYXRvci52MS5PcmdDb25maWciKKq7GAUIAhIBBoLT5JMCGToBKiIUL2FwaS9vcGVyYXRvci9jb25maWcSggEKCUdldENvbmZpZxIkLmF0cml1bS5vcGVyYXRvci52MS5HZXRDb25maWdSZXF1ZXN0GiUuYXRyaXVtLm9wZXJhdG9yLnYxLkdldENvbmZpZ1Jlc3BvbnNlIiiQAgGquxgFCAISAQaC0+STAhYSFC9hcGkvb3BlcmF0b3IvY29uZmlnEmoKCUdldEhlYWx0aBIkLmF0cml1bS5vcGVyYXRvci52MS5HZXRIZWFsdGhSZXF1ZXN0GhouYXRyaXVtLm9wZXJhdG9yLnYxLkhlYWx0aCIbkAIBqrsYBAgBOAGC0+STAgoSCC9oZWFsdGh6EmkKDEdldFJlYWRpbmVzcxInLmF0cml1bS5vcGVyYXRvci52MS5HZXRSZWFkaW5lc3NSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSIakAIBqrsYBAgBOAGC0+STAgkSBy9yZWFkeXoSdgoKR2V0TWV0cmljcxIlLmF0cml1bS5vcGVyYXRvci52MS5HZXRNZXRyaWNzUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiK5ACAaq7GAQIATgBsrsYDBIKdGV4dC9wbGFpboLT5JMCChIIL21ldHJpY3NCXAoWY29tLmF0cml1bS5vcGVyYXRvci52MVABWithdHJpdW0vZ2VuL2dvL2F0cml1bS9vcGVyYXRvci92MTtvcGVyYXRvcnYxqgISQXRyaXVtLk9wZXJhdG9yLlYxYgZwcm90bzM", [file_atrium_options_v1_options, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp]);
+  fileDesc("CiFhdHJpdW0vb3BlcmF0b3IvdjEvb3BlcmF0b3IucHJvdG8SEmF0cml1bS5vcGVyYXRvci52MSKTAQoJT3JnQ29uZmlnEhAKCG9yZ191dWlkGAEgASgJEhwKFGF1ZGl0X3JldGVudGlvbl9kYXlzGAIgASgNEgwKBHBsYW4YAyABKAkSOQoKdXBkYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAFIAIgBAUINCgtfdXBkYXRlZF9hdCKEAQoQU2V0Q29uZmlnUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAESOwoUYXVkaXRfcmV0ZW50aW9uX2RheXMYAiABKA1CGLq7GBQIASkAAAAAAIBWQDEAAAAAANB2QEgAiAEBQhcKFV9hdWRpdF9yZXRlbnRpb25fZGF5cyKsAQoQR2V0Q29uZmlnUmVxdWVzdBIdCghvcmdfdXVpZBgBIAEoCUIGursYAkABSACIAQESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAYgBARIrCgZvZmZzZXQYAyABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAogBAUILCglfb3JnX3V1aWRCCAoGX2xpbWl0QgkKB19vZmZzZXQimAMKEUdldENvbmZpZ1Jlc3BvbnNlEhUKCG9yZ191dWlkGAEgASgJSACIAQESIQoUYXVkaXRfcmV0ZW50aW9uX2RheXMYAiABKA1IAYgBARIRCgRwbGFuGAMgASgJSAKIAQESMwoKdXBkYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIA4gBARIxCgRkYXRhGAUgAygLMh0uYXRyaXVtLm9wZXJhdG9yLnYxLk9yZ0NvbmZpZ0IEyLsYARISCgV0b3RhbBgGIAEoDUgEiAEBEhIKBWxpbWl0GAcgASgNSAWIAQESEwoGb2Zmc2V0GAggASgNSAaIAQESHgoRdG90YWxfaXNfZXN0aW1hdGUYCSABKAhIB4gBAUILCglfb3JnX3V1aWRCFwoVX2F1ZGl0X3JldGVudGlvbl9kYXlzQgcKBV9wbGFuQg0KC191cGRhdGVkX2F0QggKBl90b3RhbEIICgZfbGltaXRCCQoHX29mZnNldEIUChJfdG90YWxfaXNfZXN0aW1hdGUiqgEKG0xpc3RBbGxPcmdhbml6YXRpb25zUmVxdWVzdBIXCgFxGAEgASgJQge6uxgDGMgBSACIAQESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAYgBARIrCgZvZmZzZXQYAyABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAogBAUIECgJfcUIICgZfbGltaXRCCQoHX29mZnNldCK6AQocTGlzdEFsbE9yZ2FuaXphdGlvbnNSZXNwb25zZRI2CgRkYXRhGAEgAygLMiguYXRyaXVtLm9wZXJhdG9yLnYxLk9yZ2FuaXphdGlvbk92ZXJ2aWV3Eg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZSKFAQoUT3JnYW5pemF0aW9uT3ZlcnZpZXcSEAoIb3JnX3V1aWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRwbGFuGAMgASgJEg8KB21lbWJlcnMYBCABKA0SLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEgoQR2V0SGVhbHRoUmVxdWVzdCIYCgZIZWFsdGgSDgoGc3RhdHVzGAEgASgJIhUKE0dldFJlYWRpbmVzc1JlcXVlc3QiEwoRR2V0TWV0cmljc1JlcXVlc3QyyQYKD09wZXJhdG9yU2VydmljZRKYAQoJU2V0Q29uZmlnEiQuYXRyaXVtLm9wZXJhdG9yLnYxLlNldENvbmZpZ1JlcXVlc3QaHS5hdHJpdW0ub3BlcmF0b3IudjEuT3JnQ29uZmlnIkaquxgFCAISAQbSuxgaCglub3RfZm91bmQKDXVucHJvY2Vzc2FibGWC0+STAhk6ASoiFC9hcGkvb3BlcmF0b3IvY29uZmlnEpEBCglHZXRDb25maWcSJC5hdHJpdW0ub3BlcmF0b3IudjEuR2V0Q29uZmlnUmVxdWVzdBolLmF0cml1bS5vcGVyYXRvci52MS5HZXRDb25maWdSZXNwb25zZSI3kAIBqrsYBQgCEgEG0rsYCwoJbm90X2ZvdW5kgtPkkwIWEhQvYXBpL29wZXJhdG9yL2NvbmZpZxKnAQoUTGlzdEFsbE9yZ2FuaXphdGlvbnMSLy5hdHJpdW0ub3BlcmF0b3IudjEuTGlzdEFsbE9yZ2FuaXphdGlvbnNSZXF1ZXN0GjAuYXRyaXVtLm9wZXJhdG9yLnYxLkxpc3RBbGxPcmdhbml6YXRpb25zUmVzcG9uc2UiLJACAaq7GAUIAhIBBILT5JMCGhIYL2FwaS9hZG1pbi9vcmdhbml6YXRpb25zEmoKCUdldEhlYWx0aBIkLmF0cml1bS5vcGVyYXRvci52MS5HZXRIZWFsdGhSZXF1ZXN0GhouYXRyaXVtLm9wZXJhdG9yLnYxLkhlYWx0aCIbkAIBqrsYBAgBOAGC0+STAgoSCC9oZWFsdGh6EmkKDEdldFJlYWRpbmVzcxInLmF0cml1bS5vcGVyYXRvci52MS5HZXRSZWFkaW5lc3NSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSIakAIBqrsYBAgBOAGC0+STAgkSBy9yZWFkeXoShQEKCkdldE1ldHJpY3MSJS5hdHJpdW0ub3BlcmF0b3IudjEuR2V0TWV0cmljc1JlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IjqQAgGquxgECAE4AbK7GAwSCnRleHQvcGxhaW7SuxgLCglub3RfZm91bmSC0+STAgoSCC9tZXRyaWNzQlwKFmNvbS5hdHJpdW0ub3BlcmF0b3IudjFQAVorYXRyaXVtL2dlbi9nby9hdHJpdW0vb3BlcmF0b3IvdjE7b3BlcmF0b3J2MaoCEkF0cml1bS5PcGVyYXRvci5WMWIGcHJvdG8z", [file_atrium_options_v1_options, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp]);
 
 /**
  * What an operator set for an organization.
@@ -205,6 +205,140 @@ export const GetConfigResponseSchema: GenMessage<GetConfigResponse> = /*@__PURE_
   messageDesc(file_atrium_operator_v1_operator, 3);
 
 /**
+ * Which organizations to list.
+ *
+ * @generated from message atrium.operator.v1.ListAllOrganizationsRequest
+ */
+export type ListAllOrganizationsRequest = Message<"atrium.operator.v1.ListAllOrganizationsRequest"> & {
+  /**
+   * Only organizations whose name contains this, compared without case.
+   *
+   * @generated from field: optional string q = 1;
+   */
+  q?: string | undefined;
+
+  /**
+   * Most items to answer, 1 to 200; 50 when it is left out.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * Items to skip, 0 to 10,000.
+   *
+   * @generated from field: optional uint32 offset = 3;
+   */
+  offset?: number | undefined;
+};
+
+/**
+ * Describes the message atrium.operator.v1.ListAllOrganizationsRequest.
+ * Use `create(ListAllOrganizationsRequestSchema)` to create a new message.
+ */
+export const ListAllOrganizationsRequestSchema: GenMessage<ListAllOrganizationsRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_operator_v1_operator, 4);
+
+/**
+ * A page of the organizations of the installation.
+ *
+ * @generated from message atrium.operator.v1.ListAllOrganizationsResponse
+ */
+export type ListAllOrganizationsResponse = Message<"atrium.operator.v1.ListAllOrganizationsResponse"> & {
+  /**
+   * The organizations, by name.
+   *
+   * @generated from field: repeated atrium.operator.v1.OrganizationOverview data = 1;
+   */
+  data: OrganizationOverview[];
+
+  /**
+   * How many there are.
+   *
+   * @generated from field: uint32 total = 2;
+   */
+  total: number;
+
+  /**
+   * Page size in force.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * Items skipped.
+   *
+   * @generated from field: uint32 offset = 4;
+   */
+  offset: number;
+
+  /**
+   * True where `total` is an estimate, which it may be beyond 10,000; absent
+   * where it is exact.
+   *
+   * @generated from field: optional bool total_is_estimate = 5;
+   */
+  totalIsEstimate?: boolean | undefined;
+};
+
+/**
+ * Describes the message atrium.operator.v1.ListAllOrganizationsResponse.
+ * Use `create(ListAllOrganizationsResponseSchema)` to create a new message.
+ */
+export const ListAllOrganizationsResponseSchema: GenMessage<ListAllOrganizationsResponse> = /*@__PURE__*/
+  messageDesc(file_atrium_operator_v1_operator, 5);
+
+/**
+ * An organization as a platform admin sees it.
+ *
+ * @generated from message atrium.operator.v1.OrganizationOverview
+ */
+export type OrganizationOverview = Message<"atrium.operator.v1.OrganizationOverview"> & {
+  /**
+   * Id of the organization.
+   *
+   * @generated from field: string org_uuid = 1;
+   */
+  orgUuid: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Its plan.
+   *
+   * @generated from field: string plan = 3;
+   */
+  plan: string;
+
+  /**
+   * How many people are members, inactive ones included.
+   *
+   * @generated from field: uint32 members = 4;
+   */
+  members: number;
+
+  /**
+   * When it was made.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message atrium.operator.v1.OrganizationOverview.
+ * Use `create(OrganizationOverviewSchema)` to create a new message.
+ */
+export const OrganizationOverviewSchema: GenMessage<OrganizationOverview> = /*@__PURE__*/
+  messageDesc(file_atrium_operator_v1_operator, 6);
+
+/**
  * Nothing is asked.
  *
  * @generated from message atrium.operator.v1.GetHealthRequest
@@ -217,7 +351,7 @@ export type GetHealthRequest = Message<"atrium.operator.v1.GetHealthRequest"> & 
  * Use `create(GetHealthRequestSchema)` to create a new message.
  */
 export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_operator_v1_operator, 4);
+  messageDesc(file_atrium_operator_v1_operator, 7);
 
 /**
  * The process lives.
@@ -238,7 +372,7 @@ export type Health = Message<"atrium.operator.v1.Health"> & {
  * Use `create(HealthSchema)` to create a new message.
  */
 export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
-  messageDesc(file_atrium_operator_v1_operator, 5);
+  messageDesc(file_atrium_operator_v1_operator, 8);
 
 /**
  * Nothing is asked.
@@ -253,7 +387,7 @@ export type GetReadinessRequest = Message<"atrium.operator.v1.GetReadinessReques
  * Use `create(GetReadinessRequestSchema)` to create a new message.
  */
 export const GetReadinessRequestSchema: GenMessage<GetReadinessRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_operator_v1_operator, 6);
+  messageDesc(file_atrium_operator_v1_operator, 9);
 
 /**
  * Nothing is asked.
@@ -268,7 +402,7 @@ export type GetMetricsRequest = Message<"atrium.operator.v1.GetMetricsRequest"> 
  * Use `create(GetMetricsRequestSchema)` to create a new message.
  */
 export const GetMetricsRequestSchema: GenMessage<GetMetricsRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_operator_v1_operator, 7);
+  messageDesc(file_atrium_operator_v1_operator, 10);
 
 /**
  * Settings of organizations that are the operator's to make, and the state of
@@ -298,6 +432,16 @@ export const OperatorService: GenService<{
     methodKind: "unary";
     input: typeof GetConfigRequestSchema;
     output: typeof GetConfigResponseSchema;
+  },
+  /**
+   * Lists the organizations of the installation by name, for platform admins.
+   *
+   * @generated from rpc atrium.operator.v1.OperatorService.ListAllOrganizations
+   */
+  listAllOrganizations: {
+    methodKind: "unary";
+    input: typeof ListAllOrganizationsRequestSchema;
+    output: typeof ListAllOrganizationsResponseSchema;
   },
   /**
    * Answers while the process lives.

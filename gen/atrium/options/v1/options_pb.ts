@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file atrium/options/v1/options.proto.
  */
 export const file_atrium_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("Ch9hdHJpdW0vb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEhFhdHJpdW0ub3B0aW9ucy52MSLCAwoGQWNjZXNzEjEKCmNyZWRlbnRpYWwYASABKA4yHS5hdHJpdW0ub3B0aW9ucy52MS5DcmVkZW50aWFsEigKBnBvd2VycxgCIAMoDjIYLmF0cml1bS5vcHRpb25zLnYxLlBvd2VyEhAKCGVsZXZhdGVkGAMgASgIEhAKCHJlc291cmNlGAQgASgJEhMKC3BlcnNvbl9vbmx5GAUgASgIEg4KBnRlbmFudBgGIAEoCRIqCgRyYXRlGAcgASgOMhwuYXRyaXVtLm9wdGlvbnMudjEuUmF0ZUNsYXNzEhMKC3dpdGhvdXRfb3JnGAggASgIEhIKCmlkZW1wb3RlbnQYCSABKAgSFAoMaW52YWxpZF9jb2RlGAogASgJEhMKC3RlbmFudF9jb2RlGAsgASgJEjAKDmZvcmVpZ25fdGVuYW50GAwgASgOMhguYXRyaXVtLm9wdGlvbnMudjEuUG93ZXISFwoPYmVhcmVyX29wdGlvbmFsGA0gASgIEhoKEmFwcF9hZG1pbl9zdWZmaWNlcxgOIAEoCBIVCg1zZWxmX3N1ZmZpY2VzGA8gASgJEhQKDG93bl9pZGVudGl0eRgQIAEoCCJ7CgRSZXN0Eg4KBnN0YXR1cxgBIAEoDRISCgptZWRpYV90eXBlGAIgASgJEhQKDGFsdGVybmF0aXZlcxgDIAMoCRIQCghjb25zdW1lcxgEIAMoCRIQCghub19zdG9yZRgFIAEoCBIVCg1vcHRpb25hbF9ib2R5GAYgASgIIv4BCgVSdWxlcxIQCghyZXF1aXJlZBgBIAEoCBIPCgdtaW5fbGVuGAIgASgNEg8KB21heF9sZW4YAyABKA0SDwoHcGF0dGVybhgEIAEoCRIQCgNtaW4YBSABKAFIAIgBARIQCgNtYXgYBiABKAFIAYgBARIKCgJpbhgHIAMoCRIpCgZmb3JtYXQYCCABKA4yGS5hdHJpdW0ub3B0aW9ucy52MS5Gb3JtYXQSEQoJbWluX2l0ZW1zGAkgASgNEhEKCW1heF9pdGVtcxgKIAEoDRIOCgZ1bmlxdWUYCyABKAgSDwoHcHJlc2VudBgMIAEoCEIGCgRfbWluQgYKBF9tYXgqzAEKCkNyZWRlbnRpYWwSGgoWQ1JFREVOVElBTF9VTlNQRUNJRklFRBAAEhUKEUNSRURFTlRJQUxfUFVCTElDEAESFQoRQ1JFREVOVElBTF9CRUFSRVIQAhITCg9DUkVERU5USUFMX1NDSU0QAxIYChRDUkVERU5USUFMX01GQV9UT0tFThAEEiIKHkNSRURFTlRJQUxfUFVCTElTSEVSX1NJR05BVFVSRRAFEiEKHUNSRURFTlRJQUxfUFJPVklERVJfU0lHTkFUVVJFEAYqwwEKBVBvd2VyEhUKEVBPV0VSX1VOU1BFQ0lGSUVEEAASDwoLUE9XRVJfQURNSU4QARIPCgtQT1dFUl9PV05FUhACEhMKD1BPV0VSX0FQUF9BRE1JThADEhgKFFBPV0VSX1BMQVRGT1JNX0FETUlOEAQSEwoPUE9XRVJfU1VQRVJVU0VSEAUSEgoOUE9XRVJfT1BFUkFUT1IQBhIVChFQT1dFUl9WQVVMVF9XUklURRAHEhIKDlBPV0VSX0VNUExPWUVFEAgqpgIKCVJhdGVDbGFzcxIaChZSQVRFX0NMQVNTX1VOU1BFQ0lGSUVEEAASEwoPUkFURV9DTEFTU19OT05FEAESFAoQUkFURV9DTEFTU19MT0dJThACEhMKD1JBVEVfQ0xBU1NfTUFJTBADEhUKEVJBVEVfQ0xBU1NfU0lHTlVQEAQSFQoRUkFURV9DTEFTU19JTlZJVEUQBRIYChRSQVRFX0NMQVNTX09SR19DSEVDSxAGEhMKD1JBVEVfQ0xBU1NfU0NJTRAHEhkKFVJBVEVfQ0xBU1NfVkFVTFRfUkVBRBAIEhoKFlJBVEVfQ0xBU1NfVkFVTFRfV1JJVEUQCRIUChBSQVRFX0NMQVNTX0FVRElUEAoSEwoPUkFURV9DTEFTU19DT0RFEAsqjgEKBkZvcm1hdBIWChJGT1JNQVRfVU5TUEVDSUZJRUQQABIPCgtGT1JNQVRfVVVJRBABEhAKDEZPUk1BVF9FTUFJTBACEhMKD0ZPUk1BVF9IVFRQX1VSTBADEg8KC0ZPUk1BVF9FMTY0EAQSDQoJRk9STUFUX0lQEAUSFAoQRk9STUFUX1RJTUVTVEFNUBAGOlMKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLWHAyABKAsyGS5hdHJpdW0ub3B0aW9ucy52MS5BY2Nlc3NSBmFjY2VzczpNCgRyZXN0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtocDIAEoCzIXLmF0cml1bS5vcHRpb25zLnYxLlJlc3RSBHJlc3Q6TwoFcnVsZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLeHAyABKAsyGC5hdHJpdW0ub3B0aW9ucy52MS5SdWxlc1IFcnVsZXM6OwoIbnVsbGFibGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLiHAyABKAhSCG51bGxhYmxlOj4KCm9taXRfZW1wdHkSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLmHAyABKAhSCW9taXRFbXB0eUJYChVjb20uYXRyaXVtLm9wdGlvbnMudjFQAVopYXRyaXVtL2dlbi9nby9hdHJpdW0vb3B0aW9ucy92MTtvcHRpb25zdjGqAhFBdHJpdW0uT3B0aW9ucy5WMWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch9hdHJpdW0vb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEhFhdHJpdW0ub3B0aW9ucy52MSL8AwoGQWNjZXNzEjEKCmNyZWRlbnRpYWwYASABKA4yHS5hdHJpdW0ub3B0aW9ucy52MS5DcmVkZW50aWFsEigKBnBvd2VycxgCIAMoDjIYLmF0cml1bS5vcHRpb25zLnYxLlBvd2VyEhAKCGVsZXZhdGVkGAMgASgIEhAKCHJlc291cmNlGAQgASgJEhMKC3BlcnNvbl9vbmx5GAUgASgIEg4KBnRlbmFudBgGIAEoCRIqCgRyYXRlGAcgASgOMhwuYXRyaXVtLm9wdGlvbnMudjEuUmF0ZUNsYXNzEhMKC3dpdGhvdXRfb3JnGAggASgIEhIKCmlkZW1wb3RlbnQYCSABKAgSFAoMaW52YWxpZF9jb2RlGAogASgJEhMKC3RlbmFudF9jb2RlGAsgASgJEjAKDmZvcmVpZ25fdGVuYW50GAwgASgOMhguYXRyaXVtLm9wdGlvbnMudjEuUG93ZXISFwoPYmVhcmVyX29wdGlvbmFsGA0gASgIEhoKEmFwcF9hZG1pbl9zdWZmaWNlcxgOIAEoCBIVCg1zZWxmX3N1ZmZpY2VzGA8gASgJEhQKDG93bl9pZGVudGl0eRgQIAEoCBI4Cg5zZXNzaW9uX2Nvb2tpZRgRIAEoDjIgLmF0cml1bS5vcHRpb25zLnYxLlNlc3Npb25Db29raWUikAEKBFJlc3QSDgoGc3RhdHVzGAEgASgNEhIKCm1lZGlhX3R5cGUYAiABKAkSFAoMYWx0ZXJuYXRpdmVzGAMgAygJEhAKCGNvbnN1bWVzGAQgAygJEhAKCG5vX3N0b3JlGAUgASgIEhUKDW9wdGlvbmFsX2JvZHkYBiABKAgSEwoLZXJyb3JfdGl0bGUYByABKAkiFwoGRXJyb3JzEg0KBWNvZGVzGAEgAygJIv4BCgVSdWxlcxIQCghyZXF1aXJlZBgBIAEoCBIPCgdtaW5fbGVuGAIgASgNEg8KB21heF9sZW4YAyABKA0SDwoHcGF0dGVybhgEIAEoCRIQCgNtaW4YBSABKAFIAIgBARIQCgNtYXgYBiABKAFIAYgBARIKCgJpbhgHIAMoCRIpCgZmb3JtYXQYCCABKA4yGS5hdHJpdW0ub3B0aW9ucy52MS5Gb3JtYXQSEQoJbWluX2l0ZW1zGAkgASgNEhEKCW1heF9pdGVtcxgKIAEoDRIOCgZ1bmlxdWUYCyABKAgSDwoHcHJlc2VudBgMIAEoCEIGCgRfbWluQgYKBF9tYXgqzAEKCkNyZWRlbnRpYWwSGgoWQ1JFREVOVElBTF9VTlNQRUNJRklFRBAAEhUKEUNSRURFTlRJQUxfUFVCTElDEAESFQoRQ1JFREVOVElBTF9CRUFSRVIQAhITCg9DUkVERU5USUFMX1NDSU0QAxIYChRDUkVERU5USUFMX01GQV9UT0tFThAEEiIKHkNSRURFTlRJQUxfUFVCTElTSEVSX1NJR05BVFVSRRAFEiEKHUNSRURFTlRJQUxfUFJPVklERVJfU0lHTkFUVVJFEAYqwwEKBVBvd2VyEhUKEVBPV0VSX1VOU1BFQ0lGSUVEEAASDwoLUE9XRVJfQURNSU4QARIPCgtQT1dFUl9PV05FUhACEhMKD1BPV0VSX0FQUF9BRE1JThADEhgKFFBPV0VSX1BMQVRGT1JNX0FETUlOEAQSEwoPUE9XRVJfU1VQRVJVU0VSEAUSEgoOUE9XRVJfT1BFUkFUT1IQBhIVChFQT1dFUl9WQVVMVF9XUklURRAHEhIKDlBPV0VSX0VNUExPWUVFEAgqpgIKCVJhdGVDbGFzcxIaChZSQVRFX0NMQVNTX1VOU1BFQ0lGSUVEEAASEwoPUkFURV9DTEFTU19OT05FEAESFAoQUkFURV9DTEFTU19MT0dJThACEhMKD1JBVEVfQ0xBU1NfTUFJTBADEhUKEVJBVEVfQ0xBU1NfU0lHTlVQEAQSFQoRUkFURV9DTEFTU19JTlZJVEUQBRIYChRSQVRFX0NMQVNTX09SR19DSEVDSxAGEhMKD1JBVEVfQ0xBU1NfU0NJTRAHEhkKFVJBVEVfQ0xBU1NfVkFVTFRfUkVBRBAIEhoKFlJBVEVfQ0xBU1NfVkFVTFRfV1JJVEUQCRIUChBSQVRFX0NMQVNTX0FVRElUEAoSEwoPUkFURV9DTEFTU19DT0RFEAsqewoNU2Vzc2lvbkNvb2tpZRIeChpTRVNTSU9OX0NPT0tJRV9VTlNQRUNJRklFRBAAEhYKElNFU1NJT05fQ09PS0lFX1NFVBABEhgKFFNFU1NJT05fQ09PS0lFX1JFTkVXEAISGAoUU0VTU0lPTl9DT09LSUVfQ0xFQVIQAyqOAQoGRm9ybWF0EhYKEkZPUk1BVF9VTlNQRUNJRklFRBAAEg8KC0ZPUk1BVF9VVUlEEAESEAoMRk9STUFUX0VNQUlMEAISEwoPRk9STUFUX0hUVFBfVVJMEAMSDwoLRk9STUFUX0UxNjQQBBINCglGT1JNQVRfSVAQBRIUChBGT1JNQVRfVElNRVNUQU1QEAY6UwoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtYcDIAEoCzIZLmF0cml1bS5vcHRpb25zLnYxLkFjY2Vzc1IGYWNjZXNzOk0KBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgLMhcuYXRyaXVtLm9wdGlvbnMudjEuUmVzdFIEcmVzdDpTCgZlcnJvcnMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi6hwMgASgLMhkuYXRyaXVtLm9wdGlvbnMudjEuRXJyb3JzUgZlcnJvcnM6TwoFcnVsZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLeHAyABKAsyGC5hdHJpdW0ub3B0aW9ucy52MS5SdWxlc1IFcnVsZXM6OwoIbnVsbGFibGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLiHAyABKAhSCG51bGxhYmxlOj4KCm9taXRfZW1wdHkSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLmHAyABKAhSCW9taXRFbXB0eUJYChVjb20uYXRyaXVtLm9wdGlvbnMudjFQAVopYXRyaXVtL2dlbi9nby9hdHJpdW0vb3B0aW9ucy92MTtvcHRpb25zdjGqAhFBdHJpdW0uT3B0aW9ucy5WMWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call an rpc and what it counts against.
@@ -147,6 +147,14 @@ export type Access = Message<"atrium.options.v1.Access"> & {
    * @generated from field: bool own_identity = 16;
    */
   ownIdentity: boolean;
+
+  /**
+   * What the rpc does with the session cookie of a browser that sends the header
+   * `X-Atrium-Session: cookie`.
+   *
+   * @generated from field: atrium.options.v1.SessionCookie session_cookie = 17;
+   */
+  sessionCookie: SessionCookie;
 };
 
 /**
@@ -185,7 +193,8 @@ export type Rest = Message<"atrium.options.v1.Rest"> & {
 
   /**
    * Media types of the request body; `application/json` when empty. `*\/*`
-   * takes any.
+   * takes any. `application/x-www-form-urlencoded` reads a form into the fields of
+   * the request, by the rules of query parameters.
    *
    * @generated from field: repeated string consumes = 4;
    */
@@ -205,6 +214,15 @@ export type Rest = Message<"atrium.options.v1.Rest"> & {
    * @generated from field: bool optional_body = 6;
    */
   optionalBody: boolean;
+
+  /**
+   * Title of the page that a browser gets for an error: people open this rpc
+   * themselves, and a client that prefers `text/html` gets a page in place of JSON.
+   * Empty: errors are JSON whatever `Accept` says.
+   *
+   * @generated from field: string error_title = 7;
+   */
+  errorTitle: string;
 };
 
 /**
@@ -213,6 +231,28 @@ export type Rest = Message<"atrium.options.v1.Rest"> & {
  */
 export const RestSchema: GenMessage<Rest> = /*@__PURE__*/
   messageDesc(file_atrium_options_v1_options, 1);
+
+/**
+ * Errors of an rpc besides those that follow from its other options, such as
+ * `unauthorized` of every rpc with a bearer. An rpc refuses with no other code.
+ *
+ * @generated from message atrium.options.v1.Errors
+ */
+export type Errors = Message<"atrium.options.v1.Errors"> & {
+  /**
+   * Codes of the error catalogue.
+   *
+   * @generated from field: repeated string codes = 1;
+   */
+  codes: string[];
+};
+
+/**
+ * Describes the message atrium.options.v1.Errors.
+ * Use `create(ErrorsSchema)` to create a new message.
+ */
+export const ErrorsSchema: GenMessage<Errors> = /*@__PURE__*/
+  messageDesc(file_atrium_options_v1_options, 2);
 
 /**
  * Rules a request field keeps; a breach is 400 with `errors[].field` on every
@@ -314,7 +354,7 @@ export type Rules = Message<"atrium.options.v1.Rules"> & {
  * Use `create(RulesSchema)` to create a new message.
  */
 export const RulesSchema: GenMessage<Rules> = /*@__PURE__*/
-  messageDesc(file_atrium_options_v1_options, 2);
+  messageDesc(file_atrium_options_v1_options, 3);
 
 /**
  * What a caller has to present.
@@ -581,6 +621,63 @@ export const RateClassSchema: GenEnum<RateClass> = /*@__PURE__*/
   enumDesc(file_atrium_options_v1_options, 2);
 
 /**
+ * What an rpc does in cookie mode (decisions 17.9): with the header
+ * `X-Atrium-Session: cookie` (`cookie; persistent` keeps the browser signed in
+ * when it is closed) a refresh token travels in a cookie that scripts cannot
+ * read, and never in a body. The header is taken from the origin of the service
+ * alone, else 403 `forbidden`.
+ *
+ * @generated from enum atrium.options.v1.SessionCookie
+ */
+export const SessionCookie = {
+  /**
+   * Nothing: the header has no effect.
+   *
+   * @generated from enum value: SESSION_COOKIE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Opens a session: the cookie is set.
+   *
+   * @generated from enum value: SESSION_COOKIE_SET = 1;
+   */
+  SET: 1,
+
+  /**
+   * Renews the session: a refresh token that the body lacks is read from the
+   * cookie, and a refusal clears it.
+   *
+   * @generated from enum value: SESSION_COOKIE_RENEW = 2;
+   */
+  RENEW: 2,
+
+  /**
+   * Ends the session: the cookie is cleared.
+   *
+   * @generated from enum value: SESSION_COOKIE_CLEAR = 3;
+   */
+  CLEAR: 3,
+} as const;
+
+/**
+ * What an rpc does in cookie mode (decisions 17.9): with the header
+ * `X-Atrium-Session: cookie` (`cookie; persistent` keeps the browser signed in
+ * when it is closed) a refresh token travels in a cookie that scripts cannot
+ * read, and never in a body. The header is taken from the origin of the service
+ * alone, else 403 `forbidden`.
+ *
+ * @generated from enum atrium.options.v1.SessionCookie
+ */
+export type SessionCookie = (typeof SessionCookie)[keyof typeof SessionCookie] | UnknownEnum;
+
+/**
+ * Describes the enum atrium.options.v1.SessionCookie.
+ */
+export const SessionCookieSchema: GenEnum<SessionCookie> = /*@__PURE__*/
+  enumDesc(file_atrium_options_v1_options, 3);
+
+/**
  * Formats a string rule can demand. An empty string passes unless `required`.
  *
  * @generated from enum atrium.options.v1.Format
@@ -647,7 +744,7 @@ export type Format = (typeof Format)[keyof typeof Format] | UnknownEnum;
  * Describes the enum atrium.options.v1.Format.
  */
 export const FormatSchema: GenEnum<Format> = /*@__PURE__*/
-  enumDesc(file_atrium_options_v1_options, 3);
+  enumDesc(file_atrium_options_v1_options, 4);
 
 /**
  * Who may call.
@@ -666,12 +763,20 @@ export const rest: GenExtension<MethodOptions, Rest> = /*@__PURE__*/
   extDesc(file_atrium_options_v1_options, 1);
 
 /**
+ * Which errors the rpc refuses with.
+ *
+ * @generated from extension: atrium.options.v1.Errors errors = 50106;
+ */
+export const errors: GenExtension<MethodOptions, Errors> = /*@__PURE__*/
+  extDesc(file_atrium_options_v1_options, 2);
+
+/**
  * What the value must keep to.
  *
  * @generated from extension: atrium.options.v1.Rules rules = 50103;
  */
 export const rules: GenExtension<FieldOptions, Rules> = /*@__PURE__*/
-  extDesc(file_atrium_options_v1_options, 2);
+  extDesc(file_atrium_options_v1_options, 3);
 
 /**
  * REST prints `null` where the field is absent instead of leaving it out.
@@ -679,7 +784,7 @@ export const rules: GenExtension<FieldOptions, Rules> = /*@__PURE__*/
  * @generated from extension: bool nullable = 50104;
  */
 export const nullable: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_atrium_options_v1_options, 3);
+  extDesc(file_atrium_options_v1_options, 4);
 
 /**
  * REST leaves the field out while it has its default value, although unset
@@ -688,5 +793,5 @@ export const nullable: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool omit_empty = 50105;
  */
 export const omit_empty: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_atrium_options_v1_options, 4);
+  extDesc(file_atrium_options_v1_options, 5);
 

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/sessions/v1/sessions.proto.
  */
 export const file_atrium_sessions_v1_sessions: GenFile = /*@__PURE__*/
-  fileDesc("CiFhdHJpdW0vc2Vzc2lvbnMvdjEvc2Vzc2lvbnMucHJvdG8SEmF0cml1bS5zZXNzaW9ucy52MSLPAQoHU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhEKCXVzZXJfdXVpZBgCIAEoCRITCgtkZXZpY2VfdXVpZBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmlwX2FkZHJlc3MYBiABKAkSEgoKdXNlcl9hZ2VudBgHIAEoCSKAAgofTGlzdE9yZ2FuaXphdGlvblNlc3Npb25zUmVxdWVzdBIYCghvcmdfdXVpZBgBIAEoCUIGursYAkABEh4KCXVzZXJfdXVpZBgCIAEoCUIGursYAkABSACIAQESIAoLZGV2aWNlX3V1aWQYAyABKAlCBrq7GAJAAUgBiAEBEioKBWxpbWl0GAQgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASAKIAQESIgoGb2Zmc2V0GAUgASgNQg26uxgJMQAAAAAAiMNASAOIAQFCDAoKX3VzZXJfdXVpZEIOCgxfZGV2aWNlX3V1aWRCCAoGX2xpbWl0QgkKB19vZmZzZXQipQEKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEikKBGRhdGEYASADKAsyGy5hdHJpdW0uc2Vzc2lvbnMudjEuU2Vzc2lvbhINCgV0b3RhbBgCIAEoDRINCgVsaW1pdBgDIAEoDRIOCgZvZmZzZXQYBCABKA0SHgoRdG90YWxfaXNfZXN0aW1hdGUYBSABKAhIAIgBAUIUChJfdG90YWxfaXNfZXN0aW1hdGUiWAogUmV2b2tlT3JnYW5pemF0aW9uU2Vzc2lvblJlcXVlc3QSGAoIb3JnX3V1aWQYASABKAlCBrq7GAJAARIaCgpzZXNzaW9uX2lkGAIgASgJQga6uxgCQAEiVgohUmV2b2tlT3JnYW5pemF0aW9uU2Vzc2lvbnNSZXF1ZXN0EhgKCG9yZ191dWlkGAEgASgJQga6uxgCQAESFwoPZXhjbHVkZV9jdXJyZW50GAIgASgIIikKFlJldm9rZVNlc3Npb25zUmVzcG9uc2USDwoHcmV2b2tlZBgBIAEoDSKdAQoZTGlzdERldmljZVNlc3Npb25zUmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABEioKBWxpbWl0GAIgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASACIAQESIgoGb2Zmc2V0GAMgASgNQg26uxgJMQAAAAAAiMNASAGIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXQiVQoaUmV2b2tlRGV2aWNlU2Vzc2lvblJlcXVlc3QSGwoLZGV2aWNlX3V1aWQYASABKAlCBrq7GAJAARIaCgpzZXNzaW9uX2lkGAIgASgJQga6uxgCQAEiUwobUmV2b2tlRGV2aWNlU2Vzc2lvbnNSZXF1ZXN0EhsKC2RldmljZV91dWlkGAEgASgJQga6uxgCQAESFwoPZXhjbHVkZV9jdXJyZW50GAIgASgIItoBCg1EZXZpY2VBY2NvdW50EgoKAmlkGAEgASgJEhEKCXVzZXJfdXVpZBgCIAEoCRINCgVlbWFpbBgDIAEoCRIbCghvcmdfdXVpZBgEIAEoCUIEwLsYAUgAiAEBEhEKCWlzX2FjdGl2ZRgFIAEoCBIsCghhZGRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfb3JnX3V1aWQiOAoZTGlzdERldmljZUFjY291bnRzUmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABIk0KGkxpc3REZXZpY2VBY2NvdW50c1Jlc3BvbnNlEi8KBGRhdGEYASADKAsyIS5hdHJpdW0uc2Vzc2lvbnMudjEuRGV2aWNlQWNjb3VudCJUChdBZGREZXZpY2VBY2NvdW50UmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABEhwKDGFjY2Vzc190b2tlbhgCIAEoCUIGursYAggBIk0KGlJlbW92ZURldmljZUFjY291bnRSZXF1ZXN0EhsKC2RldmljZV91dWlkGAEgASgJQga6uxgCQAESEgoCaWQYAiABKAlCBrq7GAJAASJXChpTd2l0Y2hEZXZpY2VBY2NvdW50UmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABEhwKCmFjY291bnRfaWQYAiABKAlCCLq7GAQIAUABIr0CChtTd2l0Y2hEZXZpY2VBY2NvdW50UmVzcG9uc2USCgoCaWQYASABKAkSEQoJdXNlcl91dWlkGAIgASgJEg0KBWVtYWlsGAMgASgJEhsKCG9yZ191dWlkGAQgASgJQgTAuxgBSACIAQESEQoJaXNfYWN0aXZlGAUgASgIEiwKCGFkZGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGFjY2Vzc190b2tlbhgIIAEoCRIVCg1yZWZyZXNoX3Rva2VuGAkgASgJEhIKCnRva2VuX3R5cGUYCiABKAkSEgoKZXhwaXJlc19pbhgLIAEoDUILCglfb3JnX3V1aWQy0hAKD1Nlc3Npb25zU2VydmljZRLSAQoYTGlzdE9yZ2FuaXphdGlvblNlc3Npb25zEjMuYXRyaXVtLnNlc3Npb25zLnYxLkxpc3RPcmdhbml6YXRpb25TZXNzaW9uc1JlcXVlc3QaKC5hdHJpdW0uc2Vzc2lvbnMudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiV5ACAaq7GBkIAhIBASIIc2Vzc2lvbnMyCG9yZ191dWlkgtPkkwIxEi8vYXBpL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9zZXNzaW9uLWludmVudG9yeRLTAQoZUmV2b2tlT3JnYW5pemF0aW9uU2Vzc2lvbhI0LmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VPcmdhbml6YXRpb25TZXNzaW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJoqrsYGQgCEgEBIghzZXNzaW9uczIIb3JnX3V1aWSyuxgDCMwBgtPkkwI+KjwvYXBpL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9zZXNzaW9uLWludmVudG9yeS97c2Vzc2lvbl9pZH0S4AEKGlJldm9rZU9yZ2FuaXphdGlvblNlc3Npb25zEjUuYXRyaXVtLnNlc3Npb25zLnYxLlJldm9rZU9yZ2FuaXphdGlvblNlc3Npb25zUmVxdWVzdBoqLmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VTZXNzaW9uc1Jlc3BvbnNlIl+quxgbCAISAQEYASIIc2Vzc2lvbnMyCG9yZ191dWlksrsYAjABgtPkkwI0OgEqKi8vYXBpL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9zZXNzaW9uLWludmVudG9yeRLlAQodUmV2b2tlQWxsT3JnYW5pemF0aW9uU2Vzc2lvbnMSNS5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlT3JnYW5pemF0aW9uU2Vzc2lvbnNSZXF1ZXN0GiouYXRyaXVtLnNlc3Npb25zLnYxLlJldm9rZVNlc3Npb25zUmVzcG9uc2UiYaq7GBsIAhIBARgBIghzZXNzaW9uczIIb3JnX3V1aWSyuxgCMAGC0+STAjY6ASoiMS9hcGkvb3JnYW5pemF0aW9ucy97b3JnX3V1aWR9L3Jldm9rZS1hbGwtc2Vzc2lvbnMSrgEKEkxpc3REZXZpY2VTZXNzaW9ucxItLmF0cml1bS5zZXNzaW9ucy52MS5MaXN0RGV2aWNlU2Vzc2lvbnNSZXF1ZXN0GiguYXRyaXVtLnNlc3Npb25zLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIj+QAgGquxgECAIoAYLT5JMCLhIsL2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkSrwEKE1Jldm9rZURldmljZVNlc3Npb24SLi5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlRGV2aWNlU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUKq7GAQIAigBsrsYAwjMAYLT5JMCOyo5L2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkve3Nlc3Npb25faWR9ErMBChRSZXZva2VEZXZpY2VTZXNzaW9ucxIvLmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VEZXZpY2VTZXNzaW9uc1JlcXVlc3QaKi5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSI+qrsYBAgCKAGyuxgCMAGC0+STAio6ASoiJS9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L3Jldm9rZS1hbGwSqwEKEkxpc3REZXZpY2VBY2NvdW50cxItLmF0cml1bS5zZXNzaW9ucy52MS5MaXN0RGV2aWNlQWNjb3VudHNSZXF1ZXN0Gi4uYXRyaXVtLnNlc3Npb25zLnYxLkxpc3REZXZpY2VBY2NvdW50c1Jlc3BvbnNlIjaQAgGquxgECAIoAYLT5JMCJRIjL2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vYWNjb3VudHMSowEKEEFkZERldmljZUFjY291bnQSKy5hdHJpdW0uc2Vzc2lvbnMudjEuQWRkRGV2aWNlQWNjb3VudFJlcXVlc3QaIS5hdHJpdW0uc2Vzc2lvbnMudjEuRGV2aWNlQWNjb3VudCI/qrsYBggCKAFIAbK7GAMIyQGC0+STAig6ASoiIy9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L2FjY291bnRzEp4BChNSZW1vdmVEZXZpY2VBY2NvdW50Ei4uYXRyaXVtLnNlc3Npb25zLnYxLlJlbW92ZURldmljZUFjY291bnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij+quxgECAIoAbK7GAMIzAGC0+STAioqKC9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L2FjY291bnRzL3tpZH0SugEKE1N3aXRjaERldmljZUFjY291bnQSLi5hdHJpdW0uc2Vzc2lvbnMudjEuU3dpdGNoRGV2aWNlQWNjb3VudFJlcXVlc3QaLy5hdHJpdW0uc2Vzc2lvbnMudjEuU3dpdGNoRGV2aWNlQWNjb3VudFJlc3BvbnNlIkKquxgECAIoAbK7GAIoAYLT5JMCLjoBKiIpL2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vYWN0aXZlLWFjY291bnRCXAoWY29tLmF0cml1bS5zZXNzaW9ucy52MVABWithdHJpdW0vZ2VuL2dvL2F0cml1bS9zZXNzaW9ucy92MTtzZXNzaW9uc3YxqgISQXRyaXVtLlNlc3Npb25zLlYxYgZwcm90bzM", [file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("CiFhdHJpdW0vc2Vzc2lvbnMvdjEvc2Vzc2lvbnMucHJvdG8SEmF0cml1bS5zZXNzaW9ucy52MSLPAQoHU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEhEKCXVzZXJfdXVpZBgCIAEoCRITCgtkZXZpY2VfdXVpZBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmlwX2FkZHJlc3MYBiABKAkSEgoKdXNlcl9hZ2VudBgHIAEoCSKzAwofTGlzdE9yZ2FuaXphdGlvblNlc3Npb25zUmVxdWVzdBIYCghvcmdfdXVpZBgBIAEoCUIGursYAkABEh4KCXVzZXJfdXVpZBgCIAEoCUIGursYAkABSACIAQESIAoLZGV2aWNlX3V1aWQYAyABKAlCBrq7GAJAAUgBiAEBEioKBWxpbWl0GAQgASgNQha6uxgSKQAAAAAAAPA/MQAAAAAAAGlASAKIAQESIgoGb2Zmc2V0GAUgASgNQg26uxgJMQAAAAAAiMNASAOIAQESFwoBcRgGIAEoCUIHursYAxjIAUgEiAEBEjQKBHNvcnQYByABKAlCIbq7GB0iGy0/KGxhc3Rfc2Vlbl9hdHxjcmVhdGVkX2F0KUgFiAEBEhMKBmN1cnNvchgIIAEoCUgGiAEBEigKBnN0YXR1cxgJIAEoCUITursYDzoGYWN0aXZlOgVlbmRlZEgHiAEBQgwKCl91c2VyX3V1aWRCDgoMX2RldmljZV91dWlkQggKBl9saW1pdEIJCgdfb2Zmc2V0QgQKAl9xQgcKBV9zb3J0QgkKB19jdXJzb3JCCQoHX3N0YXR1cyLPAQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmF0cml1bS5zZXNzaW9ucy52MS5TZXNzaW9uEg0KBXRvdGFsGAIgASgNEg0KBWxpbWl0GAMgASgNEg4KBm9mZnNldBgEIAEoDRIeChF0b3RhbF9pc19lc3RpbWF0ZRgFIAEoCEgAiAEBEhgKC25leHRfY3Vyc29yGAYgASgJSAGIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlQg4KDF9uZXh0X2N1cnNvciJYCiBSZXZva2VPcmdhbml6YXRpb25TZXNzaW9uUmVxdWVzdBIYCghvcmdfdXVpZBgBIAEoCUIGursYAkABEhoKCnNlc3Npb25faWQYAiABKAlCBrq7GAJAASJWCiFSZXZva2VPcmdhbml6YXRpb25TZXNzaW9uc1JlcXVlc3QSGAoIb3JnX3V1aWQYASABKAlCBrq7GAJAARIXCg9leGNsdWRlX2N1cnJlbnQYAiABKAgiKQoWUmV2b2tlU2Vzc2lvbnNSZXNwb25zZRIPCgdyZXZva2VkGAEgASgNItACChlMaXN0RGV2aWNlU2Vzc2lvbnNSZXF1ZXN0EhsKC2RldmljZV91dWlkGAEgASgJQga6uxgCQAESKgoFbGltaXQYAiABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAIgBARIiCgZvZmZzZXQYAyABKA1CDbq7GAkxAAAAAACIw0BIAYgBARIXCgFxGAQgASgJQge6uxgDGMgBSAKIAQESNAoEc29ydBgFIAEoCUIhursYHSIbLT8obGFzdF9zZWVuX2F0fGNyZWF0ZWRfYXQpSAOIAQESEwoGY3Vyc29yGAYgASgJSASIAQESKAoGc3RhdHVzGAcgASgJQhO6uxgPOgZhY3RpdmU6BWVuZGVkSAWIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCBAoCX3FCBwoFX3NvcnRCCQoHX2N1cnNvckIJCgdfc3RhdHVzIlUKGlJldm9rZURldmljZVNlc3Npb25SZXF1ZXN0EhsKC2RldmljZV91dWlkGAEgASgJQga6uxgCQAESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGursYAkABIlMKG1Jldm9rZURldmljZVNlc3Npb25zUmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABEhcKD2V4Y2x1ZGVfY3VycmVudBgCIAEoCCLaAQoNRGV2aWNlQWNjb3VudBIKCgJpZBgBIAEoCRIRCgl1c2VyX3V1aWQYAiABKAkSDQoFZW1haWwYAyABKAkSGwoIb3JnX3V1aWQYBCABKAlCBMC7GAFIAIgBARIRCglpc19hY3RpdmUYBSABKAgSLAoIYWRkZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCwoJX29yZ191dWlkIjgKGUxpc3REZXZpY2VBY2NvdW50c1JlcXVlc3QSGwoLZGV2aWNlX3V1aWQYASABKAlCBrq7GAJAASJNChpMaXN0RGV2aWNlQWNjb3VudHNSZXNwb25zZRIvCgRkYXRhGAEgAygLMiEuYXRyaXVtLnNlc3Npb25zLnYxLkRldmljZUFjY291bnQiVAoXQWRkRGV2aWNlQWNjb3VudFJlcXVlc3QSGwoLZGV2aWNlX3V1aWQYASABKAlCBrq7GAJAARIcCgxhY2Nlc3NfdG9rZW4YAiABKAlCBrq7GAIIASJNChpSZW1vdmVEZXZpY2VBY2NvdW50UmVxdWVzdBIbCgtkZXZpY2VfdXVpZBgBIAEoCUIGursYAkABEhIKAmlkGAIgASgJQga6uxgCQAEiVwoaU3dpdGNoRGV2aWNlQWNjb3VudFJlcXVlc3QSGwoLZGV2aWNlX3V1aWQYASABKAlCBrq7GAJAARIcCgphY2NvdW50X2lkGAIgASgJQgi6uxgECAFAASLUAgobU3dpdGNoRGV2aWNlQWNjb3VudFJlc3BvbnNlEgoKAmlkGAEgASgJEhEKCXVzZXJfdXVpZBgCIAEoCRINCgVlbWFpbBgDIAEoCRIbCghvcmdfdXVpZBgEIAEoCUIEwLsYAUgAiAEBEhEKCWlzX2FjdGl2ZRgFIAEoCBIsCghhZGRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxhY2Nlc3NfdG9rZW4YCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUgBiAEBEhIKCnRva2VuX3R5cGUYCiABKAkSEgoKZXhwaXJlc19pbhgLIAEoDUILCglfb3JnX3V1aWRCEAoOX3JlZnJlc2hfdG9rZW4iNwoZU3dpdGNoT3JnYW5pemF0aW9uUmVxdWVzdBIaCghvcmdfdXVpZBgBIAEoCUIIursYBAgBQAEi1gEKGlN3aXRjaE9yZ2FuaXphdGlvblJlc3BvbnNlEhAKCG9yZ191dWlkGAEgASgJEhAKCG9yZ19uYW1lGAIgASgJEhQKDGFjY2Vzc190b2tlbhgDIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAQgASgJSACIAQESEgoKdG9rZW5fdHlwZRgFIAEoCRISCgpleHBpcmVzX2luGAYgASgNEhgKC2RldmljZV91dWlkGAcgASgJSAGIAQFCEAoOX3JlZnJlc2hfdG9rZW5CDgoMX2RldmljZV91dWlkMt0TCg9TZXNzaW9uc1NlcnZpY2US0gEKGExpc3RPcmdhbml6YXRpb25TZXNzaW9ucxIzLmF0cml1bS5zZXNzaW9ucy52MS5MaXN0T3JnYW5pemF0aW9uU2Vzc2lvbnNSZXF1ZXN0GiguYXRyaXVtLnNlc3Npb25zLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIleQAgGquxgZCAISAQEiCHNlc3Npb25zMghvcmdfdXVpZILT5JMCMRIvL2FwaS9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkS6AEKGVJldm9rZU9yZ2FuaXphdGlvblNlc3Npb24SNC5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlT3JnYW5pemF0aW9uU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkifaq7GBkIAhIBASIIc2Vzc2lvbnMyCG9yZ191dWlksrsYAwjMAdK7GBEKD2FscmVhZHlfcmV2b2tlZILT5JMCPio8L2FwaS9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkve3Nlc3Npb25faWR9EuABChpSZXZva2VPcmdhbml6YXRpb25TZXNzaW9ucxI1LmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VPcmdhbml6YXRpb25TZXNzaW9uc1JlcXVlc3QaKi5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSJfqrsYGwgCEgEBGAEiCHNlc3Npb25zMghvcmdfdXVpZLK7GAIwAYLT5JMCNDoBKiovL2FwaS9vcmdhbml6YXRpb25zL3tvcmdfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkS5QEKHVJldm9rZUFsbE9yZ2FuaXphdGlvblNlc3Npb25zEjUuYXRyaXVtLnNlc3Npb25zLnYxLlJldm9rZU9yZ2FuaXphdGlvblNlc3Npb25zUmVxdWVzdBoqLmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VTZXNzaW9uc1Jlc3BvbnNlImGquxgbCAISAQEYASIIc2Vzc2lvbnMyCG9yZ191dWlksrsYAjABgtPkkwI2OgEqIjEvYXBpL29yZ2FuaXphdGlvbnMve29yZ191dWlkfS9yZXZva2UtYWxsLXNlc3Npb25zEr0BChJMaXN0RGV2aWNlU2Vzc2lvbnMSLS5hdHJpdW0uc2Vzc2lvbnMudjEuTGlzdERldmljZVNlc3Npb25zUmVxdWVzdBooLmF0cml1bS5zZXNzaW9ucy52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSJOkAIBqrsYBAgCKAHSuxgLCglub3RfZm91bmSC0+STAi4SLC9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L3Nlc3Npb24taW52ZW50b3J5Es8BChNSZXZva2VEZXZpY2VTZXNzaW9uEi4uYXRyaXVtLnNlc3Npb25zLnYxLlJldm9rZURldmljZVNlc3Npb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5InCquxgECAIoAbK7GAMIzAHSuxgcCg9hbHJlYWR5X3Jldm9rZWQKCW5vdF9mb3VuZILT5JMCOyo5L2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vc2Vzc2lvbi1pbnZlbnRvcnkve3Nlc3Npb25faWR9EsIBChRSZXZva2VEZXZpY2VTZXNzaW9ucxIvLmF0cml1bS5zZXNzaW9ucy52MS5SZXZva2VEZXZpY2VTZXNzaW9uc1JlcXVlc3QaKi5hdHJpdW0uc2Vzc2lvbnMudjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSJNqrsYBAgCKAGyuxgCMAHSuxgLCglub3RfZm91bmSC0+STAio6ASoiJS9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L3Jldm9rZS1hbGwSugEKEkxpc3REZXZpY2VBY2NvdW50cxItLmF0cml1bS5zZXNzaW9ucy52MS5MaXN0RGV2aWNlQWNjb3VudHNSZXF1ZXN0Gi4uYXRyaXVtLnNlc3Npb25zLnYxLkxpc3REZXZpY2VBY2NvdW50c1Jlc3BvbnNlIkWQAgGquxgECAIoAdK7GAsKCW5vdF9mb3VuZILT5JMCJRIjL2FwaS9kZXZpY2VzL3tkZXZpY2VfdXVpZH0vYWNjb3VudHMSwQEKEEFkZERldmljZUFjY291bnQSKy5hdHJpdW0uc2Vzc2lvbnMudjEuQWRkRGV2aWNlQWNjb3VudFJlcXVlc3QaIS5hdHJpdW0uc2Vzc2lvbnMudjEuRGV2aWNlQWNjb3VudCJdqrsYBggCKAFIAbK7GAMIyQHSuxgaCglub3RfZm91bmQKDXVucHJvY2Vzc2FibGWC0+STAig6ASoiIy9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L2FjY291bnRzEq0BChNSZW1vdmVEZXZpY2VBY2NvdW50Ei4uYXRyaXVtLnNlc3Npb25zLnYxLlJlbW92ZURldmljZUFjY291bnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ik6quxgECAIoAbK7GAMIzAHSuxgLCglub3RfZm91bmSC0+STAioqKC9hcGkvZGV2aWNlcy97ZGV2aWNlX3V1aWR9L2FjY291bnRzL3tpZH0S2gEKE1N3aXRjaERldmljZUFjY291bnQSLi5hdHJpdW0uc2Vzc2lvbnMudjEuU3dpdGNoRGV2aWNlQWNjb3VudFJlcXVlc3QaLy5hdHJpdW0uc2Vzc2lvbnMudjEuU3dpdGNoRGV2aWNlQWNjb3VudFJlc3BvbnNlImKquxgHCAIoAYgBAbK7GAIoAdK7GBkKCW5vdF9mb3VuZAoMc3NvX3JlcXVpcmVkgtPkkwIuOgEqIikvYXBpL2RldmljZXMve2RldmljZV91dWlkfS9hY3RpdmUtYWNjb3VudBLZAQoSU3dpdGNoT3JnYW5pemF0aW9uEi0uYXRyaXVtLnNlc3Npb25zLnYxLlN3aXRjaE9yZ2FuaXphdGlvblJlcXVlc3QaLi5hdHJpdW0uc2Vzc2lvbnMudjEuU3dpdGNoT3JnYW5pemF0aW9uUmVzcG9uc2UiZKq7GAkIAigBQAGIAQGyuxgCKAHSuxgyCghjb25mbGljdAoJbm90X2ZvdW5kCg1vcmdfbm90X2ZvdW5kCgxzc29fcmVxdWlyZWSC0+STAhU6ASoiEC9hcGkvYXV0aC9zd2l0Y2hCXAoWY29tLmF0cml1bS5zZXNzaW9ucy52MVABWithdHJpdW0vZ2VuL2dvL2F0cml1bS9zZXNzaW9ucy92MTtzZXNzaW9uc3YxqgISQXRyaXVtLlNlc3Npb25zLlYxYgZwcm90bzM", [file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * A live session.
@@ -121,6 +121,37 @@ export type ListOrganizationSessionsRequest = Message<"atrium.sessions.v1.ListOr
    * @generated from field: optional uint32 offset = 5;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose address or user agent contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 6;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `last_seen_at` or `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 7;
+   */
+  sort?: string | undefined;
+
+  /**
+   * Pages by cursor: empty to start, then `next_cursor` of the page before, for
+   * an hour, with the same filters and order; `offset` is ignored beside it. 400
+   * `invalid_cursor`.
+   *
+   * @generated from field: optional string cursor = 8;
+   */
+  cursor?: string | undefined;
+
+  /**
+   * `active`, which is what it is when left out, or `ended`: those that ended in
+   * the last 30 days.
+   *
+   * @generated from field: optional string status = 9;
+   */
+  status?: string | undefined;
 };
 
 /**
@@ -171,6 +202,13 @@ export type ListSessionsResponse = Message<"atrium.sessions.v1.ListSessionsRespo
    * @generated from field: optional bool total_is_estimate = 5;
    */
   totalIsEstimate?: boolean | undefined;
+
+  /**
+   * Cursor of the next page; absent on the last, and without `cursor`.
+   *
+   * @generated from field: optional string next_cursor = 6;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -283,6 +321,37 @@ export type ListDeviceSessionsRequest = Message<"atrium.sessions.v1.ListDeviceSe
    * @generated from field: optional uint32 offset = 3;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose address or user agent contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 4;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `last_seen_at` or `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 5;
+   */
+  sort?: string | undefined;
+
+  /**
+   * Pages by cursor: empty to start, then `next_cursor` of the page before, for
+   * an hour, with the same filters and order; `offset` is ignored beside it. 400
+   * `invalid_cursor`.
+   *
+   * @generated from field: optional string cursor = 6;
+   */
+  cursor?: string | undefined;
+
+  /**
+   * `active`, which is what it is when left out, or `ended`: those that ended in
+   * the last 30 days.
+   *
+   * @generated from field: optional string status = 7;
+   */
+  status?: string | undefined;
 };
 
 /**
@@ -600,11 +669,11 @@ export type SwitchDeviceAccountResponse = Message<"atrium.sessions.v1.SwitchDevi
   accessToken: string;
 
   /**
-   * Opaque token that buys the next pair, once.
+   * Opaque token that buys the next pair, once. Left out in cookie mode.
    *
-   * @generated from field: string refresh_token = 9;
+   * @generated from field: optional string refresh_token = 9;
    */
-  refreshToken: string;
+  refreshToken?: string | undefined;
 
   /**
    * Always `Bearer`.
@@ -627,6 +696,91 @@ export type SwitchDeviceAccountResponse = Message<"atrium.sessions.v1.SwitchDevi
  */
 export const SwitchDeviceAccountResponseSchema: GenMessage<SwitchDeviceAccountResponse> = /*@__PURE__*/
   messageDesc(file_atrium_sessions_v1_sessions, 15);
+
+/**
+ * The organization to switch to.
+ *
+ * @generated from message atrium.sessions.v1.SwitchOrganizationRequest
+ */
+export type SwitchOrganizationRequest = Message<"atrium.sessions.v1.SwitchOrganizationRequest"> & {
+  /**
+   * Organization.
+   *
+   * @generated from field: string org_uuid = 1;
+   */
+  orgUuid: string;
+};
+
+/**
+ * Describes the message atrium.sessions.v1.SwitchOrganizationRequest.
+ * Use `create(SwitchOrganizationRequestSchema)` to create a new message.
+ */
+export const SwitchOrganizationRequestSchema: GenMessage<SwitchOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_sessions_v1_sessions, 16);
+
+/**
+ * The organization switched to and the tokens for it.
+ *
+ * @generated from message atrium.sessions.v1.SwitchOrganizationResponse
+ */
+export type SwitchOrganizationResponse = Message<"atrium.sessions.v1.SwitchOrganizationResponse"> & {
+  /**
+   * Organization.
+   *
+   * @generated from field: string org_uuid = 1;
+   */
+  orgUuid: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string org_name = 2;
+   */
+  orgName: string;
+
+  /**
+   * Access token of the new session.
+   *
+   * @generated from field: string access_token = 3;
+   */
+  accessToken: string;
+
+  /**
+   * Opaque token that buys the next pair, once. Left out in cookie mode.
+   *
+   * @generated from field: optional string refresh_token = 4;
+   */
+  refreshToken?: string | undefined;
+
+  /**
+   * Always `Bearer`.
+   *
+   * @generated from field: string token_type = 5;
+   */
+  tokenType: string;
+
+  /**
+   * Lifetime of the access token in seconds.
+   *
+   * @generated from field: uint32 expires_in = 6;
+   */
+  expiresIn: number;
+
+  /**
+   * Device of the session: that of the present one unless `X-Device-Uuid` names
+   * another.
+   *
+   * @generated from field: optional string device_uuid = 7;
+   */
+  deviceUuid?: string | undefined;
+};
+
+/**
+ * Describes the message atrium.sessions.v1.SwitchOrganizationResponse.
+ * Use `create(SwitchOrganizationResponseSchema)` to create a new message.
+ */
+export const SwitchOrganizationResponseSchema: GenMessage<SwitchOrganizationResponse> = /*@__PURE__*/
+  messageDesc(file_atrium_sessions_v1_sessions, 17);
 
 /**
  * Who is signed in, and ending it. A revocation is in force from the next
@@ -757,6 +911,21 @@ export const SessionsService: GenService<{
     methodKind: "unary";
     input: typeof SwitchDeviceAccountRequestSchema;
     output: typeof SwitchDeviceAccountResponseSchema;
+  },
+  /**
+   * Switches to another organization of the caller: opens a session there and
+   * answers its tokens (420 seconds), never elevated. It has `amr`, `auth_time`
+   * and the absolute end of the present session and ends with it. A token without
+   * organization will do. 404 `org_not_found` where the caller is no active
+   * member, 409 `conflict` for the present organization, 403 `sso_required`
+   * where only single sign-on enters.
+   *
+   * @generated from rpc atrium.sessions.v1.SessionsService.SwitchOrganization
+   */
+  switchOrganization: {
+    methodKind: "unary";
+    input: typeof SwitchOrganizationRequestSchema;
+    output: typeof SwitchOrganizationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_atrium_sessions_v1_sessions, 0);

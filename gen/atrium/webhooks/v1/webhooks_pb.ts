@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file atrium/webhooks/v1/webhooks.proto.
  */
 export const file_atrium_webhooks_v1_webhooks: GenFile = /*@__PURE__*/
-  fileDesc("CiFhdHJpdW0vd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SEmF0cml1bS53ZWJob29rcy52MSLJAQoHV2ViaG9vaxISCgp3ZWJob29rX2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZldmVudHMYAyADKAkSDQoFc2NvcGUYBCABKAkSEwoGYXBwX2lkGAUgASgJSACIAQESDgoGc3RhdHVzGAYgASgJEhMKBnNlY3JldBgHIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19hcHBfaWRCCQoHX3NlY3JldCKzBgoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSFQoDdXJsGAEgASgJQgi6uxgECAFAAxKtBQoGZXZlbnRzGAIgAygJQpwFursYlwUIAToBKjoMdXNlci5jcmVhdGVkOgx1c2VyLnVwZGF0ZWQ6EHVzZXIuZGVhY3RpdmF0ZWQ6DHVzZXIuZGVsZXRlZDoUb3JnYW5pemF0aW9uLmRlbGV0ZWQ6D3Nlc3Npb24ucmV2b2tlZDoMbWZhLmVucm9sbGVkOgxtZmEuZGlzYWJsZWQ6DXJvbGUuYXNzaWduZWQ6DHJvbGUudXBkYXRlZDoPYXBpX2tleS5jcmVhdGVkOg9hcGlfa2V5LnJldm9rZWQ6E3NpZ25pbmdfa2V5LnJvdGF0ZWQ6DnNlY3JldC51cGRhdGVkOg5zZWNyZXQuZGVsZXRlZDoPc2VjcmV0LnJlc3RvcmVkOhJjZXJ0aWZpY2F0ZS5pc3N1ZWQ6E2NlcnRpZmljYXRlLnJldm9rZWQ6C3N2aWQuaXNzdWVkOgxzdmlkLnJldm9rZWQ6DWFwcC5wdWJsaXNoZWQ6DGFwcC5hcmNoaXZlZDoUaW5zdGFsbC5wcm92aXNpb25pbmc6Dmluc3RhbGwuYWN0aXZlOhFpbnN0YWxsLnN1c3BlbmRlZDoPaW5zdGFsbC5yZXN1bWVkOhZpbnN0YWxsLmRlcHJvdmlzaW9uaW5nOhVpbnN0YWxsLmRlcHJvdmlzaW9uZWQ6Dmluc3RhbGwuZmFpbGVkOhRzdWJzY3JpcHRpb24uY3JlYXRlZDoVc3Vic2NyaXB0aW9uLnVwZ3JhZGVkOhVzdWJzY3JpcHRpb24uY2FuY2VsZWQ6DGludm9pY2UucGFpZDoWaW52b2ljZS5wYXltZW50X2ZhaWxlZDoUYWdlbnQudGFza19jb21wbGV0ZWQ6DHdlYmhvb2sudGVzdDoQd2ViaG9vay5kaXNhYmxlZFBAWAESIgoFc2NvcGUYAyABKAlCDrq7GAo6A29yZzoDYXBwSACIAQESGwoGYXBwX2lkGAQgASgJQga6uxgCQAFIAYgBAUIICgZfc2NvcGVCCQoHX2FwcF9pZCKDAQoTTGlzdFdlYmhvb2tzUmVxdWVzdBIqCgVsaW1pdBgBIAEoDUIWursYEikAAAAAAADwPzEAAAAAAABpQEgAiAEBEisKBm9mZnNldBgCIAEoDUIWursYEikAAAAAAAAAADEAAAAAAIjDQEgBiAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0IqUBChRMaXN0V2ViaG9va3NSZXNwb25zZRIpCgRkYXRhGAEgAygLMhsuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2sSDQoFdG90YWwYAiABKA0SDQoFbGltaXQYAyABKA0SDgoGb2Zmc2V0GAQgASgNEh4KEXRvdGFsX2lzX2VzdGltYXRlGAUgASgISACIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlIi4KDldlYmhvb2tSZXF1ZXN0EhwKCndlYmhvb2tfaWQYASABKAlCCLq7GAQIAUABIsEGChRVcGRhdGVXZWJob29rUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARIaCgN1cmwYAiABKAlCCLq7GAQQAUADSACIAQESrQUKBmV2ZW50cxgDIAMoCUKcBbq7GJcFOgEqOgx1c2VyLmNyZWF0ZWQ6DHVzZXIudXBkYXRlZDoQdXNlci5kZWFjdGl2YXRlZDoMdXNlci5kZWxldGVkOhRvcmdhbml6YXRpb24uZGVsZXRlZDoPc2Vzc2lvbi5yZXZva2VkOgxtZmEuZW5yb2xsZWQ6DG1mYS5kaXNhYmxlZDoNcm9sZS5hc3NpZ25lZDoMcm9sZS51cGRhdGVkOg9hcGlfa2V5LmNyZWF0ZWQ6D2FwaV9rZXkucmV2b2tlZDoTc2lnbmluZ19rZXkucm90YXRlZDoOc2VjcmV0LnVwZGF0ZWQ6DnNlY3JldC5kZWxldGVkOg9zZWNyZXQucmVzdG9yZWQ6EmNlcnRpZmljYXRlLmlzc3VlZDoTY2VydGlmaWNhdGUucmV2b2tlZDoLc3ZpZC5pc3N1ZWQ6DHN2aWQucmV2b2tlZDoNYXBwLnB1Ymxpc2hlZDoMYXBwLmFyY2hpdmVkOhRpbnN0YWxsLnByb3Zpc2lvbmluZzoOaW5zdGFsbC5hY3RpdmU6EWluc3RhbGwuc3VzcGVuZGVkOg9pbnN0YWxsLnJlc3VtZWQ6Fmluc3RhbGwuZGVwcm92aXNpb25pbmc6FWluc3RhbGwuZGVwcm92aXNpb25lZDoOaW5zdGFsbC5mYWlsZWQ6FHN1YnNjcmlwdGlvbi5jcmVhdGVkOhVzdWJzY3JpcHRpb24udXBncmFkZWQ6FXN1YnNjcmlwdGlvbi5jYW5jZWxlZDoMaW52b2ljZS5wYWlkOhZpbnZvaWNlLnBheW1lbnRfZmFpbGVkOhRhZ2VudC50YXNrX2NvbXBsZXRlZDoMd2ViaG9vay50ZXN0OhB3ZWJob29rLmRpc2FibGVkSAFQQFgBEiwKBnN0YXR1cxgEIAEoCUIXursYEzoHZW5hYmxlZDoIZGlzYWJsZWRIAYgBAUIGCgRfdXJsQgkKB19zdGF0dXMi5QEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARI1CgZzdGF0dXMYAiABKAlCILq7GBw6B3BlbmRpbmc6CWRlbGl2ZXJlZDoGZmFpbGVkSACIAQESKgoFbGltaXQYAyABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAYgBARIrCgZvZmZzZXQYBCABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAogBAUIJCgdfc3RhdHVzQggKBl9saW1pdEIJCgdfb2Zmc2V0IqgBChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEioKBGRhdGEYASADKAsyHC5hdHJpdW0ud2ViaG9va3MudjEuRGVsaXZlcnkSDQoFdG90YWwYAiABKA0SDQoFbGltaXQYAyABKA0SDgoGb2Zmc2V0GAQgASgNEh4KEXRvdGFsX2lzX2VzdGltYXRlGAUgASgISACIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlIogCCghEZWxpdmVyeRITCgtkZWxpdmVyeV9pZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEg4KBnN0YXR1cxgEIAEoCRItCghhdHRlbXB0cxgFIAMoCzIbLmF0cml1bS53ZWJob29rcy52MS5BdHRlbXB0Ej4KD25leHRfYXR0ZW1wdF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBMC7GAFIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEISChBfbmV4dF9hdHRlbXB0X2F0IsQBCgdBdHRlbXB0EiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIeCgtzdGF0dXNfY29kZRgCIAEoDUIEwLsYAUgAiAEBEhgKBWVycm9yGAMgASgJQgTAuxgBSAGIAQESEwoLZHVyYXRpb25fbXMYBCABKA0SGwoIcmVzcG9uc2UYBSABKAlCBMC7GAFIAogBAUIOCgxfc3RhdHVzX2NvZGVCCAoGX2Vycm9yQgsKCV9yZXNwb25zZSJPChBSZWRlbGl2ZXJSZXF1ZXN0EhwKCndlYmhvb2tfaWQYASABKAlCCLq7GAQIAUABEh0KC2RlbGl2ZXJ5X2lkGAIgASgJQgi6uxgECAFAASIqChNUZXN0V2ViaG9va1Jlc3BvbnNlEhMKC2RlbGl2ZXJ5X2lkGAEgASgJMpQKCg9XZWJob29rc1NlcnZpY2USkwEKDUNyZWF0ZVdlYmhvb2sSKC5hdHJpdW0ud2ViaG9va3MudjEuQ3JlYXRlV2ViaG9va1JlcXVlc3QaGy5hdHJpdW0ud2ViaG9va3MudjEuV2ViaG9vayI7qrsYEwgCEgEBIgh3ZWJob29rc0gBcAGyuxgFCMkBKAGC0+STAhU6ASoiEC9hcGkvdjIvd2ViaG9va3MSkwEKDExpc3RXZWJob29rcxInLmF0cml1bS53ZWJob29rcy52MS5MaXN0V2ViaG9va3NSZXF1ZXN0GiguYXRyaXVtLndlYmhvb2tzLnYxLkxpc3RXZWJob29rc1Jlc3BvbnNlIjCQAgGquxgRCAISAQEiCHdlYmhvb2tzcAGC0+STAhISEC9hcGkvdjIvd2ViaG9va3MSjAEKCkdldFdlYmhvb2sSIi5hdHJpdW0ud2ViaG9va3MudjEuV2ViaG9va1JlcXVlc3QaGy5hdHJpdW0ud2ViaG9va3MudjEuV2ViaG9vayI9kAIBqrsYEQgCEgEBIgh3ZWJob29rc3ABgtPkkwIfEh0vYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfRKVAQoNVXBkYXRlV2ViaG9vaxIoLmF0cml1bS53ZWJob29rcy52MS5VcGRhdGVXZWJob29rUmVxdWVzdBobLmF0cml1bS53ZWJob29rcy52MS5XZWJob29rIj2quxgRCAISAQEiCHdlYmhvb2tzcAGC0+STAiI6ASoyHS9hcGkvdjIvd2ViaG9va3Mve3dlYmhvb2tfaWR9Eo4BCg1EZWxldGVXZWJob29rEiIuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkGquxgRCAISAQEiCHdlYmhvb2tzcAGyuxgDCMwBgtPkkwIfKh0vYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfRKxAQoOTGlzdERlbGl2ZXJpZXMSKS5hdHJpdW0ud2ViaG9va3MudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiouYXRyaXVtLndlYmhvb2tzLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiSJACAaq7GBEIAhIBASIId2ViaG9va3NwAYLT5JMCKhIoL2FwaS92Mi93ZWJob29rcy97d2ViaG9va19pZH0vZGVsaXZlcmllcxK8AQoJUmVkZWxpdmVyEiQuYXRyaXVtLndlYmhvb2tzLnYxLlJlZGVsaXZlclJlcXVlc3QaHC5hdHJpdW0ud2ViaG9va3MudjEuRGVsaXZlcnkia6q7GBMIAhIBASIId2ViaG9va3NIAXABsrsYBQjKATABgtPkkwJFOgEqIkAvYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0vcmVkZWxpdmVyEqkBCgtUZXN0V2ViaG9vaxIiLmF0cml1bS53ZWJob29rcy52MS5XZWJob29rUmVxdWVzdBonLmF0cml1bS53ZWJob29rcy52MS5UZXN0V2ViaG9va1Jlc3BvbnNlIk2quxgTCAISAQEiCHdlYmhvb2tzSAFwAbK7GAUIygEwAYLT5JMCJzoBKiIiL2FwaS92Mi93ZWJob29rcy97d2ViaG9va19pZH0vdGVzdEJcChZjb20uYXRyaXVtLndlYmhvb2tzLnYxUAFaK2F0cml1bS9nZW4vZ28vYXRyaXVtL3dlYmhvb2tzL3YxO3dlYmhvb2tzdjGqAhJBdHJpdW0uV2ViaG9va3MuVjFiBnByb3RvMw", [file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("CiFhdHJpdW0vd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SEmF0cml1bS53ZWJob29rcy52MSLJAQoHV2ViaG9vaxISCgp3ZWJob29rX2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZldmVudHMYAyADKAkSDQoFc2NvcGUYBCABKAkSEwoGYXBwX2lkGAUgASgJSACIAQESDgoGc3RhdHVzGAYgASgJEhMKBnNlY3JldBgHIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB19hcHBfaWRCCQoHX3NlY3JldCKzBgoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSFQoDdXJsGAEgASgJQgi6uxgECAFAAxKtBQoGZXZlbnRzGAIgAygJQpwFursYlwUIAToBKjoMdXNlci5jcmVhdGVkOgx1c2VyLnVwZGF0ZWQ6EHVzZXIuZGVhY3RpdmF0ZWQ6DHVzZXIuZGVsZXRlZDoUb3JnYW5pemF0aW9uLmRlbGV0ZWQ6D3Nlc3Npb24ucmV2b2tlZDoMbWZhLmVucm9sbGVkOgxtZmEuZGlzYWJsZWQ6DXJvbGUuYXNzaWduZWQ6DHJvbGUudXBkYXRlZDoPYXBpX2tleS5jcmVhdGVkOg9hcGlfa2V5LnJldm9rZWQ6E3NpZ25pbmdfa2V5LnJvdGF0ZWQ6DnNlY3JldC51cGRhdGVkOg5zZWNyZXQuZGVsZXRlZDoPc2VjcmV0LnJlc3RvcmVkOhJjZXJ0aWZpY2F0ZS5pc3N1ZWQ6E2NlcnRpZmljYXRlLnJldm9rZWQ6C3N2aWQuaXNzdWVkOgxzdmlkLnJldm9rZWQ6DWFwcC5wdWJsaXNoZWQ6DGFwcC5hcmNoaXZlZDoUaW5zdGFsbC5wcm92aXNpb25pbmc6Dmluc3RhbGwuYWN0aXZlOhFpbnN0YWxsLnN1c3BlbmRlZDoPaW5zdGFsbC5yZXN1bWVkOhZpbnN0YWxsLmRlcHJvdmlzaW9uaW5nOhVpbnN0YWxsLmRlcHJvdmlzaW9uZWQ6Dmluc3RhbGwuZmFpbGVkOhRzdWJzY3JpcHRpb24uY3JlYXRlZDoVc3Vic2NyaXB0aW9uLnVwZ3JhZGVkOhVzdWJzY3JpcHRpb24uY2FuY2VsZWQ6DGludm9pY2UucGFpZDoWaW52b2ljZS5wYXltZW50X2ZhaWxlZDoUYWdlbnQudGFza19jb21wbGV0ZWQ6DHdlYmhvb2sudGVzdDoQd2ViaG9vay5kaXNhYmxlZFBAWAESIgoFc2NvcGUYAyABKAlCDrq7GAo6A29yZzoDYXBwSACIAQESGwoGYXBwX2lkGAQgASgJQga6uxgCQAFIAYgBAUIICgZfc2NvcGVCCQoHX2FwcF9pZCLUAQoTTGlzdFdlYmhvb2tzUmVxdWVzdBIqCgVsaW1pdBgBIAEoDUIWursYEikAAAAAAADwPzEAAAAAAABpQEgAiAEBEisKBm9mZnNldBgCIAEoDUIWursYEikAAAAAAAAAADEAAAAAAIjDQEgBiAEBEhcKAXEYAyABKAlCB7q7GAMYyAFIAogBARInCgRzb3J0GAQgASgJQhS6uxgQIg4tPyhjcmVhdGVkX2F0KUgDiAEBQggKBl9saW1pdEIJCgdfb2Zmc2V0QgQKAl9xQgcKBV9zb3J0IqUBChRMaXN0V2ViaG9va3NSZXNwb25zZRIpCgRkYXRhGAEgAygLMhsuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2sSDQoFdG90YWwYAiABKA0SDQoFbGltaXQYAyABKA0SDgoGb2Zmc2V0GAQgASgNEh4KEXRvdGFsX2lzX2VzdGltYXRlGAUgASgISACIAQFCFAoSX3RvdGFsX2lzX2VzdGltYXRlIi4KDldlYmhvb2tSZXF1ZXN0EhwKCndlYmhvb2tfaWQYASABKAlCCLq7GAQIAUABIsEGChRVcGRhdGVXZWJob29rUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARIaCgN1cmwYAiABKAlCCLq7GAQQAUADSACIAQESrQUKBmV2ZW50cxgDIAMoCUKcBbq7GJcFOgEqOgx1c2VyLmNyZWF0ZWQ6DHVzZXIudXBkYXRlZDoQdXNlci5kZWFjdGl2YXRlZDoMdXNlci5kZWxldGVkOhRvcmdhbml6YXRpb24uZGVsZXRlZDoPc2Vzc2lvbi5yZXZva2VkOgxtZmEuZW5yb2xsZWQ6DG1mYS5kaXNhYmxlZDoNcm9sZS5hc3NpZ25lZDoMcm9sZS51cGRhdGVkOg9hcGlfa2V5LmNyZWF0ZWQ6D2FwaV9rZXkucmV2b2tlZDoTc2lnbmluZ19rZXkucm90YXRlZDoOc2VjcmV0LnVwZGF0ZWQ6DnNlY3JldC5kZWxldGVkOg9zZWNyZXQucmVzdG9yZWQ6EmNlcnRpZmljYXRlLmlzc3VlZDoTY2VydGlmaWNhdGUucmV2b2tlZDoLc3ZpZC5pc3N1ZWQ6DHN2aWQucmV2b2tlZDoNYXBwLnB1Ymxpc2hlZDoMYXBwLmFyY2hpdmVkOhRpbnN0YWxsLnByb3Zpc2lvbmluZzoOaW5zdGFsbC5hY3RpdmU6EWluc3RhbGwuc3VzcGVuZGVkOg9pbnN0YWxsLnJlc3VtZWQ6Fmluc3RhbGwuZGVwcm92aXNpb25pbmc6FWluc3RhbGwuZGVwcm92aXNpb25lZDoOaW5zdGFsbC5mYWlsZWQ6FHN1YnNjcmlwdGlvbi5jcmVhdGVkOhVzdWJzY3JpcHRpb24udXBncmFkZWQ6FXN1YnNjcmlwdGlvbi5jYW5jZWxlZDoMaW52b2ljZS5wYWlkOhZpbnZvaWNlLnBheW1lbnRfZmFpbGVkOhRhZ2VudC50YXNrX2NvbXBsZXRlZDoMd2ViaG9vay50ZXN0OhB3ZWJob29rLmRpc2FibGVkSAFQQFgBEiwKBnN0YXR1cxgEIAEoCUIXursYEzoHZW5hYmxlZDoIZGlzYWJsZWRIAYgBAUIGCgRfdXJsQgkKB19zdGF0dXMi1gIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARI1CgZzdGF0dXMYAiABKAlCILq7GBw6B3BlbmRpbmc6CWRlbGl2ZXJlZDoGZmFpbGVkSACIAQESKgoFbGltaXQYAyABKA1CFrq7GBIpAAAAAAAA8D8xAAAAAAAAaUBIAYgBARIrCgZvZmZzZXQYBCABKA1CFrq7GBIpAAAAAAAAAAAxAAAAAACIw0BIAogBARIXCgFxGAUgASgJQge6uxgDGMgBSAOIAQESJwoEc29ydBgGIAEoCUIUursYECIOLT8oY3JlYXRlZF9hdClIBIgBARITCgZjdXJzb3IYByABKAlIBYgBAUIJCgdfc3RhdHVzQggKBl9saW1pdEIJCgdfb2Zmc2V0QgQKAl9xQgcKBV9zb3J0QgkKB19jdXJzb3Ii0gEKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USKgoEZGF0YRgBIAMoCzIcLmF0cml1bS53ZWJob29rcy52MS5EZWxpdmVyeRINCgV0b3RhbBgCIAEoDRINCgVsaW1pdBgDIAEoDRIOCgZvZmZzZXQYBCABKA0SHgoRdG90YWxfaXNfZXN0aW1hdGUYBSABKAhIAIgBARIYCgtuZXh0X2N1cnNvchgGIAEoCUgBiAEBQhQKEl90b3RhbF9pc19lc3RpbWF0ZUIOCgxfbmV4dF9jdXJzb3IivgIKCERlbGl2ZXJ5EhMKC2RlbGl2ZXJ5X2lkGAEgASgJEhAKCGV2ZW50X2lkGAIgASgJEhIKCmV2ZW50X3R5cGUYAyABKAkSDgoGc3RhdHVzGAQgASgJEi0KCGF0dGVtcHRzGAUgAygLMhsuYXRyaXVtLndlYmhvb2tzLnYxLkF0dGVtcHQSPgoPbmV4dF9hdHRlbXB0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIEwLsYAUgAiAEBEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKB3JlcXVlc3QYCCABKAsyIy5hdHJpdW0ud2ViaG9va3MudjEuRGVsaXZlcnlSZXF1ZXN0QhIKEF9uZXh0X2F0dGVtcHRfYXQinwEKD0RlbGl2ZXJ5UmVxdWVzdBILCgN1cmwYASABKAkSQQoHaGVhZGVycxgCIAMoCzIwLmF0cml1bS53ZWJob29rcy52MS5EZWxpdmVyeVJlcXVlc3QuSGVhZGVyc0VudHJ5EgwKBGJvZHkYAyABKAkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEixAEKB0F0dGVtcHQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KC3N0YXR1c19jb2RlGAIgASgNQgTAuxgBSACIAQESGAoFZXJyb3IYAyABKAlCBMC7GAFIAYgBARITCgtkdXJhdGlvbl9tcxgEIAEoDRIbCghyZXNwb25zZRgFIAEoCUIEwLsYAUgCiAEBQg4KDF9zdGF0dXNfY29kZUIICgZfZXJyb3JCCwoJX3Jlc3BvbnNlIlEKEkdldERlbGl2ZXJ5UmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARIdCgtkZWxpdmVyeV9pZBgCIAEoCUIIursYBAgBQAEiNgoWV2F0Y2hEZWxpdmVyaWVzUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAASKrAQoWR2V0V2ViaG9va1N0YXRzUmVxdWVzdBIcCgp3ZWJob29rX2lkGAEgASgJQgi6uxgECAFAARIZCgRmcm9tGAIgASgJQga6uxgCQAZIAIgBARIXCgJ0bxgDIAEoCUIGursYAkAGSAGIAQESJAoGYnVja2V0GAQgASgJQg+6uxgLOgRob3VyOgNkYXlIAogBAUIHCgVfZnJvbUIFCgNfdG9CCQoHX2J1Y2tldCKvAQoXR2V0V2ViaG9va1N0YXRzUmVzcG9uc2USKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmJ1Y2tldBgDIAEoCRIyCgRkYXRhGAQgAygLMiQuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2tTdGF0c0l0ZW0irAEKEFdlYmhvb2tTdGF0c0l0ZW0SKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWRlbGl2ZXJlZBgCIAEoDRIOCgZmYWlsZWQYAyABKA0SGQoGcDUwX21zGAQgASgNQgTAuxgBSACIAQESGQoGcDk1X21zGAUgASgNQgTAuxgBSAGIAQFCCQoHX3A1MF9tc0IJCgdfcDk1X21zIk8KEFJlZGVsaXZlclJlcXVlc3QSHAoKd2ViaG9va19pZBgBIAEoCUIIursYBAgBQAESHQoLZGVsaXZlcnlfaWQYAiABKAlCCLq7GAQIAUABIioKE1Rlc3RXZWJob29rUmVzcG9uc2USEwoLZGVsaXZlcnlfaWQYASABKAky1Q8KD1dlYmhvb2tzU2VydmljZRKmAQoNQ3JlYXRlV2ViaG9vaxIoLmF0cml1bS53ZWJob29rcy52MS5DcmVhdGVXZWJob29rUmVxdWVzdBobLmF0cml1bS53ZWJob29rcy52MS5XZWJob29rIk6quxgTCAISAQEiCHdlYmhvb2tzSAFwAbK7GAUIyQEoAdK7GA8KDWFwcF9ub3RfZm91bmSC0+STAhU6ASoiEC9hcGkvdjIvd2ViaG9va3MSkwEKDExpc3RXZWJob29rcxInLmF0cml1bS53ZWJob29rcy52MS5MaXN0V2ViaG9va3NSZXF1ZXN0GiguYXRyaXVtLndlYmhvb2tzLnYxLkxpc3RXZWJob29rc1Jlc3BvbnNlIjCQAgGquxgRCAISAQEiCHdlYmhvb2tzcAGC0+STAhISEC9hcGkvdjIvd2ViaG9va3MSmwEKCkdldFdlYmhvb2sSIi5hdHJpdW0ud2ViaG9va3MudjEuV2ViaG9va1JlcXVlc3QaGy5hdHJpdW0ud2ViaG9va3MudjEuV2ViaG9vayJMkAIBqrsYEQgCEgEBIgh3ZWJob29rc3AB0rsYCwoJbm90X2ZvdW5kgtPkkwIfEh0vYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfRKkAQoNVXBkYXRlV2ViaG9vaxIoLmF0cml1bS53ZWJob29rcy52MS5VcGRhdGVXZWJob29rUmVxdWVzdBobLmF0cml1bS53ZWJob29rcy52MS5XZWJob29rIkyquxgRCAISAQEiCHdlYmhvb2tzcAHSuxgLCglub3RfZm91bmSC0+STAiI6ASoyHS9hcGkvdjIvd2ViaG9va3Mve3dlYmhvb2tfaWR9Ep0BCg1EZWxldGVXZWJob29rEiIuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2tSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlCquxgRCAISAQEiCHdlYmhvb2tzcAGyuxgDCMwB0rsYCwoJbm90X2ZvdW5kgtPkkwIfKh0vYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfRK+AQoPR2V0V2ViaG9va1N0YXRzEiouYXRyaXVtLndlYmhvb2tzLnYxLkdldFdlYmhvb2tTdGF0c1JlcXVlc3QaKy5hdHJpdW0ud2ViaG9va3MudjEuR2V0V2ViaG9va1N0YXRzUmVzcG9uc2UiUpACAaq7GBEIAhIBASIId2ViaG9va3NwAdK7GAsKCW5vdF9mb3VuZILT5JMCJRIjL2FwaS92Mi93ZWJob29rcy97d2ViaG9va19pZH0vc3RhdHMSugEKC0dldERlbGl2ZXJ5EiYuYXRyaXVtLndlYmhvb2tzLnYxLkdldERlbGl2ZXJ5UmVxdWVzdBocLmF0cml1bS53ZWJob29rcy52MS5EZWxpdmVyeSJlkAIBqrsYEQgCEgEBIgh3ZWJob29rc3AB0rsYCwoJbm90X2ZvdW5kgtPkkwI4EjYvYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfS9kZWxpdmVyaWVzL3tkZWxpdmVyeV9pZH0S0wEKD1dhdGNoRGVsaXZlcmllcxIqLmF0cml1bS53ZWJob29rcy52MS5XYXRjaERlbGl2ZXJpZXNSZXF1ZXN0GhwuYXRyaXVtLndlYmhvb2tzLnYxLkRlbGl2ZXJ5InSquxgRCAISAQEiCHdlYmhvb2tzcAGyuxgWEhRhcHBsaWNhdGlvbi94LW5kanNvbtK7GAsKCW5vdF9mb3VuZILT5JMCMBIuL2FwaS92Mi93ZWJob29rcy97d2ViaG9va19pZH0vZGVsaXZlcmllcy93YXRjaDABEsABCg5MaXN0RGVsaXZlcmllcxIpLmF0cml1bS53ZWJob29rcy52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKi5hdHJpdW0ud2ViaG9va3MudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSJXkAIBqrsYEQgCEgEBIgh3ZWJob29rc3AB0rsYCwoJbm90X2ZvdW5kgtPkkwIqEigvYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfS9kZWxpdmVyaWVzEssBCglSZWRlbGl2ZXISJC5hdHJpdW0ud2ViaG9va3MudjEuUmVkZWxpdmVyUmVxdWVzdBocLmF0cml1bS53ZWJob29rcy52MS5EZWxpdmVyeSJ6qrsYEwgCEgEBIgh3ZWJob29rc0gBcAGyuxgFCMoBMAHSuxgLCglub3RfZm91bmSC0+STAkU6ASoiQC9hcGkvdjIvd2ViaG9va3Mve3dlYmhvb2tfaWR9L2RlbGl2ZXJpZXMve2RlbGl2ZXJ5X2lkfS9yZWRlbGl2ZXISuAEKC1Rlc3RXZWJob29rEiIuYXRyaXVtLndlYmhvb2tzLnYxLldlYmhvb2tSZXF1ZXN0GicuYXRyaXVtLndlYmhvb2tzLnYxLlRlc3RXZWJob29rUmVzcG9uc2UiXKq7GBMIAhIBASIId2ViaG9va3NIAXABsrsYBQjKATAB0rsYCwoJbm90X2ZvdW5kgtPkkwInOgEqIiIvYXBpL3YyL3dlYmhvb2tzL3t3ZWJob29rX2lkfS90ZXN0QlwKFmNvbS5hdHJpdW0ud2ViaG9va3MudjFQAVorYXRyaXVtL2dlbi9nby9hdHJpdW0vd2ViaG9va3MvdjE7d2ViaG9va3N2MaoCEkF0cml1bS5XZWJob29rcy5WMWIGcHJvdG8z", [file_atrium_options_v1_options, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * A registration.
@@ -152,6 +152,20 @@ export type ListWebhooksRequest = Message<"atrium.webhooks.v1.ListWebhooksReques
    * @generated from field: optional uint32 offset = 2;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose URL contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 3;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 4;
+   */
+  sort?: string | undefined;
 };
 
 /**
@@ -310,6 +324,29 @@ export type ListDeliveriesRequest = Message<"atrium.webhooks.v1.ListDeliveriesRe
    * @generated from field: optional uint32 offset = 4;
    */
   offset?: number | undefined;
+
+  /**
+   * Only items whose event id or type contains this text, without regard to case.
+   *
+   * @generated from field: optional string q = 5;
+   */
+  q?: string | undefined;
+
+  /**
+   * Order: `created_at`, with `-` before it for descending order.
+   *
+   * @generated from field: optional string sort = 6;
+   */
+  sort?: string | undefined;
+
+  /**
+   * Pages by cursor: empty to start, then `next_cursor` of the page before, for
+   * an hour, with the same filters and order; `offset` is ignored beside it. 400
+   * `invalid_cursor`.
+   *
+   * @generated from field: optional string cursor = 7;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -360,6 +397,13 @@ export type ListDeliveriesResponse = Message<"atrium.webhooks.v1.ListDeliveriesR
    * @generated from field: optional bool total_is_estimate = 5;
    */
   totalIsEstimate?: boolean | undefined;
+
+  /**
+   * Cursor of the next page; absent on the last, and without `cursor`.
+   *
+   * @generated from field: optional string next_cursor = 6;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**
@@ -423,6 +467,13 @@ export type Delivery = Message<"atrium.webhooks.v1.Delivery"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * The request; only where a single delivery is read.
+   *
+   * @generated from field: atrium.webhooks.v1.DeliveryRequest request = 8;
+   */
+  request?: DeliveryRequest | undefined;
 };
 
 /**
@@ -431,6 +482,42 @@ export type Delivery = Message<"atrium.webhooks.v1.Delivery"> & {
  */
 export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
   messageDesc(file_atrium_webhooks_v1_webhooks, 8);
+
+/**
+ * The request of a delivery, as its next attempt or a redelivery sends it.
+ *
+ * @generated from message atrium.webhooks.v1.DeliveryRequest
+ */
+export type DeliveryRequest = Message<"atrium.webhooks.v1.DeliveryRequest"> & {
+  /**
+   * URL of the webhook.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Headers of the event, signatures left out; `webhook-timestamp` is that of
+   * the latest attempt.
+   *
+   * @generated from field: map<string, string> headers = 2;
+   */
+  headers: { [key: string]: string };
+
+  /**
+   * The body, as it is signed and sent.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.DeliveryRequest.
+ * Use `create(DeliveryRequestSchema)` to create a new message.
+ */
+export const DeliveryRequestSchema: GenMessage<DeliveryRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 9);
 
 /**
  * One attempt to deliver.
@@ -479,7 +566,191 @@ export type Attempt = Message<"atrium.webhooks.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_atrium_webhooks_v1_webhooks, 9);
+  messageDesc(file_atrium_webhooks_v1_webhooks, 10);
+
+/**
+ * Which delivery to read.
+ *
+ * @generated from message atrium.webhooks.v1.GetDeliveryRequest
+ */
+export type GetDeliveryRequest = Message<"atrium.webhooks.v1.GetDeliveryRequest"> & {
+  /**
+   * Id of the webhook.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+
+  /**
+   * Id of the delivery.
+   *
+   * @generated from field: string delivery_id = 2;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.GetDeliveryRequest.
+ * Use `create(GetDeliveryRequestSchema)` to create a new message.
+ */
+export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 11);
+
+/**
+ * Whose deliveries to follow.
+ *
+ * @generated from message atrium.webhooks.v1.WatchDeliveriesRequest
+ */
+export type WatchDeliveriesRequest = Message<"atrium.webhooks.v1.WatchDeliveriesRequest"> & {
+  /**
+   * Id of the webhook.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.WatchDeliveriesRequest.
+ * Use `create(WatchDeliveriesRequestSchema)` to create a new message.
+ */
+export const WatchDeliveriesRequestSchema: GenMessage<WatchDeliveriesRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 12);
+
+/**
+ * What to count.
+ *
+ * @generated from message atrium.webhooks.v1.GetWebhookStatsRequest
+ */
+export type GetWebhookStatsRequest = Message<"atrium.webhooks.v1.GetWebhookStatsRequest"> & {
+  /**
+   * Id of the webhook.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+
+  /**
+   * Start, rounded down to its bucket; 7 days before the end when it is left
+   * out.
+   *
+   * @generated from field: optional string from = 2;
+   */
+  from?: string | undefined;
+
+  /**
+   * End, exclusive; now when it is left out.
+   *
+   * @generated from field: optional string to = 3;
+   */
+  to?: string | undefined;
+
+  /**
+   * `hour` or `day`; `day` when it is left out.
+   *
+   * @generated from field: optional string bucket = 4;
+   */
+  bucket?: string | undefined;
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.GetWebhookStatsRequest.
+ * Use `create(GetWebhookStatsRequestSchema)` to create a new message.
+ */
+export const GetWebhookStatsRequestSchema: GenMessage<GetWebhookStatsRequest> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 13);
+
+/**
+ * Counts of a webhook's deliveries.
+ *
+ * @generated from message atrium.webhooks.v1.GetWebhookStatsResponse
+ */
+export type GetWebhookStatsResponse = Message<"atrium.webhooks.v1.GetWebhookStatsResponse"> & {
+  /**
+   * Start of the first bucket.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 1;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * End, exclusive: deliveries from then on are not counted.
+   *
+   * @generated from field: google.protobuf.Timestamp to = 2;
+   */
+  to?: Timestamp | undefined;
+
+  /**
+   * `hour` or `day`.
+   *
+   * @generated from field: string bucket = 3;
+   */
+  bucket: string;
+
+  /**
+   * The buckets, oldest first.
+   *
+   * @generated from field: repeated atrium.webhooks.v1.WebhookStatsItem data = 4;
+   */
+  data: WebhookStatsItem[];
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.GetWebhookStatsResponse.
+ * Use `create(GetWebhookStatsResponseSchema)` to create a new message.
+ */
+export const GetWebhookStatsResponseSchema: GenMessage<GetWebhookStatsResponse> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 14);
+
+/**
+ * Counts of one bucket.
+ *
+ * @generated from message atrium.webhooks.v1.WebhookStatsItem
+ */
+export type WebhookStatsItem = Message<"atrium.webhooks.v1.WebhookStatsItem"> & {
+  /**
+   * Start of the bucket.
+   *
+   * @generated from field: google.protobuf.Timestamp start = 1;
+   */
+  start?: Timestamp | undefined;
+
+  /**
+   * Deliveries that arrived.
+   *
+   * @generated from field: uint32 delivered = 2;
+   */
+  delivered: number;
+
+  /**
+   * Deliveries that failed for good.
+   *
+   * @generated from field: uint32 failed = 3;
+   */
+  failed: number;
+
+  /**
+   * Median duration of the attempts, of at most the newest 200 deliveries of
+   * each status, in milliseconds; null where nothing was tried.
+   *
+   * @generated from field: optional uint32 p50_ms = 4;
+   */
+  p50Ms?: number | undefined;
+
+  /**
+   * 95th percentile of the same; null where nothing was tried.
+   *
+   * @generated from field: optional uint32 p95_ms = 5;
+   */
+  p95Ms?: number | undefined;
+};
+
+/**
+ * Describes the message atrium.webhooks.v1.WebhookStatsItem.
+ * Use `create(WebhookStatsItemSchema)` to create a new message.
+ */
+export const WebhookStatsItemSchema: GenMessage<WebhookStatsItem> = /*@__PURE__*/
+  messageDesc(file_atrium_webhooks_v1_webhooks, 15);
 
 /**
  * Which delivery to repeat.
@@ -507,7 +778,7 @@ export type RedeliverRequest = Message<"atrium.webhooks.v1.RedeliverRequest"> & 
  * Use `create(RedeliverRequestSchema)` to create a new message.
  */
 export const RedeliverRequestSchema: GenMessage<RedeliverRequest> = /*@__PURE__*/
-  messageDesc(file_atrium_webhooks_v1_webhooks, 10);
+  messageDesc(file_atrium_webhooks_v1_webhooks, 16);
 
 /**
  * The test is on its way.
@@ -528,7 +799,7 @@ export type TestWebhookResponse = Message<"atrium.webhooks.v1.TestWebhookRespons
  * Use `create(TestWebhookResponseSchema)` to create a new message.
  */
 export const TestWebhookResponseSchema: GenMessage<TestWebhookResponse> = /*@__PURE__*/
-  messageDesc(file_atrium_webhooks_v1_webhooks, 11);
+  messageDesc(file_atrium_webhooks_v1_webhooks, 17);
 
 /**
  * Webhooks of the caller's organization, and of the apps it publishes. What is
@@ -591,6 +862,39 @@ export const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof WebhookRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Counts the deliveries of a webhook by hour or day in UTC, by the time of
+   * their events, buckets without any included; the last 7 days by day unless
+   * the query says otherwise. 400 `validation_error` for more than 744 buckets.
+   *
+   * @generated from rpc atrium.webhooks.v1.WebhooksService.GetWebhookStats
+   */
+  getWebhookStats: {
+    methodKind: "unary";
+    input: typeof GetWebhookStatsRequestSchema;
+    output: typeof GetWebhookStatsResponseSchema;
+  },
+  /**
+   * Reads one delivery, with the request it sends. 404 `not_found`.
+   *
+   * @generated from rpc atrium.webhooks.v1.WebhooksService.GetDelivery
+   */
+  getDelivery: {
+    methodKind: "unary";
+    input: typeof GetDeliveryRequestSchema;
+    output: typeof DeliverySchema;
+  },
+  /**
+   * Follows the deliveries of a webhook: one record for each that is made or
+   * changes from now on, without end. One JSON document a line over REST.
+   *
+   * @generated from rpc atrium.webhooks.v1.WebhooksService.WatchDeliveries
+   */
+  watchDeliveries: {
+    methodKind: "server_streaming";
+    input: typeof WatchDeliveriesRequestSchema;
+    output: typeof DeliverySchema;
   },
   /**
    * Lists the deliveries of a webhook, newest first.

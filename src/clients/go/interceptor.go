@@ -1,0 +1,144 @@
+package atrium
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	optionsv1 "atrium.example/atrium/gen/go/atrium/options/v1"
+	"atrium.example/atrium/gen/go/errorcodes"
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// policy is what the contract says of an rpc, as far as a client must know it.
+type policy struct {
+	// authenticated: the credential is sent.
+	authenticated bool
+	// safe: it changes nothing, so that it may be sent again.
+	safe bool
+	// idempotent: it takes an Idempotency-Key; sent again with the same key, it takes effect once.
+	idempotent bool
+}
+
+var policies sync.Map
+
+// policyOf reads the options of an rpc, once.
+func policyOf(spec connect.Spec) policy {
+	if known, ok := policies.Load(spec.Procedure); ok {
+		return known.(policy)
+	}
+	found := policy{safe: spec.IdempotencyLevel == connect.IdempotencyNoSideEffects}
+	if method, ok := spec.Schema.(protoreflect.MethodDescriptor); ok {
+		access, _ := proto.GetExtension(method.Options(), optionsv1.E_Access).(*optionsv1.Access)
+		credential := access.GetCredential()
+		found.authenticated = access.GetBearerOptional() ||
+			credential == optionsv1.Credential_CREDENTIAL_BEARER || credential == optionsv1.Credential_CREDENTIAL_SCIM
+		found.idempotent = access.GetIdempotent()
+	}
+	policies.Store(spec.Procedure, found)
+	return found
+}
+
+// caller adds the credential to calls, and repeats what may be repeated.
+type caller struct {
+	options options
+}
+
+func (c *caller) prepare(ctx context.Context, spec connect.Spec, headers http.Header) (policy, error) {
+	found := policyOf(spec)
+	if found.authenticated && c.options.credential != nil && headers.Get("authorization") == "" {
+		token, err := c.options.credential(ctx)
+		if err != nil {
+			return found, err
+		}
+		if token != "" {
+			headers.Set("authorization", "Bearer "+token)
+		}
+	}
+	if found.idempotent && headers.Get("idempotency-key") == "" {
+		headers.Set("idempotency-key", uuid.NewString())
+	}
+	return found, nil
+}
+
+// WrapUnary implements connect.Interceptor.
+func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			bounded, cancel := context.WithTimeout(ctx, c.options.timeout)
+			defer cancel()
+			ctx = bounded
+		}
+		found, err := c.prepare(ctx, request.Spec(), request.Header())
+		if err != nil {
+			return nil, err
+		}
+		authenticated := request.Header().Get("authorization") != ""
+		for lost := 0; ; lost++ {
+			response, err := next(ctx, request)
+			if err == nil {
+				return response, nil
+			}
+			failure := errorOf(err, time.Now())
+			if lost >= c.options.retries || !found.mayRepeat(authenticated, failure, lost) {
+				return nil, failure
+			}
+			wait, ok := waitBefore(lost, failure)
+			ends, _ := ctx.Deadline()
+			if !ok || !time.Now().Add(wait).Before(ends) || sleep(ctx, wait) != nil {
+				return nil, failure
+			}
+		}
+	}
+}
+
+func (p policy) mayRepeat(authenticated bool, failure *Error, lost int) bool {
+	if !p.safe && !(p.idempotent && authenticated) {
+		return false
+	}
+	// The first attempt may still be running, its answer lost: the service then returns 409 for its key.
+	running := lost > 0 && p.idempotent && failure.Status == http.StatusConflict &&
+		failure.ErrorCode == errorcodes.Conflict
+	return running || failure.transient()
+}
+
+// WrapStreamingClient implements connect.Interceptor. Streams are authenticated, and not repeated.
+func (c *caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		_, err := c.prepare(ctx, spec, conn.RequestHeader())
+		return &stream{conn, err}
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor; clients have no handlers.
+func (c *caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// stream makes an *Error of what ends it.
+type stream struct {
+	connect.StreamingClientConn
+	failed error
+}
+
+func (s *stream) Send(message any) error {
+	if s.failed != nil {
+		return s.failed
+	}
+	return s.StreamingClientConn.Send(message)
+}
+
+func (s *stream) Receive(message any) error {
+	err := s.StreamingClientConn.Receive(message)
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return errorOf(err, time.Now())
+}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+Token = str | None
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What a client presents with its calls."""
+
+    token: Callable[[], Token | Awaitable[Token]] = field(repr=False)
+
+
+def bearer(token: str | Callable[[], Token | Awaitable[Token]]) -> Credential:
+    """An access token, or a function that returns the present one; a coroutine function suits `AsyncAtrium` alone."""
+    return Credential((lambda: token) if isinstance(token, str) else token)
+
+
+def api_key(secret: str) -> Credential:
+    """An API key, an automation token or a SCIM token."""
+    return Credential(lambda: secret)

@@ -1,0 +1,146 @@
+import { Code } from "@connectrpc/connect";
+import { AtriumError } from "../errors.ts";
+import { policyOf } from "../policy.ts";
+import type { Asking, Credential, Elevation } from "./credential.ts";
+import { exchange, isAccepted, tokensOf } from "./exchange.ts";
+import type { SignedIn } from "./exchange.ts";
+import { createKeptTokens } from "./kept-tokens.ts";
+import { lockAcrossTabs, memoryStore } from "./stores.ts";
+import type { SessionStore, Tokens } from "./stores.ts";
+
+const RENEW_BEFORE_MS = 30_000;
+/** Name of the lock of all tabs whose refresh token is in the cookie of the origin. */
+const COOKIE_LOCK = "atrium.session";
+
+/** Options of {@link session}. */
+export interface SessionOptions {
+  /** Default: memory. */
+  store?: SessionStore;
+  /**
+   * The refresh token stays in a cookie that scripts cannot read; only for pages of the service's own origin.
+   * `persistent` keeps the cookie when the browser is closed.
+   */
+  cookie?: boolean | "persistent" | (() => boolean | "persistent");
+  /** Id of this device, a UUID, by which lists of sessions tell devices apart. It proves nothing. */
+  deviceUuid?: string | (() => string);
+  /** Called once when the service refuses to go on with the session. */
+  onSignedOut?: () => void;
+  /** Called with what the store throws; the session goes on in memory. */
+  onStoreError?: (error: unknown) => void;
+}
+
+/** The credential of a signed-in person. */
+export interface Session extends Credential {
+  /** Takes the tokens of a completed sign-in, switch or sign-up. */
+  signIn(answer: SignedIn): Promise<void>;
+  /** Forgets the tokens. `atrium.login.logout` ends the session on the service. */
+  clear(): Promise<void>;
+  /** In cookie mode: asks the service again whether there is a session, after another tab signed in. */
+  resume(): void;
+}
+
+/**
+ * Keeps a person signed in: the access token is renewed 30 seconds before it expires and after a 401, by one refresh at
+ * a time.
+ */
+export function session(options: SessionOptions = {}): Session {
+  const { onSignedOut, onStoreError } = options;
+  const store = options.store ?? memoryStore();
+  const kept = createKeptTokens(store, onStoreError ?? (() => undefined));
+  const inCookie = options.cookie !== undefined && options.cookie !== false;
+  const lock = store.lock?.bind(store) ?? (inCookie ? lockInCookie : undefined);
+  /** Counts sign-ins and sign-outs: a refresh that began before one of them has nothing to say after it. */
+  let generation = 0;
+  let refused = false;
+  let flight: Promise<Tokens | undefined> | undefined;
+  let elevation: { token: string; untilMs: number } | undefined;
+
+  const sessionHeaders = (): Record<string, string> => {
+    const mode = typeof options.cookie === "function" ? options.cookie() : options.cookie;
+    const device = typeof options.deviceUuid === "function" ? options.deviceUuid() : options.deviceUuid;
+    return {
+      ...(inCookie && { "x-atrium-session": mode === "persistent" ? "cookie; persistent" : "cookie" }),
+      ...(device !== undefined && { "x-device-uuid": device }),
+    };
+  };
+
+  const replace = async (tokens: Tokens | undefined): Promise<void> => {
+    generation++;
+    refused = false;
+    flight = undefined;
+    elevation = undefined;
+    await kept.set(tokens);
+  };
+
+  const canRefresh = (tokens: Tokens | undefined): boolean =>
+    inCookie ? !refused : tokens?.refreshToken !== undefined;
+
+  /** The next tokens; those that another client of the store has got meanwhile, if any. */
+  async function next(old: Tokens | undefined, { transport }: Asking): Promise<Tokens | undefined> {
+    const began = generation;
+    const present = await kept.get();
+    if (present !== undefined && present.accessToken !== old?.accessToken && !isExpiring(present)) return present;
+    if (!canRefresh(present)) return undefined;
+    try {
+      const tokens = await exchange(transport, present?.refreshToken, sessionHeaders());
+      if (began !== generation) return kept.get();
+      await kept.set(tokens);
+      return tokens;
+    } catch (reason) {
+      const error = AtriumError.from(reason);
+      if (error.code !== Code.Unauthenticated) throw error;
+      const meanwhile = await kept.get();
+      if (began !== generation || meanwhile?.accessToken !== present?.accessToken) return meanwhile;
+      refused = true;
+      elevation = undefined;
+      await kept.set(undefined);
+      onSignedOut?.();
+      return undefined;
+    }
+  }
+
+  function refresh(old: Tokens | undefined, asking: Asking): Promise<Tokens | undefined> {
+    if (flight !== undefined) return flight;
+    const work = (): Promise<Tokens | undefined> => next(old, asking);
+    const started = (lock === undefined ? work() : lock(work)).finally(() => {
+      if (flight === started) flight = undefined;
+    });
+    flight = started;
+    return started;
+  }
+
+  return {
+    async token(asking) {
+      const tokens = await kept.get();
+      if (tokens !== undefined && !isExpiring(tokens)) return tokens.accessToken;
+      if (!canRefresh(tokens)) return tokens?.accessToken;
+      return (await refresh(tokens, asking))?.accessToken;
+    },
+    async renew(token, asking) {
+      const tokens = await kept.get();
+      if (tokens === undefined) return undefined;
+      if (tokens.accessToken !== token) return tokens.accessToken;
+      // A writing call can also be refused for what it carries, such as a wrong code, which counts as a failed attempt:
+      // it is not repeated unless the token was the reason.
+      if (!asking.safe && (await isAccepted(asking.transport, token))) return undefined;
+      return (await refresh(tokens, asking))?.accessToken;
+    },
+    headers: (method) => (policyOf(method).session ? sessionHeaders() : undefined),
+    elevated: () => (elevation !== undefined && Date.now() < elevation.untilMs ? elevation.token : undefined),
+    elevate({ elevatedToken, expiresIn }: Elevation) {
+      elevation = { token: elevatedToken, untilMs: Date.now() + expiresIn * 1_000 - RENEW_BEFORE_MS };
+    },
+    lower(token) {
+      if (elevation?.token === token) elevation = undefined;
+    },
+    signIn: async (answer) => replace(tokensOf(answer)),
+    clear: () => replace(undefined),
+    resume() {
+      refused = false;
+    },
+  };
+}
+
+const isExpiring = ({ expiresAtMs }: Tokens): boolean => expiresAtMs - Date.now() < RENEW_BEFORE_MS;
+
+const lockInCookie = <T>(work: () => Promise<T>): Promise<T> => lockAcrossTabs(COOKIE_LOCK, work);

@@ -1,0 +1,12 @@
+export { createPublisher } from "./publisher.ts";
+export type { Publisher } from "./publisher.ts";
+export type {
+  CloudTarget,
+  GivenAnswer,
+  InstallNotice,
+  InstallReport,
+  Provisioned,
+  ProvisionRequest,
+  PublisherOptions,
+  SeenMessages,
+} from "./types.ts";

@@ -1,0 +1,82 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Webhook } from "standardwebhooks";
+import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
+import { AtriumError } from "../errors.ts";
+import { isTransient, sleep, waitBefore } from "../retry.ts";
+import type { InstallReport } from "./types.ts";
+
+/** A service that asks for a longer wait is not waited for. */
+const MAX_RETRY_AFTER_MS = 30_000;
+const RETRIES = 4;
+const TIMEOUT_MS = 10_000;
+
+/** Connect codes of the statuses with which a report is refused. */
+const CODES: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  401: Code.Unauthenticated,
+  409: Code.FailedPrecondition,
+  429: Code.ResourceExhausted,
+  503: Code.Unavailable,
+  504: Code.DeadlineExceeded,
+};
+
+interface ReportSettings {
+  secret: string;
+  baseUrl: string;
+  fetch?: typeof globalThis.fetch;
+}
+
+/** Posts a signed report. It may be sent again: a status that is already known changes nothing. @throws AtriumError */
+export async function postReport(settings: ReportSettings, installId: string, outcome: InstallReport): Promise<void> {
+  const id = `msg_${installId}_${outcome.status}`;
+  const { endpointUrl, cloudTarget, ...others } = { endpointUrl: undefined, cloudTarget: undefined, ...outcome };
+  const body = JSON.stringify({ ...others, endpoint_url: endpointUrl, cloud_target: cloudTarget });
+  for (let lost = 0; ; lost++) {
+    const error = await post(settings, installId, id, body);
+    if (error === undefined) return;
+    const waitMs = isTransient(error) || error.status >= 500 ? waitBefore(lost, error, MAX_RETRY_AFTER_MS) : undefined;
+    if (waitMs === undefined || lost >= RETRIES) throw error;
+    await sleep(waitMs, undefined);
+  }
+}
+
+async function post(
+  { secret, baseUrl, fetch = globalThis.fetch }: ReportSettings,
+  installId: string,
+  id: string,
+  body: string,
+): Promise<AtriumError | undefined> {
+  const at = new Date();
+  const url = `${baseUrl.replace(/\/+$/u, "")}/api/marketplace/installs/${encodeURIComponent(installId)}/provisioning`;
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      redirect: "error",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: {
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+        "webhook-signature": new Webhook(secret).sign(id, at, body),
+      },
+      body,
+    });
+    const text = await response.text();
+    return response.ok ? undefined : refusalOf(response, text);
+  } catch (reason) {
+    return AtriumError.from(reason, Code.Unavailable);
+  }
+}
+
+function refusalOf({ status, headers }: Response, text: string): AtriumError {
+  let problem: { code?: string; message?: string } = {};
+  try {
+    problem = JSON.parse(text) as typeof problem;
+  } catch {
+    // Something between the service and here responded.
+  }
+  const { code, message = `HTTP ${status}` } = problem;
+  const info = { reason: code?.toUpperCase() ?? "", domain: "atrium", metadata: { http_status: String(status) } };
+  const details = code === undefined ? [] : [{ desc: ErrorInfoSchema, value: info }];
+  return new AtriumError(new ConnectError(message, CODES[status] ?? Code.Unknown, headers, details));
+}

@@ -1,0 +1,62 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import type { CallSettings } from "./call.ts";
+import type { Credential, Elevation } from "./credentials/credential.ts";
+
+/** Options of `createAtriumTransport`. */
+export interface AtriumOptions {
+  /** Where the service is, such as `https://atrium.example`. */
+  baseUrl: string;
+  /** What calls are authenticated with. Without: only public calls succeed. */
+  credential?: Credential;
+  /** How long a unary call may take with all its attempts; default 10,000. Streams have no end of their own. */
+  timeoutMs?: number;
+  /** Attempts after the first, where the contract makes them harmless; default 2. */
+  retries?: number;
+  /** A service that asks for a longer wait by `Retry-After` is not waited for; default 30,000. */
+  maxRetryAfterMs?: number;
+  /**
+   * Called when an operation demands a step-up. Resolves to the answer of `stepUp.verifyChallenge`, with which the call
+   * is repeated; to undefined when the person cancels.
+   */
+  onStepUp?: (method: DescMethod) => Promise<Elevation | undefined>;
+  /**
+   * Called when the session is over and a call needs it. Resolves to true once the person is signed in again, and the
+   * call is repeated; to false when they are not.
+   */
+  onSignIn?: () => Promise<boolean>;
+  /** Default: Connect over `fetch`. `@atrium/client/node` has gRPC. */
+  transport?: Transport;
+  /** Default: `globalThis.fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+const DEFAULT_RETRIES = 2;
+const DEFAULT_MAX_RETRY_AFTER_MS = 30_000;
+
+/** What the options say about every call. */
+export function settingsOf(options: AtriumOptions): CallSettings & { baseUrl: string } {
+  const { credential, fetch, onSignIn, onStepUp } = options;
+  const baseUrl = options.baseUrl.replace(/\/+$/u, "");
+  return {
+    baseUrl,
+    transport:
+      options.transport ??
+      createConnectTransport({ baseUrl, useBinaryFormat: true, ...(fetch !== undefined && { fetch }) }),
+    credential,
+    retries: options.retries ?? DEFAULT_RETRIES,
+    maxRetryAfterMs: options.maxRetryAfterMs ?? DEFAULT_MAX_RETRY_AFTER_MS,
+    stepUp: onStepUp === undefined ? undefined : shared(onStepUp),
+    signIn: onSignIn === undefined ? undefined : shared(onSignIn),
+  };
+}
+
+/** Calls that come while one is under way share its result. */
+function shared<A extends unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  let flight: Promise<T> | undefined;
+  return (...args) =>
+    (flight ??= work(...args).finally(() => {
+      flight = undefined;
+    }));
+}

@@ -1,0 +1,66 @@
+import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
+import type { StreamResponse, Transport } from "@connectrpc/connect";
+import { runCall } from "./call.ts";
+import type { CallSettings } from "./call.ts";
+import { AtriumError } from "./errors.ts";
+import { settingsOf } from "./settings.ts";
+import type { AtriumOptions } from "./settings.ts";
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** A connection to the service, for `createClient` of `@connectrpc/connect` with a single service. */
+export function createAtriumTransport(options: AtriumOptions): Transport {
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const settings = settingsOf(options);
+  const inner = settings.transport;
+  return {
+    unary(method, signal, callTimeoutMs, header, input, contextValues) {
+      return runCall(settings, method, { header, signal, timeoutMs: callTimeoutMs ?? timeoutMs }, (headers, leftMs) =>
+        inner.unary(method, signal, leftMs, headers, input, contextValues),
+      );
+    },
+    stream(method, signal, callTimeoutMs, header, input, contextValues) {
+      const given = { header, signal, timeoutMs: callTimeoutMs };
+      if (method.methodKind !== "server_streaming")
+        return inner.stream(method, signal, callTimeoutMs, header, input, contextValues);
+      return streamOnce(settings, method, given, input, contextValues ?? createContextValues());
+    },
+  };
+}
+
+/**
+ * A server stream is repeated until its first message has come: over Connect an error of the call arrives where the
+ * first message would.
+ */
+async function streamOnce<I extends DescMessage, O extends DescMessage>(
+  settings: CallSettings,
+  method: DescMethodStreaming<I, O>,
+  given: Parameters<typeof runCall>[2],
+  input: AsyncIterable<MessageInitShape<I>>,
+  contextValues: NonNullable<Parameters<Transport["stream"]>[5]>,
+): Promise<StreamResponse<I, O>> {
+  const requests: MessageInitShape<I>[] = [];
+  for await (const request of input) requests.push(request);
+  return runCall(settings, method, given, async (headers, leftMs) => {
+    const { signal } = given;
+    const response = await settings.transport.stream(method, signal, leftMs, headers, replay(requests), contextValues);
+    const messages = response.message[Symbol.asyncIterator]();
+    const first = await messages.next();
+    return { ...response, message: following(first, messages) };
+  });
+}
+
+async function* replay<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+async function* following<T>(first: IteratorResult<T, unknown>, rest: AsyncIterator<T>): AsyncGenerator<T> {
+  try {
+    for (let item = first; item.done !== true; item = await rest.next()) yield item.value;
+  } catch (reason) {
+    throw AtriumError.from(reason);
+  } finally {
+    await rest.return?.();
+  }
+}

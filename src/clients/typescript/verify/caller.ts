@@ -1,0 +1,47 @@
+import type { JWTPayload } from "jose";
+
+/** Who a token speaks for, and what it says they may do. */
+export interface Caller {
+  /** Id of the person; null for a key or an automation token. */
+  userUuid: string | null;
+  orgUuid: string;
+  orgName: string;
+  roles: readonly string[];
+  /** Features of the organization's plan, and `app:<slug>` for its active installs. */
+  entitlements: readonly string[];
+  /** Ids of the apps that the caller administers. */
+  appAdmin: readonly string[];
+  platformAdmin: boolean;
+  sandbox: boolean;
+  /** Whether the token comes from a step-up. */
+  elevated: boolean;
+  /** Id of the session; undefined for a key or an automation token. */
+  sessionId: string | undefined;
+  /** The credential, where it is not a person's token. */
+  principal: { type: string; id: string } | undefined;
+  /** All claims; empty for a key or an automation token. */
+  claims: JWTPayload;
+  token: string;
+}
+
+const strings = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+
+/** The caller of a verified token. */
+export function callerOf(token: string, claims: JWTPayload): Caller {
+  return {
+    userUuid: claims.sub ?? null,
+    orgUuid: String(claims["org"]),
+    orgName: typeof claims.aud === "string" ? claims.aud : "",
+    roles: strings(claims["roles"]),
+    entitlements: strings(claims["entitlements"]),
+    appAdmin: strings(claims["app_admin"]),
+    platformAdmin: claims["platform_admin"] === true,
+    sandbox: claims["sandbox"] === true,
+    elevated: claims["acr"] === "elevated",
+    sessionId: typeof claims["sid"] === "string" ? claims["sid"] : undefined,
+    principal: undefined,
+    claims,
+    token,
+  };
+}

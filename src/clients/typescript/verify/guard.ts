@@ -1,0 +1,128 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
+import type { Caller } from "./caller.ts";
+import { TokenRefusal, unauthorized } from "./refusal.ts";
+import type { RefusalCode } from "./refusal.ts";
+import type { Verifier } from "./verifier.ts";
+
+/** What a caller must have. Everything that is given is demanded. */
+export interface Requirements {
+  /** One of these roles. */
+  roles?: readonly string[];
+  /** All of these features, such as `sso` or `app:<slug>`; platform admins have every one. */
+  entitlements?: readonly string[];
+  /** A step-up. */
+  elevated?: boolean;
+  /** Administration of this app; the service is always asked. */
+  appAdmin?: string;
+}
+
+/** The part of a request and response of Express that is used. */
+interface ExpressRequest {
+  headers: { authorization?: string | undefined };
+  caller?: Caller;
+}
+interface ExpressResponse {
+  status(code: number): { set(headers: Record<string, string>): { send(body: unknown): unknown } };
+}
+/** The part of a request and reply of Fastify that is used. */
+interface FastifyRequest {
+  headers: { authorization?: string | undefined };
+  caller?: Caller;
+}
+interface FastifyReply {
+  code(status: number): { headers(values: Record<string, string>): { send(body: string): unknown } };
+}
+
+/** Lets requests in that carry a good token, for one of four frameworks. */
+export interface Guard {
+  /** The caller of an `Authorization` header. @throws TokenRefusal */
+  check(authorization: string | null | undefined): Promise<Caller>;
+  /** Wraps a handler of the Fetch API. */
+  fetch(
+    handler: (request: Request, caller: Caller) => Response | Promise<Response>,
+  ): (request: Request) => Promise<Response>;
+  /** Middleware; sets `request.caller`. */
+  express(request: ExpressRequest, response: ExpressResponse, next: (error?: unknown) => void): Promise<void>;
+  /** A `preHandler` hook; sets `request.caller`. */
+  fastify(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  /** An interceptor for servers; sets the context value {@link callerKey}. */
+  connect: Interceptor;
+}
+
+/** Context value of Connect servers with the caller that the guard let in. */
+export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
+
+const CONNECT_CODES: Readonly<Record<RefusalCode, Code>> = {
+  unauthorized: Code.Unauthenticated,
+  forbidden: Code.PermissionDenied,
+  step_up_required: Code.PermissionDenied,
+  unavailable: Code.Unavailable,
+};
+
+/** Demands a token, and what else is required; responds as the service itself does. */
+export function guard(verifier: Verifier, requirements: Requirements = {}): Guard {
+  const { appAdmin } = requirements;
+
+  async function check(authorization: string | null | undefined): Promise<Caller> {
+    const token = /^Bearer +([^\s]+)$/iu.exec(authorization ?? "")?.[1];
+    if (token === undefined) throw unauthorized("A token is required; send it as Authorization: Bearer.");
+    const caller = await (appAdmin === undefined ? verifier.verify(token) : verifier.introspect(token));
+    demand(caller, requirements);
+    return caller;
+  }
+
+  return {
+    check,
+    fetch: (handler) => async (request) => {
+      let caller: Caller;
+      try {
+        caller = await check(request.headers.get("authorization"));
+      } catch (error) {
+        if (!(error instanceof TokenRefusal)) throw error;
+        return new Response(JSON.stringify(error.problem), { status: error.status, headers: error.headers });
+      }
+      return handler(request, caller);
+    },
+    async express(request, response, next) {
+      try {
+        request.caller = await check(request.headers.authorization);
+      } catch (error) {
+        if (!(error instanceof TokenRefusal)) return next(error);
+        response.status(error.status).set(error.headers).send(JSON.stringify(error.problem));
+        return;
+      }
+      next();
+    },
+    async fastify(request, reply) {
+      try {
+        request.caller = await check(request.headers.authorization);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof TokenRefusal)) throw error;
+        return reply.code(error.status).headers(error.headers).send(JSON.stringify(error.problem));
+      }
+    },
+    connect: (next) => async (request) => {
+      try {
+        request.contextValues.set(callerKey, await check(request.header.get("authorization")));
+      } catch (error) {
+        if (!(error instanceof TokenRefusal)) throw error;
+        const { "content-type": _, ...headers } = error.headers;
+        throw new ConnectError(error.message, CONNECT_CODES[error.errorCode], headers, undefined, error);
+      }
+      return next(request);
+    },
+  };
+}
+
+/** @throws {forbidden} @throws {step_up_required} */
+function demand(caller: Caller, { roles, entitlements = [], elevated, appAdmin }: Requirements): void {
+  const lacking =
+    (roles !== undefined && !roles.some((role) => caller.roles.includes(role))) ||
+    (!caller.platformAdmin && !entitlements.every((feature) => caller.entitlements.includes(feature))) ||
+    (appAdmin !== undefined && !caller.platformAdmin && !caller.appAdmin.includes(appAdmin.toLowerCase()));
+  if (lacking) throw new TokenRefusal("forbidden", "The token does not grant this.");
+  if (elevated === true && !caller.elevated)
+    throw new TokenRefusal("step_up_required", "This needs a step-up; verify it and send the elevated token.");
+}

@@ -1,0 +1,7 @@
+export type { Caller } from "./caller.ts";
+export { callerKey, guard } from "./guard.ts";
+export type { Guard, Requirements } from "./guard.ts";
+export { TokenRefusal } from "./refusal.ts";
+export type { RefusalCode } from "./refusal.ts";
+export { createVerifier } from "./verifier.ts";
+export type { Verifier, VerifierOptions } from "./verifier.ts";

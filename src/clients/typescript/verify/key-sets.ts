@@ -1,0 +1,129 @@
+import { importJWK } from "jose";
+import type { CryptoKey, JWK } from "jose";
+import { Lru } from "../lru.ts";
+import { TokenRefusal } from "./refusal.ts";
+
+/** A public key and the one algorithm it verifies. */
+export interface PublicKey {
+  key: CryptoKey | Uint8Array;
+  alg: string;
+}
+
+interface KeySet {
+  keys: ReadonlyMap<string, PublicKey>;
+  /** Until when the set may be used without asking again. */
+  freshUntilMs: number;
+}
+
+interface Slot {
+  set: KeySet | undefined;
+  flight: Promise<KeySet> | undefined;
+  failedAtMs: number;
+  /** When the set was last fetched because of an unknown key. */
+  missedAtMs: number;
+}
+
+const MAX_ORGANIZATIONS = 1_000;
+/** An unknown key, or a failure, is asked about once in this time. */
+const PAUSE_MS = 30_000;
+const DEFAULT_MAX_AGE_MS = 300_000;
+const LONGEST_MAX_AGE_MS = 86_400_000;
+/** How long known keys are used while the service cannot be reached. */
+const STALE_MS = 3_600_000;
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 256 * 1_024;
+
+/** Public keys of organizations, fetched from one service and kept as long as it says. */
+export interface KeySets {
+  /** @throws {unavailable} when the keys cannot be fetched @returns undefined for an unknown key */
+  find(orgUuid: string, kid: string): Promise<PublicKey | undefined>;
+}
+
+export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): KeySets {
+  const slots = new Lru<string, Slot>(MAX_ORGANIZATIONS);
+
+  async function load(orgUuid: string): Promise<KeySet> {
+    const url = `${baseUrl}/api/organizations/${orgUuid}/.well-known/jwks.json`;
+    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const nowMs = Date.now();
+    // There is no such organization: no key of it is known.
+    if (response.status === 404) {
+      await response.body?.cancel();
+      return { keys: new Map(), freshUntilMs: nowMs + PAUSE_MS };
+    }
+    if (response.status !== 200) throw new Error(`${url} returned ${response.status}`);
+    const { keys } = JSON.parse(await textOf(response)) as { keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error(`${url} is not a JWK set`);
+    const usable = await Promise.all((keys as JWK[]).map(publicKey));
+    return {
+      keys: new Map(usable.flatMap((entry) => (entry === undefined ? [] : [entry]))),
+      freshUntilMs: nowMs + maxAgeMsOf(response.headers.get("cache-control")),
+    };
+  }
+
+  async function refresh(orgUuid: string, slot: Slot): Promise<KeySet> {
+    try {
+      slot.flight ??= load(orgUuid);
+      return (slot.set = await slot.flight);
+    } catch (cause) {
+      slot.failedAtMs = Date.now();
+      if (slot.set !== undefined && Date.now() < slot.set.freshUntilMs + STALE_MS) return slot.set;
+      throw new TokenRefusal("unavailable", "The keys of the organization cannot be fetched.", { cause });
+    } finally {
+      slot.flight = undefined;
+    }
+  }
+
+  return {
+    async find(orgUuid, kid) {
+      let slot = slots.get(orgUuid);
+      if (slot === undefined) {
+        slot = { set: undefined, flight: undefined, failedAtMs: -Infinity, missedAtMs: -Infinity };
+        slots.set(orgUuid, slot);
+      }
+      const failed = Date.now() - slot.failedAtMs < PAUSE_MS;
+      let { set } = slot;
+      if (set === undefined && failed && slot.flight === undefined)
+        throw new TokenRefusal("unavailable", "The keys of the organization could not be fetched a moment ago.");
+      if (set === undefined || (Date.now() >= set.freshUntilMs && !failed)) set = await refresh(orgUuid, slot);
+      const known = set.keys.get(kid);
+      // A key made after the set was fetched verifies at once; a flood of invented ones costs one request in a while.
+      if (known !== undefined || failed || Date.now() - slot.missedAtMs < PAUSE_MS) return known;
+      slot.missedAtMs = Date.now();
+      return (await refresh(orgUuid, slot)).keys.get(kid);
+    },
+  };
+}
+
+/** Keys of an algorithm that this runtime does not know are left out. */
+async function publicKey(jwk: JWK): Promise<readonly [string, PublicKey] | undefined> {
+  const { kid, alg } = jwk;
+  if (typeof kid !== "string" || typeof alg !== "string" || alg.startsWith("HS") || jwk.kty === "oct") return undefined;
+  try {
+    return [kid, { key: await importJWK(jwk, alg), alg }];
+  } catch {
+    return undefined;
+  }
+}
+
+function maxAgeMsOf(cacheControl: string | null): number {
+  const seconds = /(?:^|,)\s*max-age=(\d{1,9})/iu.exec(cacheControl ?? "")?.[1];
+  return seconds === undefined ? DEFAULT_MAX_AGE_MS : Math.min(Number(seconds) * 1_000, LONGEST_MAX_AGE_MS);
+}
+
+/** @throws Error when the body is larger than any key set */
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, size] = ["", 0];
+  const reader = response.body?.getReader();
+  for (;;) {
+    const { done = true, value } = (await reader?.read()) ?? {};
+    if (done || value === undefined) return text + decoder.decode();
+    size += value.byteLength;
+    if (size > MAX_BYTES) {
+      await reader?.cancel();
+      throw new Error(`${response.url} is larger than ${MAX_BYTES} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}

@@ -1,0 +1,119 @@
+import { spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { rmSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/signature.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { goEnvironment, goTools, pythonTools } from "../contract/clients/tools.ts";
+import { root } from "../contract/run.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { elevate } from "../support/elevate.ts";
+import { freePort } from "../support/postgres.ts";
+import { installPython } from "./driver.ts";
+
+const secret = newWebhookSecret(systemRandom);
+
+let app: TestApp;
+let key: string;
+beforeAll(async () => {
+  app = await startApp({ clock: systemClock, env: { SERVICE_RATE_LIMITS: "off" } });
+  const token = await app.login();
+  const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body;
+  const made = await app.call("POST", `/api/admin/organizations/${orgUuid}/api-keys`, {
+    token,
+    body: { name: "backend", scopes: ["read:users"] },
+  });
+  key = made.body.api_key;
+});
+afterAll(() => app.close());
+
+/** A program to run, with the folder that is removed after it. */
+interface Example {
+  program: string;
+  args: string[];
+  env: NodeJS.ProcessEnv;
+  folder: string;
+}
+
+const EXAMPLES: readonly { name: string; missing: string | undefined; build(): Example }[] = [
+  {
+    name: "python-fastapi",
+    missing: pythonTools().missing,
+    build() {
+      const { python, folder, env } = installPython();
+      return { program: python, args: [join(root, "examples/python-fastapi/main.py")], env, folder };
+    },
+  },
+  {
+    name: "go-http",
+    missing: goTools().missing,
+    build() {
+      const folder = mkdtempSync(join(tmpdir(), "atrium-example-"));
+      const program = join(folder, "go-http");
+      const args = ["-C", join(root, "examples/go-http"), "build", "-o", program, "."];
+      const { status, stderr } = spawnSync("go", args, { env: goEnvironment, encoding: "utf8" });
+      if (status !== 0) throw new Error(stderr);
+      return { program, args: [], env: {}, folder };
+    },
+  },
+];
+
+for (const { name, missing, build } of EXAMPLES) {
+  describe.skipIf(missing !== undefined)(`the example ${name}`, () => {
+    let example: Example;
+    let child: ChildProcess;
+    let url: string;
+    const lines: string[] = [];
+    beforeAll(async () => {
+      example = build();
+      const port = await freePort();
+      url = `http://127.0.0.1:${port}`;
+      const settings = { ATRIUM_ISSUER: "http://atrium.test", ATRIUM_URL: app.url, ATRIUM_API_KEY: key };
+      const env = { ...example.env, ...settings, WEBHOOK_SECRETS: secret, PORT: String(port) };
+      child = spawn(example.program, example.args, { env, stdio: ["ignore", "pipe", "inherit"] });
+      if (child.stdout !== null) createInterface(child.stdout).on("line", (line) => lines.push(line));
+      await vi.waitFor(async () => expect((await fetch(`${url}/projects`)).status).toBe(401), 300_000);
+    });
+    afterAll(() => {
+      child.kill("SIGKILL");
+      rmSync(example.folder, { recursive: true });
+    });
+
+    const request = async (method: string, path: string, token?: string): Promise<[number, unknown]> => {
+      const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+      const response = await fetch(`${url}${path}`, { method, ...(headers && { headers }) });
+      return [response.status, await response.json()];
+    };
+
+    it(`${name} guards its routes by role, entitlement and step-up`, async () => {
+      const token = await app.login();
+      expect(await request("GET", "/projects")).toMatchObject([401, { code: "unauthorized" }]);
+      expect(await request("GET", "/projects", token)).toEqual([200, { organization: "Acme" }]);
+      expect((await request("POST", "/projects", token))[0]).toBe(200);
+      expect(await request("DELETE", "/projects", token)).toMatchObject([403, { code: "step_up_required" }]);
+      expect(await request("DELETE", "/projects", await elevate(app, token))).toEqual([200, { deleted: true }]);
+    });
+
+    it(`${name} lists the members of its organization`, async () => {
+      expect(await request("GET", "/members", await app.login())).toEqual([200, { members: [app.owner.email] }]);
+    });
+
+    it(`${name} handles an event once, and refuses what is not signed`, async () => {
+      const event = { type: "user.created", timestamp: "2026-01-01T00:00:00Z", id: "evt_1", org_uuid: "", data: {} };
+      const body = JSON.stringify(event);
+      const send = async (secrets: string[]): Promise<number> => {
+        const signed = signDelivery({ id: "evt_1", timestamp: Math.floor(Date.now() / 1_000), body, secrets });
+        return (await fetch(`${url}/webhooks`, { method: "POST", body, headers: { ...signed } })).status;
+      };
+      expect([await send([secret]), await send([secret]), await send([newWebhookSecret(systemRandom)])]).toEqual([
+        204, 204, 401,
+      ]);
+      await expect.poll(() => lines.filter((line) => line === "user.created")).toEqual(["user.created"]);
+    });
+  });
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAtrium, isAtriumError, paginate, session } from "../../src/clients/typescript/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { DriverError, languages } from "./driver.ts";
+import type { Driver } from "./driver.ts";
+import { seeded, startFaultProxy } from "./fault-proxy.ts";
+import type { Fault } from "./fault-proxy.ts";
+import { ownerOf, signedIn } from "./support.ts";
+
+/** Scripts for each client. Continuous integration sets more. */
+const SCRIPTS = Number(process.env["CLIENT_SCRIPTS"] ?? 8);
+const AT_ONCE = 8;
+const CALLS = 6;
+/** For a call with all its attempts: none of the faults takes longer, on any machine. */
+const TIMEOUT_SECONDS = 120;
+const FAULTS: readonly Fault[] = ["drop-request", "drop-answer", "delay", "truncate", "duplicate", "429", "503"];
+
+let app: TestApp;
+let orgUuid: string;
+beforeAll(async () => {
+  app = await startApp({ clock: systemClock, env: { SERVICE_RATE_LIMITS: "off" } });
+  orgUuid = (await (await signedIn(app)).atrium.access.getMe({})).orgUuid ?? "";
+});
+afterAll(() => app.close());
+
+/** A client that is signed in, behind a proxy. Its failures are errors of the client. */
+interface Player {
+  create(name: string): Promise<string>;
+  revoke(keyId: string): Promise<void>;
+  me(): Promise<void>;
+  /** Whether an error is one of a call, and not a broken message taken for an answer. */
+  isFailure(error: unknown): boolean;
+}
+
+type SignIn = (url: string) => Promise<Player>;
+
+const typescript: SignIn = async (url) => {
+  const credential = session();
+  const atrium = createAtrium({ baseUrl: url, credential, retries: 3, timeoutMs: TIMEOUT_SECONDS * 1_000 });
+  await credential.signIn(await atrium.login.login(ownerOf(app)));
+  return {
+    create: async (name) => (await atrium.credentials.createApiKey({ orgUuid, name, scopes: ["read:users"] })).keyId,
+    revoke: async (keyId) => void (await atrium.credentials.revokeApiKey({ orgUuid, keyId })),
+    me: async () => void (await atrium.access.getMe({})),
+    isFailure: (error) => isAtriumError(error),
+  };
+};
+
+const driven =
+  (driver: () => Driver): SignIn =>
+  async (url) => {
+    const common = { url, token: await app.login(), retries: 3, timeout: TIMEOUT_SECONDS, org_uuid: orgUuid };
+    return {
+      create: async (name) => (await driver().run("create_key", { ...common, name })).key_id,
+      revoke: async (keyId) => driver().run("revoke_key", { ...common, key_id: keyId }),
+      me: async () => driver().run("me", common),
+      isFailure: (error) => error instanceof DriverError && error.failure.kind === "call",
+    };
+  };
+
+/** What a client was told of a key: its id, where its creation did not fail, and whether it was revoked. */
+interface Told {
+  keyId: string | undefined;
+  revoked: "no" | "yes" | "unknown";
+}
+
+/** One script: a sign-in of its own behind a proxy of its own, which does something to two of three requests. */
+async function play(client: string, signIn: SignIn, seed: number): Promise<Map<string, Told>> {
+  const random = seeded(seed);
+  const proxy = await startFaultProxy(app.url, random);
+  const player = await signIn(proxy.url);
+  // A revocation is sent once: what the network itself sends twice is not the client's doing.
+  proxy.next = (rpc) => {
+    if (random() < 1 / 3) return "none";
+    const fault = FAULTS[Math.floor(random() * FAULTS.length)] ?? "none";
+    return fault === "duplicate" && rpc === "RevokeApiKey" ? "none" : fault;
+  };
+  const told = new Map<string, Told>();
+  for (let nth = 0; nth < CALLS; nth++) {
+    const name = `${client}-${seed}-${nth}`;
+    const entry: Told = { keyId: undefined, revoked: "no" };
+    told.set(name, entry);
+    try {
+      entry.keyId = await player.create(name);
+      if (random() < 0.5) {
+        entry.revoked = "unknown";
+        await player.revoke(entry.keyId);
+        entry.revoked = "yes";
+      }
+      await player.me();
+    } catch (error) {
+      if (!player.isFailure(error)) throw error;
+    }
+  }
+  await proxy.close();
+  return told;
+}
+
+async function check(client: string, signIn: SignIn): Promise<void> {
+  const told = new Map<string, Told>();
+  let seed = 0;
+  const work = async (): Promise<void> => {
+    while (seed < SCRIPTS) for (const [name, entry] of await play(client, signIn, seed++)) told.set(name, entry);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const { atrium } = await signedIn(app);
+  const keys = await paginate(atrium.credentials.listApiKeys, { orgUuid, q: `${client}-` }).toArray();
+  const byName = Map.groupBy(keys, ({ name }) => name);
+  const wrong = [...told].filter(([name, { keyId, revoked }]) => {
+    const found = byName.get(name) ?? [];
+    if (found.length > 1) return true;
+    if (keyId === undefined || revoked === "unknown") return false;
+    return found[0]?.keyId !== keyId || (found[0].status === "revoked") !== (revoked === "yes");
+  });
+  expect(wrong).toEqual([]);
+  // Most of what was asked for came about: the scripts are not all failures.
+  expect([...told.values()].filter(({ keyId }) => keyId !== undefined).length).toBeGreaterThan(told.size / 2);
+}
+
+const title = `after ${SCRIPTS} scripts of faults, the service has what the clients were told`;
+
+it(`${title}: TypeScript`, () => check("TypeScript", typescript), 7_200_000);
+
+for (const { name, missing, start } of languages())
+  describe.skipIf(missing !== undefined)(`the client in ${name}`, () => {
+    let driver: Driver;
+    beforeAll(() => {
+      driver = start();
+    });
+    afterAll(() => driver.stop());
+    it(
+      `${title}: ${name}`,
+      () =>
+        check(
+          name.replace(", ", "-"),
+          driven(() => driver),
+        ),
+      7_200_000,
+    );
+  });

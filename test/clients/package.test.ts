@@ -1,0 +1,124 @@
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../shape/sources.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { installPacked } from "./packed.ts";
+import type { Installed } from "./packed.ts";
+
+const run = promisify(execFile);
+/** `.bin` with what `judges/package.json` lists; `.ci/run` sets it. */
+const judges = process.env["CLIENT_JUDGES"];
+const bin = (name: string): string => path.join(root, "node_modules/.bin", name);
+
+let app: TestApp;
+let installed: Installed;
+beforeAll(async () => {
+  app = await startApp();
+  installed = installPacked();
+});
+afterAll(async () => {
+  installed.remove();
+  await app.close();
+});
+
+const credentials = (): string => {
+  const { email, password, org } = app.owner;
+  return JSON.stringify({ email, password, orgName: org });
+};
+
+/** Signs in, lists the members and verifies a token: run by each runtime. */
+const program = (): string => `
+import { createAtrium, paginate, session } from "@atrium/client";
+import { createVerifier } from "@atrium/client/verify";
+import { verifyWebhook } from "@atrium/client/webhooks";
+import { createPublisher } from "@atrium/client/publisher";
+const credential = session();
+const atrium = createAtrium({ baseUrl: ${JSON.stringify(app.url)}, credential });
+const login = await atrium.login.login(${credentials()});
+await credential.signIn(login);
+const [member] = await paginate(atrium.users.listUsers, {}).toArray();
+const verifier = createVerifier({
+  issuer: "http://atrium.test",
+  baseUrl: ${JSON.stringify(app.url)},
+  introspect: true,
+});
+const caller = await verifier.verify(login.accessToken);
+console.log(member.email, caller.orgName, typeof verifyWebhook, typeof createPublisher);
+`;
+const output = (): string => `${app.owner.email} Acme function function\n`;
+
+/** Bundles a program for browsers. @returns its text and its size after gzip */
+async function bundle(name: string, source: string): Promise<{ text: string; gzipBytes: number }> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: source, resolveDir: installed.folder, sourcefile: name },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    write: false,
+    metafile: true,
+  });
+  expect(Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter((item) => item.external))).toEqual([]);
+  const text = outputFiles[0]?.text ?? "";
+  return { text, gzipBytes: gzipSync(text).length };
+}
+
+describe("the packed client", () => {
+  const nodes = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
+  it.each([...new Set(nodes)])("the packed client signs in and lists members on %s", async (node) => {
+    const file = path.join(installed.folder, "program.mjs");
+    writeFileSync(file, program());
+    expect((await run(node, [file])).stdout).toBe(output());
+  });
+
+  it.skipIf(judges === undefined)("the packed client signs in and lists members on Bun", async () => {
+    const file = path.join(installed.folder, "bun.mjs");
+    writeFileSync(file, `${program()}\nif (process.versions.bun === undefined) throw new Error("not Bun");`);
+    expect((await run(path.join(judges ?? "", "bun"), [file])).stdout).toBe(output());
+  });
+
+  it("the packed client runs on an edge runtime, with fetch and WebCrypto alone", async () => {
+    const { text } = await bundle(
+      "edge.js",
+      program()
+        .replace("console.log(", "globalThis.done = [")
+        .replace("typeof createPublisher);", "typeof createPublisher].join(' ');"),
+    );
+    const { EdgeRuntime } = await import("edge-runtime");
+    const runtime = new EdgeRuntime();
+    await runtime.evaluate(`(async () => { ${text} })()`);
+    expect(`${String(runtime.context.done)}\n`).toBe(output());
+  });
+
+  it("a browser's bundle has at most 45 KB to sign in, and 95 KB with every area, without Node", async () => {
+    const signIn = await bundle(
+      "sign-in.js",
+      `import { createAtriumTransport, session } from "@atrium/client";
+       import { LoginService } from "@atrium/client/login";
+       import { createClient } from "@connectrpc/connect";
+       const credential = session();
+       globalThis.login = createClient(LoginService, createAtriumTransport({ baseUrl: "", credential })).login;`,
+    );
+    const everyArea = await bundle("every-area.js", `export * from "@atrium/client";`);
+    const helpers = ["verify", "webhooks", "publisher"].map((entry) => `export * from "@atrium/client/${entry}";`);
+    const all = await bundle("all.js", helpers.join(""));
+    console.log(`gzip: sign-in ${signIn.gzipBytes}, every area ${everyArea.gzipBytes} bytes`);
+    expect(signIn.gzipBytes).toBeLessThanOrEqual(45 * 1_024);
+    expect(everyArea.gzipBytes).toBeLessThanOrEqual(95 * 1_024);
+    for (const { text } of [signIn, everyArea, all]) expect(text).not.toMatch(/["']node:/u);
+  });
+
+  it("publint and attw find nothing wrong with the package", () => {
+    const print = (program: string, ...args: string[]): string =>
+      execFileSync(bin(program), args, { cwd: installed.folder, encoding: "utf8" });
+    expect(print("publint", installed.tarball, "--strict")).toContain("All good");
+    print("attw", installed.tarball, "--profile", "esm-only");
+  });
+});

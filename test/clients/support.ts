@@ -1,0 +1,58 @@
+import { createAtrium, session } from "../../src/clients/typescript/index.ts";
+import type { Atrium, AtriumOptions, Session, SessionOptions } from "../../src/clients/typescript/index.ts";
+import type { TestApp } from "../support/app.ts";
+
+/** A `fetch` that counts the calls of each rpc by its name, and may fail instead of passing one on. */
+export interface CountingFetch {
+  fetch: typeof globalThis.fetch;
+  count(rpc: string): number;
+  /** Called before each request; what it throws or returns is the outcome. */
+  before: (rpc: string, request: Request) => Promise<Response | undefined> | Response | undefined;
+  /** Called with each response; what it throws or returns is the outcome. */
+  after: (rpc: string, response: Response) => Promise<Response> | Response;
+}
+
+export function countingFetch(): CountingFetch {
+  const counts = new Map<string, number>();
+  const counting: CountingFetch = {
+    async fetch(input, init) {
+      const request = new Request(input, init);
+      const rpc = request.url.split("/").at(-1) ?? "";
+      counts.set(rpc, (counts.get(rpc) ?? 0) + 1);
+      return (await counting.before(rpc, request)) ?? counting.after(rpc, await globalThis.fetch(request));
+    },
+    count: (rpc) => counts.get(rpc) ?? 0,
+    before: () => undefined,
+    after: (_rpc, response) => response,
+  };
+  return counting;
+}
+
+/** A client of an app, with what it sends counted. */
+export function clientOf(
+  app: Pick<TestApp, "url">,
+  options: Partial<AtriumOptions> = {},
+): {
+  atrium: Atrium;
+  network: CountingFetch;
+} {
+  const network = countingFetch();
+  return { atrium: createAtrium({ baseUrl: app.url, fetch: network.fetch, timeoutMs: 60_000, ...options }), network };
+}
+
+/** A client in which the owner of the app is signed in. */
+export async function signedIn(
+  app: TestApp,
+  options: SessionOptions = {},
+  others: Partial<AtriumOptions> = {},
+): Promise<{ atrium: Atrium; network: CountingFetch; credential: Session }> {
+  const credential = session(options);
+  const client = clientOf(app, { credential, ...others });
+  await credential.signIn(await client.atrium.login.login(ownerOf(app)));
+  return { ...client, credential };
+}
+
+/** The owner's password login. */
+export function ownerOf({ owner }: TestApp): { email: string; password: string; orgName: string } {
+  return { email: owner.email, password: owner.password, orgName: owner.org };
+}

@@ -1,0 +1,188 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import type { JWTPayload } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createVerifier, guard } from "../../src/clients/typescript/verify/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { elevate } from "../support/elevate.ts";
+import { countingFetch } from "./support.ts";
+
+const ISSUER = "http://atrium.test";
+const ORG = "7d9f6c0e-5a43-4b6e-9d37-5b8c9c0f1a2b";
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" }, clock: systemClock });
+});
+afterAll(() => app.close());
+
+const verifierOf = (options: Partial<Parameters<typeof createVerifier>[0]> = {}) =>
+  createVerifier({ issuer: ISSUER, baseUrl: app.url, ...options });
+
+/** An issuer of our own that publishes the key it is told to. */
+async function issuer() {
+  const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "EdDSA" };
+  const requests: string[] = [];
+  const network = countingFetch();
+  const publish = { body: JSON.stringify({ keys: [jwk] }), status: 200 };
+  network.before = (_rpc, request) => {
+    requests.push(request.url);
+    return new Response(publish.body, { status: publish.status, headers: { "cache-control": "max-age=300" } });
+  };
+  const sign = (claims: JWTPayload = {}, header: { typ?: string; kid?: string } = {}) =>
+    new SignJWT({ iss: ISSUER, sub: ORG, org: ORG, aud: "Acme", jti: "1", ...claims })
+      .setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid: "k1", ...header })
+      .setIssuedAt(claims.iat)
+      .setExpirationTime(claims.exp ?? "5m")
+      .sign(privateKey);
+  const verifier = createVerifier({ issuer: ISSUER, fetch: network.fetch });
+  return { sign, requests, verifier, publish };
+}
+
+describe("createVerifier", () => {
+  it("a verifier accepts a token of the service and says whose it is", async () => {
+    const caller = await verifierOf().verify(await app.login());
+    expect(caller).toMatchObject({ orgName: "Acme", roles: ["admin"], platformAdmin: true, elevated: false });
+  });
+
+  it("a verifier asks for the keys of an organization once for many tokens", async () => {
+    const network = countingFetch();
+    const verifier = verifierOf({ fetch: network.fetch });
+    for (let login = 0; login < 3; login++) await verifier.verify(await app.login());
+    expect(network.count("jwks.json")).toBe(1);
+  });
+
+  it("a token signed by a key that was rotated in a moment ago verifies at once", async () => {
+    const verifier = verifierOf();
+    const token = await app.login();
+    const { orgUuid } = await verifier.verify(token);
+    const elevated = await elevate(app, token);
+    const path = `/api/admin/organizations/${orgUuid}/signing-keys/rotate`;
+    expect((await app.call("POST", path, { token: elevated })).status).toBe(200);
+    await expect(verifier.verify(await app.login())).resolves.toMatchObject({ orgUuid });
+  });
+
+  it.each([
+    ["a foreign issuer", { iss: "http://evil.test" }, {}],
+    ["an organization that is a path", { org: "../x" }, {}],
+    ["an organization in upper case", { org: ORG.toUpperCase() }, {}],
+    ["no organization", { org: "" }, {}],
+    ["another type", {}, { typ: "JWT" }],
+    ["an expired token", { iat: 1_000, exp: 1_300 }, {}],
+    ["an unknown key", {}, { kid: "k2" }],
+  ])("a verifier refuses %s, and fetches from its issuer alone", async (_name, claims, header) => {
+    const { sign, verifier, requests } = await issuer();
+    await expect(verifier.verify(await sign(claims, header))).rejects.toMatchObject({ status: 401 });
+    const keys = `${ISSUER}/api/organizations/${ORG}/.well-known/jwks.json`;
+    expect(requests.filter((url) => url !== keys)).toEqual([]);
+  });
+
+  it.each(["", "x", "a.b.c", `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString("base64url")}.e30.`])(
+    "a verifier refuses what is no signed token: %j",
+    async (token) => {
+      const { verifier, requests } = await issuer();
+      await expect(verifier.verify(token)).rejects.toMatchObject({ status: 401 });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it("a thousand unknown keys cost two requests", async () => {
+    const { sign, verifier, requests } = await issuer();
+    const tokens = await Promise.all(Array.from({ length: 1_000 }, (_, nth) => sign({}, { kid: `x${nth}` })));
+    for (const token of tokens) await expect(verifier.verify(token)).rejects.toMatchObject({ status: 401 });
+    await expect(verifier.verify(await sign())).resolves.toBeDefined();
+    expect(requests.length).toBeLessThanOrEqual(2);
+  });
+
+  it("a token from the future is refused with a message that names the clock", async () => {
+    const { sign, verifier } = await issuer();
+    const iat = Math.floor(Date.now() / 1_000) + 3_600;
+    await expect(verifier.verify(await sign({ iat, exp: iat + 300 }))).rejects.toThrow(/3[56]\d\d seconds.*clock/u);
+  });
+
+  it.each([
+    ["larger than a key set can be", 200, JSON.stringify({ keys: [], filler: "x".repeat(1_000_000) })],
+    ["not JSON", 200, "<html>"],
+    ["not a key set", 200, "{}"],
+    ["an error", 500, "{}"],
+  ])("a verifier returns 503 when the key set is %s", async (_name, status, body) => {
+    const { sign, verifier, publish } = await issuer();
+    Object.assign(publish, { status, body });
+    await expect(verifier.verify(await sign())).rejects.toMatchObject({ status: 503 });
+  });
+
+  it("a verifier follows no redirect to other keys", async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(302, { location: `http://127.0.0.1:1${request.url}` }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { sign } = await issuer();
+    await expect(createVerifier({ issuer: ISSUER, baseUrl }).verify(await sign())).rejects.toMatchObject({
+      status: 503,
+    });
+    server.close();
+  });
+
+  it("with introspect, a token is refused as soon as its session has ended", async () => {
+    const token = await app.login();
+    const [offline, online] = [verifierOf(), verifierOf({ introspect: true })];
+    await expect(online.verify(token)).resolves.toMatchObject({ orgName: "Acme" });
+    await offline.verify(token);
+    await app.call("POST", "/api/auth/logout", { token });
+    await expect(online.verify(token)).rejects.toMatchObject({ status: 401 });
+    await expect(offline.verify(token)).resolves.toBeDefined();
+  });
+});
+
+describe("guard", () => {
+  const answer = (requirements: Parameters<typeof guard>[1], token?: string) =>
+    guard(verifierOf(), requirements).fetch((_request, caller) => Response.json({ org: caller.orgName }))(
+      new Request("http://backend.test/", {
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      }),
+    );
+
+  it("a guard lets a good token in", async () => {
+    const response = await answer({ roles: ["admin", "manager"], entitlements: ["marketplace"] }, await app.login());
+    expect([response.status, await response.json()]).toEqual([200, { org: "Acme" }]);
+  });
+
+  it("a guard returns 401 with a challenge without a token", async () => {
+    const response = await answer({});
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(await response.json()).toMatchObject({ code: "unauthorized", type: "urn:atrium:error:unauthorized" });
+  });
+
+  it("a guard returns 403 to a caller without the role", async () => {
+    expect((await answer({ roles: ["auditor"] }, await app.login())).status).toBe(403);
+  });
+
+  it("a guard that demands a step-up returns the challenge of RFC 9470, as the service does", async () => {
+    const token = await app.login();
+    const [ours, theirs] = [
+      await answer({ elevated: true }, token),
+      await app.call(
+        "POST",
+        "/api/admin/organizations/" + (await verifierOf().verify(token)).orgUuid + "/signing-keys/rotate",
+        {
+          token,
+        },
+      ),
+    ];
+    expect(ours.status).toBe(403);
+    expect(theirs.body.code).toBe("step_up_required");
+    expect(ours.headers.get("www-authenticate")).toBe(theirs.headers.get("www-authenticate"));
+    expect((await answer({ elevated: true }, await elevate(app, token))).status).toBe(200);
+  });
+
+  it("a guard for administrators of an app asks the service", async () => {
+    const token = await app.login();
+    expect((await answer({ appAdmin: ORG }, token)).status).toBe(200);
+    await app.call("POST", "/api/auth/logout", { token });
+    expect((await answer({ appAdmin: ORG }, token)).status).toBe(401);
+  });
+});

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, it } from "vitest";
+import { bindings, routeTable } from "../shape/contract-routes.ts";
+
+interface Operation {
+  operationId: string;
+  security: Record<string, string[]>[];
+  responses: Record<string, unknown>;
+  "x-atrium-rpc": string;
+}
+const text = readFileSync(new URL("../../gen/openapi.json", import.meta.url), "utf8");
+const document = JSON.parse(text) as { openapi: string; paths: Record<string, Record<string, Operation>> };
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+);
+
+it("gen/openapi.json is a valid OpenAPI 3.1 document", async () => {
+  const { valid, errors } = await new Validator().validate(text);
+  expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  expect(document.openapi).toBe("3.1.0");
+});
+
+it("the document has the routes of the route table, with their success statuses, and no others", () => {
+  const listed = operations.map(({ path, method, operation }) => {
+    const success = Object.keys(operation.responses).filter((status) => status < "400");
+    return `${method} ${path} ${success.join(" ")}`;
+  });
+  expect(listed.sort()).toEqual(
+    routeTable()
+      .map(({ method, path, status }) => `${method} ${path} ${status}`)
+      .sort(),
+  );
+});
+
+it("every binding names its rpc, and no two operations have the same id", () => {
+  const named = new Set(operations.map(({ operation }) => operation["x-atrium-rpc"]));
+  expect(named).toEqual(new Set(bindings().map(({ rpc }) => `${rpc.parent.typeName}/${rpc.name}`)));
+  expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
+});
+
+it("every reference in the document leads to a component", () => {
+  const targets = new Set([...text.matchAll(/"\$ref": "#\/([^"]+)"/gu)].map(([, target = ""]) => target));
+  const missing = [...targets].filter(
+    (target) =>
+      target.split("/").reduce((at: unknown, key) => (at as Record<string, unknown>)?.[key], document) === undefined,
+  );
+  expect(targets.size).toBeGreaterThan(200);
+  expect(missing).toEqual([]);
+});
