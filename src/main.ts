@@ -10,7 +10,9 @@ import { StartError } from "./platform/start-error.ts";
 import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
 import { systemRandom } from "./platform/random.ts";
+import type { FakePayments } from "./launch/fake-payments.ts";
 import { readArguments, version } from "./launch/arguments.ts";
+import { buildBeside, consoleFolder, isBuilt } from "./launch/console.ts";
 import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
@@ -32,6 +34,7 @@ interface Running {
   readonly log: Log;
   readonly say: (line: string) => void;
   servers?: Servers;
+  payments?: FakePayments["server"];
   app?: App;
 }
 
@@ -78,7 +81,8 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   );
-  const start = command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run);
+  const start =
+    command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run, command.fakePayments);
   const outcome = start.then(
     (done) => done ?? stop.reason,
     (error: unknown): StopReason => ({ exitCode: 1, error }),
@@ -115,8 +119,15 @@ function terminal(): Terminal {
 }
 
 /** Starts a process that serves requests, does background work, or both. */
-async function startAll(running: Running, stop: StopRequest, role: Role): Promise<undefined> {
-  const { config, log, say } = running;
+async function startAll(
+  running: Running,
+  stop: StopRequest,
+  role: Role,
+  fakePayments: true | undefined,
+): Promise<undefined> {
+  const { log, say } = running;
+  let ownUrl: string | undefined = undefined;
+  const config = fakePayments === undefined ? running.config : await withFakePayments(running, () => ownUrl);
   const data = config.development ? `, data in ${config.dataDir}` : "";
   say(`Atrium ${version()} is starting: ${config.profile} profile${data}`);
   // Checked first, before the servers are started in vain.
@@ -129,6 +140,7 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
   await servers.spawned;
   const composing = import("./app/program.ts");
   composing.catch(() => undefined);
+  const folder = role === "worker" || !config.console.on ? undefined : openConsole(running, stop);
   const secrets = loadSecrets(config);
   const { url } = await migrateDatabase(running, servers);
   stop.signal.throwIfAborted();
@@ -140,12 +152,14 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
     databaseUrl: url,
     temporal,
     ...secrets,
+    consoleFolder: folder,
     log,
     clock: systemClock,
     random: systemRandom,
   });
   stop.signal.throwIfAborted();
   const { address, mutualTls, bootstrapped } = await running.app.start();
+  ownUrl = address;
   if (mutualTls !== undefined) say(mutualTlsLine(config, mutualTls));
   say(address === undefined ? "The worker is running" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
   if (bootstrapped && config.development && secrets.bootstrap !== undefined) {
@@ -153,6 +167,24 @@ async function startAll(running: Running, stop: StopRequest, role: Role): Promis
     say(`First login (shown once): ${email} with password ${password} (organization ${org})`);
   }
   return undefined;
+}
+
+/** Returns the folder of the console. Development builds it beside the start, production only says that it is missing. */
+function openConsole({ config, log, say }: Running, stop: StopRequest): string {
+  const folder = consoleFolder();
+  if (isBuilt(folder)) return folder;
+  if (config.development) buildBeside(say, stop.signal);
+  else log.warn("The console is not built, so its pages answer 503: run npm run build:console once");
+  return folder;
+}
+
+/** Starts the payment server of development; returns the configuration that uses it. */
+async function withFakePayments(running: Running, ownUrl: () => string | undefined): Promise<Config> {
+  const { startFakePayments } = await import("./launch/fake-payments.ts");
+  const { config, server } = await startFakePayments(running.config, ownUrl);
+  running.payments = server;
+  running.say(`Payments are simulated on ${server.url}: no real money is taken`);
+  return config;
 }
 
 async function migrateOnly(running: Running, stop: StopRequest): Promise<StopReason> {
@@ -211,6 +243,7 @@ async function shutDown(
   } catch (failure) {
     log.error({ err: failure }, "The application could not be stopped in order");
   }
+  await running.payments?.close();
   await running.servers?.stop();
   if (exitCode === 0 && stop.signal.aborted) say("Stopped");
   if (isPrintedHere(error, stop)) printError(error);

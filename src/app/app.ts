@@ -18,6 +18,8 @@ export interface Infrastructure {
   masterKey: Buffer | undefined;
   /** Organization and owner to make in an empty database; undefined: start empty. */
   bootstrap: { org: string; email: string; password: string } | undefined;
+  /** Folder of the built console, which may appear while the service runs; undefined: none is served. */
+  consoleFolder?: string | undefined;
   log: Log;
   clock: Clock;
   random: Random;
@@ -37,6 +39,8 @@ export interface Started {
 export interface App {
   /** Rejects with the listener's error (`EADDRINUSE`, `EACCES`) when it cannot listen. */
   start(): Promise<Started>;
+  /** Counts of its calls so far, as `/metrics` shows them. */
+  calls(): string;
   /** Turns unready, lets what is in flight finish for at most `graceMs`, closes everything. */
   stop(graceMs: number): Promise<void>;
 }

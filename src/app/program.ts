@@ -8,6 +8,7 @@ import type { App, Infrastructure, Started } from "./app.ts";
 import type { Config } from "../platform/config.ts";
 import { createPasswordHasher } from "../platform/crypto/password.ts";
 import { checkInstanceKey } from "../platform/crypto/key-check.ts";
+import { createCursors } from "../platform/cursors.ts";
 import { createSealer } from "../platform/crypto/sealed.ts";
 import { createOutbox, openDatabase, OUTBOX } from "../platform/db/index.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
@@ -28,6 +29,7 @@ import { tlsOptions } from "../platform/temporal/connection.ts";
 import { createListenerCertificate } from "../platform/x509/listener-certificate.ts";
 import type { Server } from "../server/index.ts";
 import { createDispatcher } from "../worker/dispatcher.ts";
+import { createSchedulePoller } from "../worker/schedules.ts";
 import { createTidyPoller } from "../worker/tidy.ts";
 import { createWorkflowRecovery } from "../worker/workflow-recovery.ts";
 import { createTemporalWorker } from "../worker/worker.ts";
@@ -72,6 +74,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     random,
     log,
     sealer,
+    cursors: createCursors({ clock, sealer, cursorMs: config.ttl.cursorMs }),
     masterKey: infrastructure.masterKey,
     hasher,
     outgoing,
@@ -130,6 +133,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         limiter,
         listenerCertificate,
         worker: works ? worker : undefined,
+        consoleFolder: config.console.on ? infrastructure.consoleFolder : undefined,
       })
     : undefined;
   const recovery = createWorkflowRecovery({
@@ -146,6 +150,11 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     ...contributions.flatMap((contribution) => contribution.pollers ?? []),
     createTidyPoller({ ...pollerDeps, tasks }),
     recovery,
+    createSchedulePoller({
+      ...pollerDeps,
+      temporal,
+      schedules: contributions.flatMap(({ schedules = [] }) => schedules),
+    }),
   ];
   const work = works ? { dispatcher, worker, pollers, firstAttempts: domains.webhooks.firstAttempts } : undefined;
   const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
@@ -192,6 +201,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         bootstrapped,
       };
     },
+    calls: metrics.calls,
     async stop(graceMs) {
       const until = performance.now() + graceMs;
       await server?.close(graceMs);

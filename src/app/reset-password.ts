@@ -1,3 +1,4 @@
+import { createCursors } from "../platform/cursors.ts";
 import { DOMAINS } from "../domains/order.ts";
 import { entities } from "./program.ts";
 import { migrations } from "../migrations/index.ts";
@@ -36,12 +37,14 @@ export async function resetPassword(
   const database = await openDatabase({ url: databaseUrl, entities, migrations, ...ground });
   const hasher = createPasswordHasher(ground);
   const outgoing = createGuardedClient(config.outgoing);
+  const sealer = createSealer(instanceKey, systemRandom, config.previousInstanceKey);
   const { login, sessions } = DOMAINS.build({
     ...ground,
     database,
     hasher,
     outgoing,
-    sealer: createSealer(instanceKey, systemRandom, config.previousInstanceKey),
+    sealer,
+    cursors: createCursors({ clock: systemClock, sealer, cursorMs: config.ttl.cursorMs }),
     masterKey: undefined,
     limiter: createLimiter({ ...ground, database }),
     workflows: noWorkflows,

@@ -18,10 +18,11 @@ import type { TemporalClient } from "../platform/temporal/client.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
 import { createServer } from "../server/index.ts";
 import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
-import { landingPages } from "../server/landing.ts";
+import { documentPages } from "../server/documents/index.ts";
 import { mailboxPages } from "../server/mailbox.ts";
-import { welcomePage } from "../server/welcome.ts";
-import type { Welcome } from "../server/welcome.ts";
+import { consolePages } from "../server/static/console.ts";
+import type { ConsoleSettings } from "../server/static/console.ts";
+import { indexJson } from "../server/static/index-json.ts";
 import { isReady } from "../domains/operator/index.ts";
 import type { ReadinessReport } from "../domains/operator/index.ts";
 
@@ -42,6 +43,8 @@ export interface ServerParts {
   listenerCertificate: MutualTls["identity"];
   /** The worker of this process, where it has one. */
   worker: Pick<TemporalWorker, "health"> | undefined;
+  /** Folder of the built console; undefined where it is not served. */
+  consoleFolder: string | undefined;
 }
 
 /** A worker takes no work while its server is away, although it goes on asking for some. */
@@ -80,18 +83,27 @@ function createReadiness({
   };
 }
 
-/** What a developer has to know first. */
-function welcomeOf({ bootstrap, dataDir, mail, metricsPort }: Config): Welcome {
+/** Settings of the console's pages; in development they name the first login and where its password is kept. */
+function consoleSettings(
+  { baseUrl, bootstrap, console, dataDir, development, openSignup }: Config,
+  mailbox: boolean,
+): ConsoleSettings {
   const kept = `printed by the first start, and kept in ${join(dataDir, "secrets", "bootstrap-password")}`;
   return {
     version: version(),
-    login: {
-      email: bootstrap?.email ?? "",
-      org: bootstrap?.org ?? "",
-      password: bootstrap?.password === undefined ? kept : "the one in SERVICE_BOOTSTRAP_PASSWORD at the first start",
-    },
-    hasMailbox: !mail.off && mail.smtpUrl === undefined,
-    hasMetrics: metricsPort === undefined,
+    baseUrl,
+    idleMs: console.idleMs,
+    openSignup,
+    mailbox,
+    ...(development &&
+      bootstrap !== undefined && {
+        firstLogin: {
+          email: bootstrap.email,
+          org: bootstrap.org,
+          password:
+            bootstrap.password === undefined ? kept : "the one in SERVICE_BOOTSTRAP_PASSWORD at the first start",
+        },
+      }),
   };
 }
 
@@ -114,10 +126,15 @@ export function composeServer(parts: ServerParts): Server {
     ...(server.draining() && { status: "draining" }),
   });
   const corsOrigins = config.cors.anyLoopback ? ("loopback" as const) : config.cors.origins;
+  const settings = consoleSettings(config, mailbox !== undefined);
+  const { consoleFolder } = parts;
   const pages: PlainHandler[] = [
-    landingPages({ baseUrl: config.baseUrl, corsOrigins }),
+    ...(consoleFolder === undefined
+      ? []
+      : [consolePages({ folder: consoleFolder, baseUrl: config.baseUrl, settings })]),
+    indexJson({ ...settings, console: consoleFolder !== undefined }),
+    documentPages(),
     ...(mailbox === undefined ? [] : [mailboxPages(mailbox.list)]),
-    ...(config.development ? [welcomePage(welcomeOf(config))] : []),
   ];
   const proxies = parseTrustedProxies(config.trustedProxies);
   const server = createServer({
@@ -150,6 +167,11 @@ export function composeServer(parts: ServerParts): Server {
     signInAttempts: { ...parts.limiter, signedInFrom: domains.sessions.signedInFrom },
     rateLimits: config.rateLimits,
     corsOrigins,
+    sessionCookie: {
+      baseUrl: config.baseUrl,
+      loopback: config.development,
+      maxAgeS: Math.floor(config.ttl.refreshMs / 1000),
+    },
     reflection: config.reflection,
     ready: async () => isReady(await readiness()),
     addressOf: (request) =>

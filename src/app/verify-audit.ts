@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { verifyExport } from "../domains/auth-events/index.ts";
-import type { ProofResult } from "../domains/auth-events/index.ts";
+import { verifyExport } from "../audit-proof/index.ts";
+import type { ProofResult } from "../audit-proof/index.ts";
 
 /** What to verify, and with which keys. */
 export interface VerifyAuditOptions {
@@ -30,7 +30,7 @@ export async function verifyAudit({ file, jwks, folders, say, complain }: Verify
     const keys: unknown = JSON.parse(
       /^https?:\/\//u.test(jwks) ? await fetched(jwks) : await readFile(find(jwks), "utf8"),
     );
-    const result = await verifyExport(find(file), keys);
+    const result = await verifyExport(createReadStream(find(file), "utf8"), keys);
     say(describe(result));
     return result.problem === null ? 0 : 1;
   } catch (error) {

@@ -8,7 +8,7 @@ import { HELP } from "./help.ts";
 
 /** What the command line asks for. */
 export type Command =
-  | { run: Role | "migrate" | "status" | "rewrap" }
+  | { run: Role | "migrate" | "status" | "rewrap"; fakePayments?: true }
   | { print: string }
   | { resetPassword: string }
   | { verify: { file: string; jwks: string } }
@@ -35,17 +35,20 @@ export function readArguments(argv: readonly string[]): Command {
         server: { type: "string" },
         "ca-file": { type: "string" },
         socket: { type: "string" },
+        "fake-payments": { type: "boolean" },
       },
     });
-    const { help, version: isVersion, ...options } = values;
+    const { help, version: isVersion, "fake-payments": fakePayments, ...options } = values;
     const [role = "all", ...rest] = positionals;
     if (help === true) return { print: helpOf(role) };
     if (isVersion === true) return { print: `${version()}\n` };
+    if (fakePayments === true && role !== "all") throw new Error("--fake-payments belongs to the role all");
     if (role === "reset-password") return readResetPassword(rest, options);
     if (role === "verify-audit") return readVerifyAudit(rest, options);
     if (role === "vault") return readVault(rest, options);
     if (role === "workload-agent") return readWorkloadAgent(rest, options);
-    if (Object.keys(options).length === 0 && rest.length === 0 && isRole(role)) return { run: role };
+    if (Object.keys(options).length === 0 && rest.length === 0 && isRole(role))
+      return { run: role, ...(fakePayments === true && { fakePayments }) };
     throw new Error(`Unknown role ${positionals.join(" ")}`);
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");

@@ -26,6 +26,10 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
             the SPIFFE Workload API on a Unix socket, for workloads on this
             machine; see: workload-agent --help
 
+  --fake-payments
+            a payment server of its own in place of Stripe and Paddle, with a
+            checkout page; for development only
+
   --help, --version
 
 Settings are environment variables; docs/configuration.md lists them. Without

@@ -39,6 +39,7 @@ import { mtlsCaTables } from "./0043-mtls-ca.ts";
 import { spiffeRoots } from "./0044-spiffe.ts";
 import { listenerCertificates } from "./0045-mtls-listener.ts";
 import { movableKeyChecks } from "./0046-rewrap.ts";
+import { oidcLogouts } from "./0063-oidc-logouts.ts";
 import { oidcTables } from "./0047-oidc.ts";
 import { scim } from "./0048-scim.ts";
 import { billingTables } from "./0049-billing.ts";
@@ -46,6 +47,11 @@ import { paymentTables } from "./0050-payments.ts";
 import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 import { scimValues } from "./0056-scim-values.ts";
+import { meterPartitions } from "./0057-meter-partitions.ts";
+import { statistics } from "./0059-statistics.ts";
+import { identityPublishers } from "./0065-identity-publishers.ts";
+import { watchedChanges } from "./0060-watched-changes.ts";
+import { billingOperations } from "./0061-billing-operations.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -97,4 +103,10 @@ export const migrations: readonly MigrationObject[] = [
   identityMakers,
   gatewayTables,
   scimValues,
+  statistics,
+  identityPublishers,
+  oidcLogouts,
+  watchedChanges,
+  billingOperations,
+  meterPartitions,
 ];

@@ -29,7 +29,12 @@ export interface RequestInfo {
   deviceUuid: string | undefined;
   /** Aborted when the call's deadline passes; undefined without a deadline. Transactions observe it. */
   signal?: AbortSignal | undefined;
+  /** The client keeps its refresh token in a cookie (decisions 17.9); set by the gate. */
+  cookieMode?: CookieMode | undefined;
 }
+
+/** How long a browser keeps the session cookie: until it is closed, or as long as the session may last. */
+export type CookieMode = "session" | "persistent";
 
 /** A caller whose credential was verified for this request. */
 export interface Caller {
@@ -82,6 +87,12 @@ export interface Caller {
 export const requestInfoKey = createContextKey<RequestInfo | undefined>(undefined, { description: "request info" });
 /** The verified caller, set by the gate; undefined on public routes. */
 export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "caller" });
+
+/**
+ * The refresh token of a session whose response has no member for one; set by the handler in cookie mode, and sent in
+ * the cookie alone.
+ */
+export const sessionTokenKey = createContextKey<string | undefined>(undefined, { description: "session token" });
 
 /** Returns the request info of the request that a handler serves. */
 export function requestInfo(context: Pick<HandlerContext, "values">): RequestInfo {

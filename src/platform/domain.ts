@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { RequestContexts } from "./context.ts";
 import type { PasswordHasher } from "./crypto/password.ts";
+import type { Cursors } from "./cursors.ts";
 import type { Sealer } from "./crypto/sealed.ts";
 import type { SealedColumn } from "./crypto/sealed-column.ts";
 import type { Database } from "./db/types.ts";
@@ -12,6 +13,7 @@ import type { GuardedClient } from "./outgoing/client.ts";
 import type { Poller } from "./poller.ts";
 import type { Random } from "./random.ts";
 import type { ServiceRegistration } from "./rpc.ts";
+import type { DailyWorkflow } from "./temporal/client.ts";
 import type { WorkflowStarter } from "./temporal/workflows.ts";
 import type { TidyTasks } from "./tidy-task.ts";
 import type { TopicHandler } from "./topics.ts";
@@ -25,6 +27,8 @@ export interface Ground {
   log: Log;
   /** Seals with the instance key. */
   sealer: Sealer;
+  /** Of lists that page by cursor. */
+  cursors: Cursors;
   /** 32 bytes that wrap the keys of the vault; undefined where the installation has none at start. */
   masterKey: Buffer | undefined;
   hasher: PasswordHasher;
@@ -57,6 +61,8 @@ export interface Contributions {
   activities?: Readonly<Record<string, (...args: any[]) => Promise<unknown>>>;
   /** Rows that wait for workflows, by a name for the log. */
   recoveries?: Readonly<Record<string, Recovery>>;
+  /** Workflows that Temporal starts by the clock. */
+  schedules?: readonly DailyWorkflow[];
   tidy?: TidyTasks;
   /** Background loops besides the dispatcher, the tidy poller and the workflow recovery. */
   pollers?: readonly Poller[];

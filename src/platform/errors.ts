@@ -1,8 +1,29 @@
+import type { ConnectError } from "@connectrpc/connect";
+import { errorCode, errorEntries } from "./error-codes/index.ts";
+import type { ERROR_CODES, ErrorCode } from "./error-codes/index.ts";
+
 /**
- * One error of the contract: HTTP status, code, and a message that says what to do. `duplicate` marks a conflict with a
- * resource that already exists, which has a gRPC status of its own (decisions 15.3).
+ * One error of the contract: HTTP status, a code that the catalogue allows with it, and a message that says what to do.
+ * `duplicate` marks a conflict with a resource that exists already, which has its own gRPC status (decisions 15.3).
  */
-export type ErrorRow = readonly [status: number, code: string, message: string, kind?: "duplicate"];
+export type ErrorRow = {
+  [C in ErrorCode]: readonly [
+    status: (typeof ERROR_CODES)[C]["status"][number],
+    code: C,
+    message: string,
+    kind?: "duplicate",
+  ];
+}[ErrorCode];
+
+/**
+ * A row with a code that an option of the contract names.
+ * @throws Error when the catalogue has no such code with this status, which stops the start
+ */
+export function errorRow(status: number, code: string, message: string): ErrorRow {
+  if (errorEntries.get(errorCode(code))?.status.includes(status) !== true)
+    throw new Error(`names the error code ${code}, which is not sent with status ${status}`);
+  return [status, code, message] as unknown as ErrorRow;
+}
 
 /** A request field that broke a rule. */
 export interface FieldViolation {
@@ -26,6 +47,12 @@ export interface ErrorOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Sent over REST in place of the error object. */
   document?: object | undefined;
+  /**
+   * Sent over Connect, gRPC and gRPC-Web in place of the code, message and details of the contract. Domains have no use
+   * for it: the conformance suite asks handlers for errors of its own, which no row describes, and every protocol gets
+   * its error from this class alone.
+   */
+  connect?: ConnectError | undefined;
   /** Detail keyword of SCIM (RFC 7644 §3.12). */
   scimType?: string | undefined;
   /** Private cause: logged, never sent. */
@@ -35,13 +62,14 @@ export interface ErrorOptions {
 /** An error with a documented status and code. Any other thrown value becomes `internal`. */
 export class ServiceError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: ErrorCode;
   /** Whether the resource to create exists already. */
   readonly duplicate: boolean;
   readonly fields: FieldViolation[] | undefined;
   readonly retryAfter: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly document: object | undefined;
+  readonly connect: ConnectError | undefined;
   readonly scimType: string | undefined;
 
   constructor([status, code, message, kind]: ErrorRow, options: ErrorOptions = {}) {
@@ -54,6 +82,7 @@ export class ServiceError extends Error {
     this.retryAfter = options.retryAfter;
     this.headers = options.headers;
     this.document = options.document;
+    this.connect = options.connect;
     this.scimType = options.scimType;
   }
 }

@@ -46,6 +46,8 @@ export interface Metrics {
   ): void;
   /** For the metrics of libraries. */
   readonly registry: Registry;
+  /** Returns the metrics of calls alone, in the same format; reads nothing. */
+  calls(): string;
   /** Returns all metrics in Prometheus text format 0.0.4. */
   text(): Promise<string>;
 }
@@ -76,6 +78,7 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
   const registry = new Registry();
   const series = new Map<string, Map<string, Series>>();
   if (options.defaults) collectDefaultMetrics({ register: registry });
+  const calls = (): string => print([...series.values()].flatMap((byProtocol) => [...byProtocol.values()]));
   return {
     registry,
     observe(rpc, protocol, seconds, errorCode) {
@@ -114,8 +117,8 @@ export function createMetrics(options: { defaults: boolean } = { defaults: false
         },
       });
     },
-    text: async () =>
-      `${await registry.metrics()}${print([...series.values()].flatMap((byProtocol) => [...byProtocol.values()]))}`,
+    calls,
+    text: async () => `${await registry.metrics()}${calls()}`,
   };
 }
 

@@ -6,20 +6,14 @@ import type { ErrorRow, FieldViolation } from "../platform/errors.ts";
 import { Refusal } from "../transcoding/index.ts";
 import { isUnknownCompression, isUnreadableMessage } from "./patches/connect-error-messages.ts";
 import type { Policy } from "./policy.ts";
+import { internalCodeOf } from "./rpc-errors.ts";
 
 /** For logs and metrics only: the client has disconnected. */
 const canceled: ErrorRow = [499, "canceled", "The client ended the call."];
 
-/** Services with their own code for internal errors (interface, Errors: Credentials, SCIM). */
-const withOwnInternalCode: ReadonlySet<string> = new Set([
-  "atrium.credentials.v1.CredentialsService",
-  "atrium.scim.v1.ScimService",
-]);
-
 function internal(cause: unknown, policy: Policy | undefined): ServiceError {
   const error = errors.internal({ cause });
-  if (policy === undefined || !withOwnInternalCode.has(policy.method.parent.typeName)) return error;
-  return new ServiceError([error.status, "internal_error", error.message], { cause });
+  return new ServiceError([500, internalCodeOf(policy), error.message], { cause });
 }
 
 /** Maps any thrown value to an error of the contract. Unknown values become `internal`, with the cause for the log. */

@@ -65,6 +65,7 @@ export function detailsOf(error: ServiceError): Detail[] {
 
 /** Converts an error for Connect, gRPC and gRPC-Web, with the headers it has over REST. */
 export function connectError(error: ServiceError): ConnectError {
+  if (error.connect !== undefined) return error.connect;
   return new ConnectError(error.message, codeOf(error), headersOf(error), detailsOf(error), error);
 }
 

@@ -1,3 +1,4 @@
+import { createRegistry } from "@bufbuild/protobuf";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { base64Decode } from "@bufbuild/protobuf/wire";
@@ -24,8 +25,6 @@ export interface CompiledRpc {
 
 /** Longest delay of a timer. Connect refuses longer deadlines. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-/** Largest decoded message (decisions 15.4). */
-const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /** Creates the handlers for Connect, gRPC and gRPC-Web, by request path. */
 export function connectHandlers(
@@ -33,10 +32,11 @@ export function connectHandlers(
   gate: Gate,
   fail: Fail,
   shutdownSignal: AbortSignal,
+  messageBytes: number,
 ): Map<string, UniversalHandler> {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip],
-    readMaxBytes: MAX_MESSAGE_BYTES,
+    readMaxBytes: messageBytes,
     maxTimeoutMs: MAX_TIMEOUT_MS,
     shutdownSignal,
     requestGate: async (context) => {
@@ -53,6 +53,8 @@ export function connectHandlers(
       checkQueryMessage(context);
     },
   });
+  /** What a `google.protobuf.Any` in JSON may hold: the types of the files of the services. */
+  const registry = createRegistry(...new Set(rpcs.map(({ policy }) => policy.method.parent.file)));
   for (const { policy, run } of rpcs) {
     const implementation =
       policy.method.methodKind === "unary" ? unary(run as UnaryCall, fail) : stream(run as StreamCall, fail);
@@ -61,6 +63,7 @@ export function connectHandlers(
         useProtoFieldName: true,
         alwaysEmitImplicit: true,
         ignoreUnknownFields: true,
+        registry,
         ...strictDecoder(policy.method.input),
       },
     });

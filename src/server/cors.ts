@@ -1,3 +1,4 @@
+import { isLoopback } from "../platform/loopback.ts";
 import type { NodeRequest } from "../transcoding/index.ts";
 
 const ALLOW_HEADERS = [
@@ -74,9 +75,4 @@ export function createCors(origins: CorsOrigins): Cors {
       };
     },
   };
-}
-
-function isLoopback(origin: string): boolean {
-  const host = URL.parse(origin)?.hostname ?? "";
-  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -7,6 +7,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { endInPieces, RestContext } from "../transcoding/index.ts";
+import { nodeHeaders } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf } from "./call.ts";
 import { connectError } from "./codes.ts";
@@ -121,14 +122,21 @@ export class GrpcCall {
     if (stream.destroyed) return;
     try {
       stream.respond(this.#headers(encoding), WAIT_FOR_TRAILERS);
-      stream.on("wantTrailers", sendOk);
+      const own = this.#context.existingResponseTrailer;
+      stream.on(
+        "wantTrailers",
+        own === undefined ? sendOk : () => stream.sendTrailers({ ...nodeHeaders(own), ...STATUS_OK }),
+      );
       endInPieces(stream, frame);
     } catch {
       this.#abort();
     }
   }
 
-  /** Responds with an error: trailers only, as the protocol has it for calls without a message. */
+  /**
+   * Responds with an error: trailers only, as the protocol has it for calls without a message, unless the handler has
+   * set trailers, which clients tell from headers.
+   */
   #refuse(reason: unknown): void {
     if (this.#over) return;
     const error = this.#options.fail(reason, this.#call);
@@ -138,8 +146,16 @@ export class GrpcCall {
       const headers: OutgoingHttpHeaders = {};
       const list = this.#headers(undefined);
       for (let at = 0; at < list.length; at += 2) headers[list[at] as string] = list[at + 1];
-      setTrailerStatus(new Headers(), connectError(error)).forEach((value, name) => (headers[name] = value));
-      this.#stream.respond(headers, { endStream: true });
+      const { existingResponseTrailer: trailer } = this.#context;
+      const own = trailer === undefined ? new Headers() : new Headers(trailer);
+      const status = nodeHeaders(setTrailerStatus(own, connectError(error)));
+      if (trailer === undefined) {
+        this.#stream.respond({ ...headers, ...status }, { endStream: true });
+        return;
+      }
+      this.#stream.respond(headers, WAIT_FOR_TRAILERS);
+      this.#stream.on("wantTrailers", () => this.#stream.sendTrailers(status));
+      this.#stream.end();
     } catch {
       this.#abort();
     }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
-import { escapeHtml } from "../platform/outgoing/layout.ts";
+import { escapeHtml } from "../platform/html.ts";
 import type { PlainHandler } from "./routes.ts";
 
 const STYLE = `

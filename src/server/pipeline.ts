@@ -12,6 +12,7 @@ import type { Gate } from "./gate/index.ts";
 import { idempotencyScope, runOnce } from "./idempotency.ts";
 import type { Policy } from "./policy.ts";
 import type { Rates } from "./rates.ts";
+import type { SessionCookies } from "./session-cookie.ts";
 import type { StreamSlots } from "./streams.ts";
 import { createCredentialWatch, whileValid } from "./credential-watch.ts";
 
@@ -35,6 +36,8 @@ export interface PipelineDeps {
   rates: Rates;
   store: Pick<IdempotencyStore, "begin">;
   slots: StreamSlots;
+  /** Undefined: no cookie mode. */
+  cookies?: SessionCookies | undefined;
   /** Undefined: shares are not limited. */
   share: Share | undefined;
 }
@@ -43,7 +46,7 @@ export interface PipelineDeps {
  * Creates the pipeline: the gate's steps after the body, idempotency, field validation, budgets of valid attempts, then
  * the handler.
  */
-export function createPipeline({ gate, rates, store, slots, share = withoutShare }: PipelineDeps): Pipeline {
+export function createPipeline({ gate, rates, store, slots, cookies, share = withoutShare }: PipelineDeps): Pipeline {
   const credentials = createCredentialWatch();
 
   /** Runs the gate's steps after the body; undefined when none of them had to wait. */
@@ -100,7 +103,7 @@ export function createPipeline({ gate, rates, store, slots, share = withoutShare
     unary(policy, implementation) {
       const canBeSynchronous = !policy.idempotent && !countsValidAttempts.has(policy.rate);
       const needsShare = !withoutQueries.has(policy.method);
-      return (message, context) => {
+      const run: UnaryCall = (message, context) => {
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
         const admitted = admit(policy, call, message);
@@ -110,6 +113,7 @@ export function createPipeline({ gate, rates, store, slots, share = withoutShare
         if (context.timeoutMs() !== undefined) call.limit(context.signal);
         return needsShare ? handleInShare(call, implementation, message, context) : implementation(message, context);
       };
+      return cookies === undefined ? run : cookies.moving(policy, run);
     },
     stream(policy, implementation) {
       return async function* (message, context) {

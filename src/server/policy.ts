@@ -5,11 +5,15 @@ import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import {
   access as accessOption,
   Credential,
+  errors as errorsOption,
   Format,
   Power,
   rest as restOption,
 } from "../../gen/atrium/options/v1/options_pb.ts";
-import type { Rest, RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { Rest, RateClass, SessionCookie } from "../../gen/atrium/options/v1/options_pb.ts";
+import { errorCode } from "../platform/error-codes/index.ts";
+import type { ErrorCode } from "../platform/error-codes/index.ts";
+import { errorRow } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { compileForm } from "../platform/json-form.ts";
 import type { FormCheck } from "../platform/json-form.ts";
@@ -58,11 +62,15 @@ export interface Policy {
   readonly self: DescField | undefined;
   /** A service identity may call for itself without scope, powers and elevation; the use case checks whom it names. */
   readonly ownIdentity: boolean;
+  /** What the rpc does with the session cookie. */
+  readonly sessionCookie: SessionCookie;
   /** Field that names the app, for rpcs of app administrators. */
   readonly app: DescField | undefined;
   readonly rate: RateClass;
   /** Error for a field of the body. */
   readonly invalidRow: ErrorRow;
+  /** Codes that the contract names besides those that follow from the other members. */
+  readonly errors: readonly ErrorCode[];
   readonly pathFields: readonly PathField[];
   /** Refuses text that no protocol may carry (decisions 1.8), whatever the field rules say. */
   readonly form: FormCheck | undefined;
@@ -118,18 +126,20 @@ function compilePolicy(method: DescMethod): Policy {
     noStore: rest?.noStore === true,
     scope: access.resource === "" ? "" : `${safe ? "read" : "write"}:${access.resource}`,
     tenant: access.tenant === "" ? undefined : fieldOf(method, access.tenant),
-    tenantRow: [404, access.tenantCode === "" ? "not_found" : access.tenantCode, "No such resource."],
+    tenantRow: errorRow(404, access.tenantCode || "not_found", "No such resource."),
     appAdminSuffices: access.appAdminSuffices,
     self: access.selfSuffices === "" ? undefined : fieldOf(method, access.selfSuffices),
     ownIdentity: access.ownIdentity,
+    sessionCookie: access.sessionCookie,
     foreignTenant: access.foreignTenant === Power.UNSPECIFIED ? undefined : access.foreignTenant,
     app: access.powers.includes(Power.APP_ADMIN) ? fieldOf(method, "app_id") : undefined,
     rate: access.rate,
-    invalidRow: [
+    invalidRow: errorRow(
       400,
-      access.invalidCode === "" ? "validation_error" : access.invalidCode,
+      access.invalidCode || "validation_error",
       "The request has fields that are missing or wrong; see errors.",
-    ],
+    ),
+    errors: getOption(method, errorsOption).codes.map(errorCode),
     pathFields,
     form: compileForm(method.input),
     validate: compileValidator(

@@ -2,6 +2,7 @@ import type { ServiceError } from "../platform/errors.ts";
 import { scimErrorBody } from "../platform/scim-error.ts";
 import type { PrintedError } from "../transcoding/index.ts";
 import { headersOf } from "./codes.ts";
+import { prefersPage, printErrorPage } from "./error-page.ts";
 
 /** Header of every response (decisions 1.11). */
 export const NOSNIFF = { "x-content-type-options": "nosniff" };
@@ -14,6 +15,8 @@ export interface ErrorAbout {
   accept: string | undefined;
   /** Print an RFC 7644 error object. */
   scim: boolean;
+  /** Title of the page for a client that prefers one; empty where the route has none. */
+  pageTitle?: string | undefined;
 }
 
 const titles: Readonly<Record<number, string>> = {
@@ -47,10 +50,16 @@ export function printError(error: ServiceError, about: ErrorAbout): PrintedError
     ...NOSNIFF,
     "x-request-id": about.requestId,
     "cache-control": "no-store",
+    link: `<${helpPath(error.code, about.url)}>; rel="help"`,
   };
   if (about.scim) {
     headers["content-type"] = "application/scim+json";
     return { status: error.status, headers, body: JSON.stringify(scimErrorBody(error)) };
+  }
+  const { pageTitle = "", requestId } = about;
+  if (pageTitle !== "") {
+    headers["vary"] = "Accept";
+    if (prefersPage(about.accept)) return printErrorPage(error, { title: pageTitle, requestId }, headers);
   }
   if (error.document !== undefined) {
     headers["content-type"] = "application/json";
@@ -75,6 +84,12 @@ function restBody(error: ServiceError, about: ErrorAbout): Record<string, unknow
       ? {}
       : { errors: error.fields.map(({ field, code, message }) => ({ field, code, message })) }),
   };
+}
+
+/** The page that explains a code, relative to the request: the service may be served below a path of another server. */
+function helpPath(code: string, url: string): string {
+  const path = url.split("?")[0] ?? "";
+  return `${"../".repeat(Math.max(0, path.split("/").length - 2))}docs/errors/${code}`;
 }
 
 /** Whether `application/problem+json` has a higher weight than `application/json`, or is accepted alone. */

@@ -55,6 +55,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
         url,
         accept: about.request.headers.accept,
         scim: url.startsWith("/scim/v2/"),
+        pageTitle: about.route === undefined ? undefined : policies.get(about.route.method)?.rest?.errorTitle,
       });
     },
     finished(outcome) {

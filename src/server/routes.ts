@@ -50,6 +50,8 @@ export function createRoutes(
   table: RouteTable,
   handover: Handover,
 ): (request: NodeRequest, response: NodeResponse) => void {
+  /** `/atrium.` and `/grpc.`: what is below is a procedure, known or not. */
+  const packages = [...new Set([...table.procedures.keys()].map((path) => path.slice(0, path.indexOf(".") + 1)))];
   return (request, response) => {
     const call = new Call(request, table.addressOf);
     releaseBody(request, response);
@@ -69,7 +71,7 @@ export function createRoutes(
       return refuseEarly(shuttingDown(), url, call, response, table);
     if (table.refusesBody(request))
       return refuseEarly(errors.rateLimited({ retryAfter: 1 }), url, call, response, table);
-    if (url.startsWith("/atrium.") || url.startsWith("/grpc.")) return procedure(url, call, request, response, table);
+    if (packages.some((start) => url.startsWith(start))) return procedure(url, call, request, response, table);
     if (request.headers.origin !== undefined && handleCors(url, request, response, table)) return;
     handover.call = call;
     const taken = table.rest.handle(request, response);

@@ -30,6 +30,8 @@ import { restTranscoder } from "./rest.ts";
 import { createRoutes } from "./routes.ts";
 import type { Handover, PlainHandler } from "./routes.ts";
 import { createRefuseUnread } from "./procedure-refusals.ts";
+import { createSessionCookies } from "./session-cookie.ts";
+import type { SessionCookieConfig } from "./session-cookie.ts";
 import { createSignInAttempts } from "./sign-in-attempts.ts";
 import type { SignInAttemptsDeps } from "./sign-in-attempts.ts";
 import { compileService, preconditionsOf } from "./services.ts";
@@ -56,6 +58,8 @@ export interface ServerOptions {
   /** `SERVICE_RATE_LIMITS`; when off, only the limit that interface.md states applies. */
   rateLimits: boolean;
   corsOrigins: CorsOrigins;
+  /** Undefined: no cookie mode. */
+  sessionCookie?: SessionCookieConfig | undefined;
   /** `SERVICE_REFLECTION`. */
   reflection: boolean;
   /** Whether gRPC health reports SERVING. */
@@ -114,13 +118,15 @@ export function createServer(options: ServerOptions): Server {
     options.rateLimits,
     options.signInAttempts === undefined ? undefined : createSignInAttempts(options.signInAttempts),
   );
+  const cookies = options.sessionCookie && createSessionCookies(options.sessionCookie);
   const gate = createGate(policies.values(), {
     authenticators: options.authenticators,
     rates,
     preconditions: preconditionsOf(options.services, options.sharing),
+    cookies,
   });
   const slots = createStreamSlots();
-  const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, share: options.sharing });
+  const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, cookies, share: options.sharing });
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
   const fail = createReporter(log);
   const bodies = createBodyBuffers(limits.bufferedBytes);
@@ -131,7 +137,7 @@ export function createServer(options: ServerOptions): Server {
   };
   const handover: Handover = { call: undefined };
 
-  const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal);
+  const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal, limits.messageBytes);
   for (const [path, handler] of infrastructureHandlers(options, slots, fail, draining.signal, shutdown.signal))
     procedures.set(path, handler);
   const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));

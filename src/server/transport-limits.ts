@@ -7,6 +7,8 @@ export interface TransportLimits {
   bodyMs: number;
   idleMs: number;
   headerBytes: number;
+  /** A decoded message over Connect, gRPC and gRPC-Web (decisions 15.4). */
+  messageBytes: number;
   /** Streams of one HTTP/2 connection at a time. */
   streams: number;
   /** Connections of one address at a time. */
@@ -21,6 +23,7 @@ export const defaultLimits: TransportLimits = {
   bodyMs: 30_000,
   idleMs: 60_000,
   headerBytes: 16 * 1024,
+  messageBytes: 1024 * 1024,
   streams: 128,
   connections: MAX_CONNECTIONS,
   bufferedBytes: MAX_BUFFERED_BYTES,

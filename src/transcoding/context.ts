@@ -9,6 +9,12 @@ import type { RequestHead } from "./types.ts";
 export const mediaTypeKey = createContextKey<string>("application/json", { description: "negotiated media type" });
 
 /**
+ * Sends status and headers of a stream now, before its first message, which may be long in coming; set before the
+ * handler runs, without effect on other protocols. An error after it is a last line of the stream.
+ */
+export const sendHeadKey = createContextKey<() => void>(() => undefined, { description: "sends the head of a stream" });
+
+/**
  * The context of a call, for its handler. The signal and the `Headers` of request and response are created on first
  * use.
  */
@@ -26,7 +32,8 @@ export class RestContext implements HandlerContext {
   private controller: AbortController | undefined;
   /** Response headers that the handler has set; undefined until it sets one. */
   existingResponseHeader: Headers | undefined;
-  private trailer: Headers | undefined;
+  /** Response trailers that the handler has set; undefined until it sets one. */
+  existingResponseTrailer: Headers | undefined;
   private over: { readonly reason: unknown } | undefined;
   private onShutdown: (() => void) | undefined;
 
@@ -54,7 +61,7 @@ export class RestContext implements HandlerContext {
   }
 
   get responseTrailer(): Headers {
-    return (this.trailer ??= new Headers());
+    return (this.existingResponseTrailer ??= new Headers());
   }
 
   get signal(): AbortSignal {

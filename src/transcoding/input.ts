@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isHttpBody } from "./bindings.ts";
 import type { Binding } from "./bindings.ts";
+import { FORM, formReader, isForm } from "./form.ts";
 import { fieldOnlyReader, readMessage } from "./json/message.ts";
 import type { MessageLimits } from "./json/message.ts";
 import { Mismatch } from "./json/scalars.ts";
@@ -18,7 +19,7 @@ export interface PathText {
 
 /** Creates request messages for one binding. */
 export interface Input {
-  /** How the body is read: as JSON, as raw bytes, or not at all. */
+  /** How the body is read: as JSON (or a form, where the rule takes forms), as raw bytes, or not at all. */
   readonly body: "json" | "raw" | "none";
   /**
    * Creates the message. `bytes` is undefined for an absent body.
@@ -121,9 +122,14 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, optio
   };
   const read =
     field === undefined ? (bytes: Buffer) => readMessage(input, bytes, bounds) : fieldOnlyReader(input, field, bounds);
-  return (bytes) => {
-    if (bytes !== undefined && bytes.length > 0) return read(bytes);
+  const consumes = route.rule.consumes ?? [];
+  const takesForms = consumes.includes(FORM);
+  const readForm = takesForms ? formReader(input, limits) : undefined;
+  const needed = takesForms ? (consumes.length > 1 ? "JSON or form" : "form") : "JSON";
+  return (bytes, contentType) => {
+    if (bytes !== undefined && bytes.length > 0)
+      return readForm !== undefined && isForm(contentType) ? readForm(bytes) : read(bytes);
     if (optional) return create(input);
-    throw new Refusal("malformed_body", "a JSON body is needed");
+    throw new Refusal("malformed_body", `a ${needed} body is needed`);
   };
 }

@@ -33,11 +33,13 @@ export function inRange(essence: string, range: string): boolean {
   return range.endsWith("/*") && essence.startsWith(range.slice(0, -1));
 }
 
-/** True when a route accepts a body of this Content-Type. JSON in a charset other than UTF-8 is never accepted. */
+/** True when a route accepts a body of this Content-Type. JSON and forms are accepted in UTF-8 alone. */
 export function isAccepted(contentType: string, taken: readonly string[]): boolean {
   const type = parseMediaType(contentType);
   if (type === undefined || !taken.some((range) => inRange(type.essence, range))) return false;
-  return type.charset === undefined || type.charset === "utf-8" || type.charset === "utf8" || !isJson(type.essence);
+  const { charset, essence } = type;
+  const isText = isJson(essence) || essence === "application/x-www-form-urlencoded";
+  return charset === undefined || charset === "utf-8" || charset === "utf8" || !isText;
 }
 
 interface Weighed {

@@ -2,6 +2,7 @@ import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/pr
 import type { Interceptor } from "@connectrpc/connect";
 import { isHttpBody } from "./bindings.ts";
 import type { Binding } from "./bindings.ts";
+import { FORM } from "./form.ts";
 import { inputOf } from "./input.ts";
 import type { Input } from "./input.ts";
 import { streamInvoker, unaryInvoker } from "./invoke.ts";
@@ -79,7 +80,8 @@ export function targetOf(
     if (lacking !== undefined) throw new Error(`${where}: there is no encoder for ${lacking}`);
   }
   if (input.body === "json") {
-    const unread = taken.find((type) => !isJson(type) && !type.endsWith("/*"));
+    const isWhole = binding.bodyField === undefined;
+    const unread = taken.find((type) => !isJson(type) && !type.endsWith("/*") && !(type === FORM && isWhole));
     if (unread !== undefined) throw new Error(`${where}: a body of ${unread} can only be taken as google.api.HttpBody`);
   }
   const whole = writers.message(method.output);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
+import { sendHeadKey } from "./context.ts";
 import type { RestContext } from "./context.ts";
 import type { Target } from "./route.ts";
 import { piecesOf } from "./pieces.ts";
@@ -27,7 +28,8 @@ export interface StreamExchange {
 /**
  * Sends a stream of messages: one JSON text per line, or the raw bytes of `google.api.HttpBody` under the content type
  * of the first. Status and headers are sent with the first message, so an error before it is sent as an ordinary error
- * response. A later error is sent as a last line `{"error": …}`; a raw stream is cut off.
+ * response; by `sendHeadKey` the handler has them sent earlier. A later error is sent as a last line `{"error": …}`; a
+ * raw stream is cut off.
  */
 export async function sendStream(
   exchange: StreamExchange,
@@ -37,9 +39,15 @@ export async function sendStream(
   mediaType: string,
 ): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (exchange.over) return stop(iterator);
-  start(exchange, target, context, first.done === true ? undefined : first.value, mediaType);
+  const wantsHead = new Promise<void>((resolve) => context.values.set(sendHeadKey, resolve));
+  const pending = iterator.next();
+  const known = await Promise.race([pending, wantsHead]);
+  if (exchange.over) {
+    void pending.catch(() => undefined);
+    return stop(iterator);
+  }
+  start(exchange, target, context, known === undefined || known.done === true ? undefined : known.value, mediaType);
+  if (known === undefined) (exchange.response as ServerResponse).flushHeaders();
   if (exchange.request.method === "HEAD") {
     exchange.finish(undefined);
     exchange.response.end();
@@ -47,7 +55,11 @@ export async function sendStream(
   }
   const abort = aborted(context.signal);
   try {
-    for (let next = first; next.done !== true; next = await abort.before(iterator.next())) {
+    for (
+      let next = known ?? (await abort.before(pending));
+      next.done !== true;
+      next = await abort.before(iterator.next())
+    ) {
       const raw = target.raw(next.value);
       const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
       if (chunk.length > 0) {

@@ -29,7 +29,7 @@ export interface RestRule {
   readonly alternatives?: readonly string[] | undefined;
   /**
    * Media types of the request body; `application/json` when empty or absent. A type ending in `/*` and `*`+`/*` are
-   * ranges.
+   * ranges. `application/x-www-form-urlencoded` reads a form into the fields of the whole message (body `*`).
    */
   readonly consumes?: readonly string[] | undefined;
   /** An absent body counts as `{}` (body `*`) or as an absent field. */

@@ -102,6 +102,8 @@ function faultOf(request: FuzzRequest, seen: Seen): string | undefined {
       ? "501 of an rpc that is built"
       : undefined;
   if (status === 504) return request.headers["connect-timeout-ms"] === undefined ? "504 without a deadline" : undefined;
+  // No payment provider is configured here.
+  if (status === 503 && text.includes('"provider_not_configured"')) return undefined;
   if (status === 503) return queued.has(request.rpc.name) && seen.retryAfter !== undefined ? undefined : "503";
   if (status >= 500 || status < 200) return String(status);
   const printed = type.includes("json") && request.method !== "HEAD" && text !== "";

@@ -17,7 +17,7 @@ async function run(files: Record<string, string>): Promise<{ status: unknown; li
     export default async () => { const server = await startPostgres(); return () => server.stop(); };`;
   const config = `import { ClosingLine } from "${repository}test/support/closing-line.ts";
     export default { root: "${folder}", test: { globals: true, include: ["*.test.ts"], globalSetup: ["setup.ts"],
-      pool: "forks", reporters: ["default", new ClosingLine()] } };`;
+      pool: "forks", retry: 1, reporters: ["default", new ClosingLine()] } };`;
   for (const [name, text] of Object.entries({ ...files, "setup.ts": setup, "vitest.config.ts": config }))
     await writeFile(join(folder, name), text);
   const { TEST_DATABASE_URL: _given, ...env } = process.env;
@@ -45,4 +45,10 @@ test("a run ends with one plain line of counts and with the matching exit status
     "c.test.ts": 'throw new Error("is no test file");',
   });
   expect([failed.status, failed.lines.at(-1)]).toEqual([1, "1 passed, 3 failed, 2 skipped"]);
+});
+
+test("a test that passes when it is repeated is named as a flake", async () => {
+  const flaky = 'let n = 0; describe("now", () => { test("and then", () => { expect(++n).toBe(2); }); });';
+  const { lines } = await run({ "d.test.ts": flaky });
+  expect(lines.at(-2)).toBe("flake: d.test.ts > now > and then");
 });

@@ -39,6 +39,7 @@ test("every command of README's five minutes and of the tours in docs/ works as 
     shellOf("README.md", "Five minutes"),
     shellOf("docs/tour-vault.md"),
     shellOf("docs/tour-identity.md"),
+    shellOf("docs/tour-sessions.md"),
     shellOf("docs/tour-webhooks.md"),
     shellOf("docs/tour-trust.md"),
   ];

@@ -66,6 +66,8 @@ const given: Readonly<Record<string, string>> = {
   outcome: "failure",
   email: "seeded",
   page: "400",
+  ip_address: "127.0.0.1",
+  actor: "owner@acme.test",
 };
 
 /** Queries of a list: none, each filter with each of its values, all filters at once, a late page. */
@@ -73,7 +75,10 @@ function queriesOf({ rpc, path }: Binding): string[] {
   const filters = rpc.input.fields
     .filter(({ name }) => !path.includes(`{${name}`) && !["limit", "offset"].includes(name))
     .map((field) => {
-      const { in: values } = getOption(field, rules);
+      const { in: listed, pattern } = getOption(field, rules);
+      const [, sorts = ""] = /^-\?\((.*)\)$/u.exec(pattern) ?? [];
+      const orders = sorts === "" ? [] : sorts.split("|").flatMap((one) => [one, `-${one}`]);
+      const values = [...listed, ...orders];
       const value = values.length > 0 ? values : [given[field.name] ?? ids[kindOf(path, field.name)] ?? ""];
       return value.filter((one) => one !== "").map((one) => `${field.name}=${encodeURIComponent(one)}`);
     })

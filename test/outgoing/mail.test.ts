@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { escapeHtml, layOutMail } from "../../src/platform/outgoing/layout.ts";
+import { escapeHtml } from "../../src/platform/html.ts";
+import { layOutMail } from "../../src/platform/outgoing/layout.ts";
 import { createMailer } from "../../src/platform/outgoing/mail.ts";
 import { rawPeer } from "./peers.ts";
 

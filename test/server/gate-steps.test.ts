@@ -22,6 +22,7 @@ const stepsOf = createStepLists({
   },
   rates: createRates({ take: unused }, true),
   preconditions: new Map([[UsersService.method.createOrganization, () => undefined]]),
+  cookies: { allows: unused, tokenOf: unused, moving: unused },
 });
 
 /** The order of refusals (decisions 1.7), as far as the gate decides them. */
@@ -37,6 +38,7 @@ const ORDER = [
   "body-tenant",
   "app-administrator",
   "body-app-administrator",
+  "cookie-mode",
   "person-only",
   "organization",
   "scope",
@@ -45,6 +47,7 @@ const ORDER = [
   "evaluate-precondition",
   "domain-precondition",
   "idempotency-key",
+  "cookie-token",
 ];
 
 const namesOf = (steps: StepLists["beforeBody"]): string[] => steps.map(({ name }) => name);

@@ -120,7 +120,7 @@ export async function start(options: Partial<TranscoderOptions> = {}): Promise<R
   const transcoder = createTranscoder({
     services: [{ service: LibraryService, implementation: library(seen) }],
     ...options,
-    rest: (method) => rules[method.name],
+    rest: options.rest ?? ((method) => rules[method.name]),
     nullable: (field) => field.name === "maybe" || field.name === "created_at",
     omitEmpty: (field) => field.name === "hidden",
     encoders: { "text/csv": (message) => `name\n${(message as unknown as { name: string }).name}\n` },

@@ -58,7 +58,7 @@ describe("X-Content-Type-Options: nosniff", () => {
     ["the health page", "GET", "/healthz", {}],
     ["the readiness page", "GET", "/readyz", {}],
     ["the metrics", "GET", "/metrics", {}],
-    ["a landing page", "GET", "/magic-link", {}],
+    ["the index", "GET", "/", {}],
     ["the mailbox page", "GET", "/dev/mailbox", {}],
     ["the mailbox as JSON", "GET", "/dev/mailbox.json", {}],
     ["a key set", "GET", "/.well-known/jwks.json", {}],

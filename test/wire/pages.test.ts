@@ -36,7 +36,7 @@ const spellings = (page: string): string[] => {
   ];
 };
 
-describe.each(["/metrics", "/healthz", "/readyz", "/dev/mailbox", "/dev/mailbox.json", "/magic-link"])(
+describe.each(["/metrics", "/healthz", "/readyz", "/dev/mailbox", "/dev/mailbox.json"])(
   "%s in percent form",
   (page) => {
     it("a page in percent form is the page or 404", async () => {

@@ -35,6 +35,8 @@ const UNAVAILABLE_TEXTS = [
   "Client was closed",
   "Query read timeout",
   "Cannot use a pool after",
+  // A new connection got no answer in time.
+  "timeout expired",
 ];
 const unavailableText = new RegExp(`^(${UNAVAILABLE_TEXTS.join("|")})`);
 const RETRYABLE = new Set(["40001", "40P01"]);

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../html.ts";
+
 /** Content of a mail; every member is plain text. */
 export interface MailContent {
   /** Headline. */
@@ -14,19 +16,6 @@ export interface MailContent {
   objection?: { text: string; label: string; url: string; note: string } | undefined;
   /** On whose behalf the mail is sent. */
   organization: string;
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Escapes text for HTML content and quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character);
 }
 
 /** Renders a mail as plain text and as a self-contained HTML page. @throws {TypeError} when a URL is not http(s) */

@@ -1,4 +1,5 @@
-import { Client, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import { Client, ScheduleAlreadyRunning, WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
+import type { ScheduleOptions } from "@temporalio/client";
 import { lazyConnection } from "./connection.ts";
 import type { TemporalTarget } from "./connection.ts";
 import { temporalFailure } from "./failure.ts";
@@ -13,12 +14,26 @@ export interface StartWorkflow {
   args: unknown[];
 }
 
+/** A workflow without arguments that Temporal starts once a day. */
+export interface DailyWorkflow {
+  /** Id of the schedule. */
+  id: string;
+  /** Name of the exported workflow function. */
+  type: string;
+  /** First part of the workflow id. */
+  prefix: string;
+  /** Time of the day, UTC. */
+  dailyAt: { hour: number; minute: number };
+}
+
 /** The functions of Temporal that the service uses outside the worker. */
 export interface TemporalClient {
   /** Starts a workflow. Returns `runs` when one with that id is running; one that has ended is started again. */
   startWorkflow(start: StartWorkflow): Promise<"started" | "runs">;
   /** Signals a workflow, and starts it first if none with that id is running. */
   signalWithStart(start: StartWorkflow, signal: string, args?: unknown[]): Promise<void>;
+  /** Makes a schedule, or brings the one with that id to this form; one that was paused stays paused. */
+  putSchedule(schedule: DailyWorkflow & { taskQueue: string }): Promise<void>;
   /** Returns `ok` or a description of the problem, within 2 s. */
   health(): Promise<string>;
   close(): Promise<void>;
@@ -34,7 +49,7 @@ const HEALTH_MS = 2000;
  */
 export function createTemporalClient(target: TemporalTarget): TemporalClient {
   const connection = lazyConnection(target);
-  const { workflow } = new Client({
+  const { workflow, schedule } = new Client({
     connection,
     namespace: target.namespace,
     interceptors: { workflow: [clientTrace] },
@@ -78,7 +93,31 @@ export function createTemporalClient(target: TemporalTarget): TemporalClient {
         },
         () => undefined,
       ),
+    putSchedule: (daily) =>
+      call<void>(
+        `Temporal could not store the schedule ${daily.id}`,
+        async () => {
+          const wanted = scheduleOf(daily);
+          try {
+            await schedule.create(wanted);
+          } catch (error) {
+            if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+            await schedule.getHandle(daily.id).update(({ state }) => ({ ...wanted, state }));
+          }
+        },
+        () => undefined,
+      ),
     health: () => namespaceHealth(connection, target.namespace, HEALTH_MS),
     close: () => connection.close(),
   };
+}
+
+function scheduleOf({ id, type, prefix, dailyAt, taskQueue }: DailyWorkflow & { taskQueue: string }) {
+  return {
+    scheduleId: id,
+    spec: { calendars: [{ hour: dailyAt.hour, minute: dailyAt.minute }], jitter: "10 minutes" },
+    // Temporal appends the time to the id.
+    action: { type: "startWorkflow", workflowType: type, workflowId: `${prefix}/daily`, taskQueue, args: [] },
+    policies: { overlap: "SKIP", catchupWindow: "1 day" },
+  } satisfies ScheduleOptions;
 }

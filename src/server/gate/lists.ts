@@ -1,8 +1,10 @@
 import type { Policy } from "../policy.ts";
 import type { Rates } from "../rates.ts";
+import type { SessionCookies } from "../session-cookie.ts";
 import { createAppAdministrator, createBodyAppAdministrator } from "./app-administrator.ts";
 import { createAuthenticate, createAuthenticateIfPresent } from "./authenticate.ts";
 import type { Authenticators } from "./authenticators.ts";
+import { createCookieMode, createCookieToken } from "./cookie-mode.ts";
 import { deviceHeader } from "./device-header.ts";
 import { createDomainPrecondition, createEvaluatePrecondition } from "./domain-precondition.ts";
 import type { Preconditions } from "./domain-precondition.ts";
@@ -24,6 +26,8 @@ export interface GateDeps {
   authenticators: Authenticators;
   rates: Rates;
   preconditions: Preconditions;
+  /** Undefined: no cookie mode. */
+  cookies?: SessionCookies | undefined;
 }
 
 /** The steps of one rpc over one kind of protocol. */
@@ -46,14 +50,19 @@ export interface RpcSteps {
  * Returns a function that lists the steps of an rpc, in the order of refusals of decisions 1.7. It leaves out steps
  * that do not apply to the rpc.
  */
-export function createStepLists({ authenticators, rates, preconditions }: GateDeps): (policy: Policy) => RpcSteps {
+export function createStepLists({
+  authenticators,
+  rates,
+  preconditions,
+  cookies,
+}: GateDeps): (policy: Policy) => RpcSteps {
   const identification = [
     publisherSignature,
     createAuthenticate(authenticators),
     createAuthenticateIfPresent(authenticators),
     createGeneralRateLimit(rates),
   ];
-  const rights = [personOnly, organization, scope, powers, elevation];
+  const rights = [createCookieMode(cookies), personOnly, organization, scope, powers, elevation];
   const authorization = [deviceHeader, pathIds, tenant, createAppAdministrator(authenticators), ...rights];
   const evaluatePrecondition = createEvaluatePrecondition(preconditions);
   const precondition = createDomainPrecondition(preconditions);
@@ -67,11 +76,18 @@ export function createStepLists({ authenticators, rates, preconditions }: GateDe
           createRenewCredential(authenticators, of(...rights)),
           bodyTenant,
           createBodyAppAdministrator(authenticators),
+          createCookieToken(cookies),
         ),
       },
       message: {
         beforeBody: of(...identification, evaluatePrecondition),
-        afterBody: of(createRenewCredential(authenticators, []), ...authorization, precondition, idempotencyKey),
+        afterBody: of(
+          createRenewCredential(authenticators, []),
+          ...authorization,
+          precondition,
+          idempotencyKey,
+          createCookieToken(cookies),
+        ),
       },
       unreadable: of(...rights, precondition),
     };

@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+
+/** Names of the providers that the development payment server speaks for. */
+export type Provider = "stripe" | "paddle";
+
+/** A checkout that a person can pay. Amounts are minor units. */
+export interface Checkout {
+  id: string;
+  provider: Provider;
+  items: readonly { name: string; amount: number; quantity: number }[];
+  /** ISO 4217, lower case. */
+  currency: string;
+  /** Null for a single payment. */
+  interval: "month" | "year" | null;
+  successUrl: string | null;
+  cancelUrl: string | null;
+  /** Seconds since the epoch; null: never. */
+  expiresAt: number | null;
+  status: "open" | "paid" | "left";
+}
+
+/** What is paid again each period. Times are seconds since the epoch. */
+export interface Subscription {
+  id: string;
+  customer: string;
+  checkout: Checkout;
+  status: "active" | "past_due" | "canceled";
+  isEnding: boolean;
+  start: number;
+  end: number;
+}
+
+/** A payment, as the portal lists it. */
+export interface Payment {
+  id: string;
+  customer: string;
+  total: number;
+  currency: string;
+  at: number;
+  paid: boolean;
+}
+
+/** An event as the provider sends and lists it. */
+export interface SentEvent {
+  id: string;
+  provider: Provider;
+  type: string;
+  /** Seconds since the epoch. */
+  at: number;
+  body: Record<string, unknown>;
+}
+
+const CHARACTERS = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** An id in the form of the provider's. */
+export const newId = (prefix: string): string =>
+  `${prefix}_${[...randomBytes(26)].map((byte) => CHARACTERS[byte % CHARACTERS.length]).join("")}`;
+
+/** What all items of a checkout cost. */
+export const totalOf = ({ items }: Checkout): number =>
+  items.reduce((total, { amount, quantity }) => total + amount * quantity, 0);
+
+/** The end of a period that begins at a time, both in seconds since the epoch. */
+export function periodEnd(start: number, interval: "month" | "year"): number {
+  const at = new Date(start * 1000);
+  const [years, months] = interval === "year" ? [1, 0] : [0, 1];
+  at.setUTCFullYear(at.getUTCFullYear() + years, at.getUTCMonth() + months);
+  return at.getTime() / 1000;
+}
+
+/** All that the development payment server knows; it forgets with the process. */
+export function createLedger() {
+  return {
+    checkouts: new Map<string, Checkout>(),
+    customers: new Set<string>(),
+    /** Payment methods by customer. */
+    methods: new Map<string, Set<string>>(),
+    subscriptions: new Map<string, Subscription>(),
+    payments: new Array<Payment>(),
+    /** Oldest first. */
+    events: new Array<SentEvent>(),
+    portals: new Map<string, { provider: Provider; customer: string; returnUrl: string | null }>(),
+    /** Stripe's answers by Idempotency-Key, with the request that had it. */
+    answered: new Map<string, { request: string; status: number; body: object }>(),
+  };
+}
+
+/** What the server knows. */
+export type Ledger = ReturnType<typeof createLedger>;

@@ -1,0 +1,155 @@
+import type { ErrorEntry } from "./entry.ts";
+
+/** Codes of every area: requests that cannot be read or served, callers, limits and faults (decisions 1.6). */
+export const GENERAL_CODES = {
+  bad_request: {
+    status: [400],
+    meaning: "The request cannot be read.",
+    why: "The JSON is broken or forbidden, a header is malformed, or a member was sent twice.",
+    remedy: "Correct what message names and send the request again.",
+  },
+  validation_error: {
+    status: [400],
+    meaning: "A field or a query parameter is missing or wrong.",
+    why: "The value breaks a rule of the contract; errors lists every field with what is wrong.",
+    remedy: "Correct the fields in errors. Retrying the same request cannot succeed.",
+  },
+  invalid_uuid: {
+    status: [400],
+    meaning: "An id in the path is not a UUID.",
+    why: "Ids are UUIDs in text form (RFC 9562) unless the route documents another form.",
+    remedy: "Check how the path is put together; often a variable was empty or a name was sent in place of an id.",
+  },
+  invalid_cursor: {
+    status: [400],
+    meaning: "The cursor is not one of this list, or it has expired.",
+    why: "A cursor is bound to its organization, filter and sort order, and lives one hour.",
+    remedy: "Start the list again with an empty cursor.",
+  },
+  unauthorized: {
+    status: [401],
+    meaning: "There is no valid credential.",
+    why: "The credential is missing, wrong, expired, revoked, or of another kind than this route takes.",
+    remedy: "Refresh the session or sign in again, then send the new token as Authorization: Bearer.",
+  },
+  forbidden: {
+    status: [403],
+    meaning: "The caller is known but may not do this.",
+    why: "A role, a scope of the key, or ownership is missing; or the route is for people and a key called it.",
+    remedy: "Ask an administrator for the power that the reference names for this route, or use another credential.",
+  },
+  step_up_required: {
+    status: [403],
+    meaning: "The route needs an elevated token.",
+    why: "A sensitive operation demands a recent proof of who the caller is (RFC 9470).",
+    remedy: "Create a step-up challenge, answer it, and repeat the request with the elevated token within 15 minutes.",
+  },
+  not_found: {
+    status: [404],
+    meaning: "There is no such resource, or no such route.",
+    why: "The id is unknown, was deleted, or belongs to another organization, which looks the same from outside.",
+    remedy: "Check the id, the path and the organization of the token.",
+  },
+  method_not_allowed: {
+    status: [405],
+    meaning: "The route exists, but not with this method.",
+    why: "The path is served with the methods in the header Allow.",
+    remedy: "Use a method that Allow lists.",
+  },
+  not_acceptable: {
+    status: [406],
+    meaning: "None of the media types in Accept can be served.",
+    why: "The route has several representations, and Accept excludes all of them.",
+    remedy: "Send one of the media types that the reference lists for the route, or no Accept.",
+  },
+  request_timeout: {
+    status: [408],
+    meaning: "The request did not arrive in time.",
+    why: "Headers must arrive within 10 seconds and the body within 30.",
+    remedy: "Send the request again over a faster or more stable connection.",
+  },
+  conflict: {
+    status: [409],
+    meaning: "The request conflicts with the present state.",
+    why: "The resource exists, its state does not allow this, a limit is reached, or its key is still in progress.",
+    remedy: "Read the message and the present state, then decide; the same request fails until the state changes.",
+  },
+  precondition_failed: {
+    status: [412],
+    meaning: "The resource has changed since it was read.",
+    why: "The ETag in If-Match is not the present one.",
+    remedy: "Read the resource again, repeat the change on it, and send the new ETag.",
+  },
+  payload_too_large: {
+    status: [413],
+    meaning: "The body or the result is larger than allowed.",
+    why: "A body has at most 1 MiB after decompression unless the route documents another limit.",
+    remedy: "Send less, or split the request.",
+  },
+  unsupported_media_type: {
+    status: [415],
+    meaning: "The content type or the compression is not accepted here.",
+    why: "Content-Type is missing or another one than the route takes, or Content-Encoding is not gzip.",
+    remedy: "Send the media type that the reference lists for the route, usually application/json.",
+  },
+  unprocessable: {
+    status: [422],
+    meaning: "The request is well formed but cannot be carried out.",
+    why: "A limit of the resource is reached, such as the number of factors or accounts.",
+    remedy: "Do what message says, usually to delete something first.",
+  },
+  idempotency_mismatch: {
+    status: [422],
+    meaning: "The Idempotency-Key was used with another request.",
+    why: "A key names one request for 24 hours: same route, same body.",
+    remedy: "Send a new key for a new request.",
+  },
+  rate_limited: {
+    status: [429],
+    meaning: "There were too many requests.",
+    why: "A budget of the principal, the address, the email or the connection is used up.",
+    remedy: "Wait as many seconds as Retry-After says, then try again.",
+  },
+  header_too_large: {
+    status: [431],
+    meaning: "The header block is larger than 16 KiB.",
+    why: "Cookies or tokens of another application are often the cause.",
+    remedy: "Send fewer or shorter headers.",
+  },
+  canceled: {
+    status: [499],
+    meaning: "The client ended the call.",
+    why: "The connection or the stream was closed before the response; the code is seen in logs and metrics.",
+    remedy: "Nothing, unless it was not intended: then raise the time-out of the client or of a proxy.",
+  },
+  internal: {
+    status: [500],
+    meaning: "An internal error occurred.",
+    why: "A fault of the service; the log has the cause under the request id.",
+    remedy: "Try again later; report request_id to the operator if it stays.",
+  },
+  internal_error: {
+    status: [500],
+    meaning: "An internal error occurred in credentials or SCIM.",
+    why: "A fault of the service; these two areas use this code in place of internal.",
+    remedy: "Try again later; report request_id to the operator if it stays.",
+  },
+  unimplemented: {
+    status: [404, 501],
+    meaning: "There is no such procedure, or the operation is not built.",
+    why: "The procedure is unknown (404), or a client is newer than the service (501).",
+    remedy: "Check the name of service and method, and the version of the service.",
+  },
+  unavailable: {
+    status: [503],
+    meaning: "The service cannot do this now.",
+    why: "A dependency such as the database is away, the service shuts down, or a queue is full.",
+    remedy: "Try again after Retry-After.",
+  },
+  deadline_exceeded: {
+    status: [504],
+    meaning: "The deadline passed before the operation was done.",
+    why: "The client's deadline (grpc-timeout, Connect-Timeout-Ms) was too short; nothing was committed.",
+    remedy: "Try again with a longer deadline.",
+  },
+} as const satisfies Record<string, ErrorEntry>;

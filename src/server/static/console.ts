@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { escapeHtml } from "../../platform/html.ts";
+import type { PlainHandler } from "../routes.ts";
+import { createAssets } from "./assets.ts";
+import { pageHeaders } from "./headers.ts";
+import { PREVIEW_PAGE, PREVIEW_POLICY } from "./preview.ts";
+
+/** Where the built console is, and what its pages are told. */
+export interface ConsoleOptions {
+  /** Folder of the build; it may appear while the service runs. */
+  folder: string;
+  /** Public URL of the service; its path is the prefix of every link. */
+  baseUrl: string;
+  /** Settings that the pages read from a `meta` element. */
+  settings: ConsoleSettings;
+}
+
+/** What the pages of the console have to know before they call the service. */
+export interface ConsoleSettings {
+  version: string;
+  baseUrl: string;
+  idleMs: number;
+  openSignup: boolean;
+  /** Whether mails are kept at `/dev/mailbox`. */
+  mailbox: boolean;
+  /** The first login of the development profile. */
+  firstLogin?: { email: string; org: string; password: string } | undefined;
+}
+
+/** Pages for those who are not signed in; the links in mails open them. */
+export const DOORS: readonly string[] = [
+  "/sign-in",
+  "/sign-in/code",
+  "/sign-in/second-factor",
+  "/magic-link",
+  "/invite",
+  "/forgot-password",
+  "/reset-password",
+  "/confirm-email",
+  "/disown",
+  // The links of mails sent before this path was renamed.
+  "/disown-email",
+  "/step-up",
+  "/sign-up",
+];
+
+const ASSETS = "/console/assets/";
+
+const BUILDING = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="2"><title>Building the console · Atrium</title></head><body><main><h1>Building the console</h1><p>This page refreshes itself. The API is ready. In production, run npm run build:console once.</p></main></body></html>`;
+
+/** Whether a client prefers a page to JSON; a client that accepts anything gets JSON. */
+export function prefersPage(accept: string | undefined): boolean {
+  const quality = (type: string): number => {
+    const entry = (accept ?? "").split(",").find((one) => one.trim().split(";")[0]?.trim().toLowerCase() === type);
+    return entry === undefined ? -1 : Number(/;\s*q=([\d.]+)/.exec(entry)?.[1] ?? 1);
+  };
+  return quality("text/html") > Math.max(0, quality("application/json"));
+}
+
+/** Serves the console: its assets, and one document for all its pages and for `/`. */
+export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): PlainHandler {
+  const { pathname, protocol } = new URL(baseUrl);
+  const headers = pageHeaders(protocol === "https:");
+  const assetOf = createAssets(folder);
+  const doors = new Set(DOORS);
+  const base = pathname.endsWith("/") ? pathname : `${pathname}/`;
+  const head =
+    `<head><base href="${escapeHtml(base)}">` +
+    `<meta name="atrium" content="${escapeHtml(JSON.stringify(settings))}">`;
+  let document: string | undefined;
+
+  function read(): string | undefined {
+    try {
+      document ??= readFileSync(join(folder, "index.html"), "utf8").replace("<head>", () => head);
+    } catch {
+      // The build is not complete yet.
+    }
+    return document;
+  }
+
+  return (request, rawResponse) => {
+    const path = request.url?.split("?")[0] ?? "";
+    if (request.method !== "GET" && request.method !== "HEAD") return false;
+    // The response of HTTP/2 has the same two methods.
+    const response = rawResponse as ServerResponse;
+    const send = (status: number, sent: Record<string, string>, body: string | Buffer): true => {
+      response.writeHead(status, { ...sent, "content-length": String(Buffer.byteLength(body)) });
+      response.end(request.method === "HEAD" ? undefined : body);
+      return true;
+    };
+    if (path.startsWith(ASSETS)) {
+      const { "accept-encoding": accepted } = request.headers;
+      const asset = assetOf(path.slice(ASSETS.length), Array.isArray(accepted) ? accepted.join() : accepted);
+      return asset !== undefined && send(200, asset.headers, asset.body);
+    }
+    if (path === "/console/preview") return send(200, pageHeaders(protocol === "https:", PREVIEW_POLICY), PREVIEW_PAGE);
+    const page =
+      path === "/console" ||
+      path.startsWith("/console/") ||
+      doors.has(path) ||
+      (path === "/" && prefersPage(request.headers.accept));
+    if (!page) return false;
+    const sent = path === "/" ? { ...headers, vary: "Accept" } : headers;
+    const html = read();
+    return html === undefined ? send(503, { ...sent, "retry-after": "2" }, BUILDING) : send(200, sent, html);
+  };
+}

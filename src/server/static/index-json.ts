@@ -1,0 +1,46 @@
+import type { ServerResponse } from "node:http";
+import type { PlainHandler } from "../routes.ts";
+
+/** What `GET /` tells a program. */
+export interface IndexFacts {
+  version: string;
+  /** Whether the console is served. */
+  console: boolean;
+  /** Whether mails are kept at `/dev/mailbox`. */
+  mailbox: boolean;
+  /** First owner, in the development profile. */
+  firstLogin?: { email: string; org: string } | undefined;
+}
+
+/** `GET /` as JSON: the name, the version and where things are. */
+export function indexJson({ version, console, mailbox, firstLogin }: IndexFacts): PlainHandler {
+  const json = JSON.stringify({
+    name: "atrium",
+    version,
+    ...(firstLogin !== undefined && {
+      profile: "development",
+      first_login: { email: firstLogin.email, org_name: firstLogin.org },
+    }),
+    links: {
+      ...(console && { console: "/console" }),
+      docs: "/docs",
+      openapi: "/openapi.json",
+      jwks: "/.well-known/jwks.json",
+      health: "/healthz",
+      ...(mailbox && { mailbox: "/dev/mailbox" }),
+    },
+  });
+  return (request, rawResponse) => {
+    if (request.url?.split("?")[0] !== "/" || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    // The response of HTTP/2 has the same two methods.
+    const response = rawResponse as ServerResponse;
+    response.writeHead(200, {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      vary: "Accept",
+    });
+    response.end(request.method === "HEAD" ? undefined : json);
+    return true;
+  };
+}
