@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
@@ -6,6 +8,10 @@ import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { publishApp } from "../matrix/world.ts";
+
+/** A Python with the packages of `judges/requirements.txt`; `.ci/run` sets it where there is Python. */
+const python = process.env["BILLING_JUDGES"];
+const script = fileURLToPath(new URL("judges/verify_quote.py", import.meta.url));
 
 let app: TestApp;
 let admin: string;
@@ -97,4 +103,16 @@ test("exactly one of price_id and install_id is demanded", async () => {
     status: 400,
     body: { code: "currency_unsupported" },
   });
+});
+
+test.skipIf(python === undefined)("PyJWT verifies a quote with the organization's key set", async () => {
+  const { token, quote_id } = (await quote({ price_id: priceId, seats: 2 })).body;
+  const keys = `${app.url}/api/organizations/${buyer.org}/.well-known/jwks.json`;
+  const printed = await new Promise<string>((resolve, reject) => {
+    const child = execFile(python ?? "", [script, keys], (error, out, err) =>
+      error === null ? resolve(out) : reject(new Error(err)),
+    );
+    child.stdin?.end(token);
+  });
+  expect(JSON.parse(printed)).toMatchObject({ quote_id, org: buyer.org, seats: 2, total_cents: 2_154 });
 });

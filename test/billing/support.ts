@@ -1,18 +1,19 @@
 import { createHmac, randomBytes } from "node:crypto";
 import Stripe from "stripe";
 import { startApp } from "../support/app.ts";
-import type { Answer, TestApp } from "../support/app.ts";
+import type { Answer, AppOptions, TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { startProviderServer } from "./provider-server.ts";
-import type { ProviderServer } from "./provider-server.ts";
+import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
+import type { PaymentServer } from "../../src/app/dev/payments/server.ts";
+import type { ApiCall } from "../../src/app/dev/payments/stripe-api.ts";
 
 const SECRET = "whsec_test_secret";
 
 /** A service with both providers, and a price of the plan `pro`. */
 export interface BillingWorld {
   app: TestApp;
-  provider: ProviderServer;
+  provider: PaymentServer;
   admin: string;
   buyer: Somebody;
   priceId: number;
@@ -20,10 +21,17 @@ export interface BillingWorld {
 }
 
 /** Starts the service with both providers. */
-export async function billingWorld(): Promise<BillingWorld> {
-  const provider = await startProviderServer();
-  const app = await startApp({
+export async function billingWorld(options: AppOptions = {}): Promise<BillingWorld> {
+  let app: TestApp | undefined = undefined;
+  const provider = await startPaymentServer({
+    webhookSecret: SECRET,
+    service: () => app?.url,
+    now: () => (options.clock ?? app?.clock)?.now() ?? Date.now(),
+  });
+  app = await startApp({
+    ...options,
     env: {
+      ...options.env,
       SERVICE_OPEN_SIGNUP: "1",
       SERVICE_STRIPE_SECRET_KEY: "sk_test_key",
       SERVICE_STRIPE_WEBHOOK_SECRET: SECRET,
@@ -58,20 +66,41 @@ export async function billingWorld(): Promise<BillingWorld> {
   };
 }
 
+/** What a call of a provider's API sent: fields of a form, or JSON. */
+export function bodyOf(call: ApiCall | undefined): Record<string, unknown> {
+  if (call?.contentType.startsWith("application/json") === true)
+    return JSON.parse(call.text) as Record<string, unknown>;
+  return Object.fromEntries(new URLSearchParams(call?.text));
+}
+
+/** Does what a person does on a page of the payment server. */
+export async function act(page: string, what: string): Promise<string | null> {
+  const body = new URLSearchParams({ act: what });
+  const { headers, status } = await fetch(page, { method: "POST", body, redirect: "manual" });
+  if (status !== 303 && status !== 200) throw new Error(`${what} answered ${status}`);
+  return headers.get("location");
+}
+
+/** Repeats a call while a busy machine lets the service answer 503. */
+async function patiently(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await call();
+    if (answer.status !== 503) return answer;
+  }
+}
+
 /** A quote of the price, and its checkout. */
 export async function checkedOut(
   { app, priceId }: BillingWorld,
   token: string,
   provider: string,
-): Promise<{ quoteId: string; session: string }> {
-  const quote = await app.call("POST", "/api/pricing/quote", { token, body: { price_id: priceId } });
+): Promise<{ quoteId: string; session: string; url: string }> {
+  const post = (path: string, body: object) => patiently(() => app.call("POST", path, { token, body }));
+  const quote = await post("/api/pricing/quote", { price_id: priceId });
   const quoteId = quote.body.quote_id as string;
-  const opened = await app.call("POST", "/api/pricing/checkout-session", {
-    token,
-    body: { quote_id: quoteId, provider },
-  });
+  const opened = await post("/api/pricing/checkout-session", { quote_id: quoteId, provider });
   if (opened.status !== 200) throw new Error(opened.text);
-  return { quoteId, session: opened.body.id as string };
+  return { quoteId, session: opened.body.id as string, url: opened.body.url as string };
 }
 
 /** Sends an event as Stripe does; `header` replaces the signature. */
@@ -90,14 +119,8 @@ export async function paddleEvent(app: TestApp, event: object, offsetSeconds = 0
   return send(app, "paddle", payload, { "paddle-signature": `ts=${time};${extra}h1=${h1}` });
 }
 
-async function send(app: TestApp, provider: string, payload: string, headers: Record<string, string>): Promise<Answer> {
-  const response = await fetch(`${app.url}/api/billing/webhooks/${provider}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: payload,
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === "" ? undefined : JSON.parse(text) };
+function send(app: TestApp, provider: string, payload: string, headers: Record<string, string>): Promise<Answer> {
+  return patiently(() => app.call("POST", `/api/billing/webhooks/${provider}`, { headers, body: payload }));
 }
 
 /** An event of Stripe. */
@@ -108,3 +131,41 @@ export const ofStripe = (type: string, created: number, object: object) => ({
   created,
   data: { object },
 });
+
+/** Time of the first event of a life, seconds since the epoch. */
+export const START = 1_760_000_000;
+
+/** Part of an id. */
+export const some = (): string => randomBytes(6).toString("hex");
+
+/** The events of a subscription at Stripe, from its first payment to its end. */
+export function lifeAt(session: string) {
+  const [subscription, first, second] = [`sub_${some()}`, `in_${some()}`, `in_${some()}`];
+  const invoice = (id: string, from: number, paid: boolean) => ({
+    id,
+    currency: "usd",
+    amount_paid: paid ? 1_100 : 0,
+    amount_due: 1_100,
+    hosted_invoice_url: `https://invoice.test/${id}`,
+    parent: { subscription_details: { subscription } },
+    lines: { data: [{ period: { start: from, end: from + 2_592_000 } }] },
+  });
+  const state = (status: string, ends = false) => ({ id: subscription, status, cancel_at_period_end: ends });
+  return {
+    completed: ofStripe("checkout.session.completed", START, {
+      id: session,
+      mode: "subscription",
+      payment_status: "paid",
+      amount_total: 1_100,
+      currency: "usd",
+      subscription,
+    }),
+    created: ofStripe("customer.subscription.created", START + 1, state("active")),
+    paid: ofStripe("invoice.paid", START + 2, invoice(first, START, true)),
+    failed: ofStripe("invoice.payment_failed", START + 2_592_000, invoice(second, START + 2_592_000, false)),
+    pastDue: ofStripe("customer.subscription.updated", START + 2_592_001, state("past_due")),
+    renewed: ofStripe("invoice.paid", START + 2_592_100, invoice(second, START + 2_592_000, true)),
+    ending: ofStripe("customer.subscription.updated", START + 2_600_000, state("active", true)),
+    ended: ofStripe("customer.subscription.deleted", START + 5_184_000, state("canceled")),
+  };
+}

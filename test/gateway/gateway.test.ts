@@ -150,9 +150,16 @@ describe("MCP servers", () => {
 
   test("an organization has at most 200 servers of its own, also under concurrent requests", async () => {
     const many = await founder(app);
-    const answers = await Promise.all(
-      Array.from({ length: 205 }, (_, nth) => add({ name: `server ${nth}`, install_command: "x" }, many.token)),
-    );
+    const answers: Awaited<ReturnType<typeof add>>[] = [];
+    // In waves of what an organization may do at once without waiting long.
+    for (let wave = 0; wave < 5; wave++)
+      answers.push(
+        ...(await Promise.all(
+          Array.from({ length: 41 }, (_, nth) =>
+            add({ name: `server ${wave}-${nth}`, install_command: "x" }, many.token),
+          ),
+        )),
+      );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(200);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
   });

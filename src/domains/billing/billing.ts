@@ -8,9 +8,11 @@ import { createInbox } from "./payments/inbox.ts";
 import { createPlans } from "./plans/plans.ts";
 import { createPrices } from "./prices/prices.ts";
 import { createCountryLookup } from "./prices/region.ts";
+import { createPortal } from "./checkout/portal.ts";
 import { createProviders } from "./providers/index.ts";
 import { createQuotes } from "./quotes/quotes.ts";
-import { createRights } from "./rights.ts";
+import { createReconciliationActivities } from "./reconcile/activities.ts";
+import { createReconciliations } from "./reconcile/reconcile.ts";
 
 /** Plans, prices, quotes, checkouts, payments, cards and meters (decisions 10). */
 export function createBilling(deps: BillingDeps) {
@@ -18,18 +20,29 @@ export function createBilling(deps: BillingDeps) {
   const quotes = createQuotes(deps, prices);
   const meters = createMeters(deps);
   const providers = createProviders(deps.config);
-  const demand = createRights(deps.database);
+  const demand = deps.rbac.demandPermission;
   const inbox = createInbox(deps, providers, createApply(deps));
+  const reconciliations = createReconciliations(deps, providers, inbox);
   return {
     plans: createPlans(deps),
     prices,
     quotes,
     checkout: createCheckout(deps, providers, demand, inbox),
     inbox,
+    reconciliations,
+    activities: createReconciliationActivities(reconciliations),
+    /** Whether there is a provider to reconcile with. */
+    isConfigured: providers.names().length > 0,
     account: createAccount(deps, providers, demand),
+    portal: createPortal(deps, providers, demand),
     cards: createCards(deps, providers),
     meters,
-    tidy: { quotes: quotes.tidy, meterEvents: meters.tidy, providerEvents: inbox.tidy },
+    tidy: {
+      quotes: quotes.tidy,
+      meterEvents: meters.tidy,
+      providerEvents: inbox.tidy,
+      reconciliations: reconciliations.tidy,
+    },
   };
 }
 

@@ -3,35 +3,73 @@ import { defineDomain } from "../../platform/domain.ts";
 import type { Ground } from "../../platform/domain.ts";
 import { createPoller } from "../../platform/poller.ts";
 import { registration } from "../../platform/rpc.ts";
+import { WORKFLOW_RETRY_MS } from "../../platform/temporal/workflows.ts";
+import type { WorkflowKind } from "../../platform/temporal/workflows.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
+import type { Rbac } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
+import { RECONCILIATION_REQUESTED } from "./reconcile/reconcile.ts";
 import { createBilling } from "./billing.ts";
 import { billingRpc } from "./rpc.ts";
 
-type Below = { eventCatalogue: Events; signingKeys: Keys; marketplace: Marketplace; organizations: Organizations };
+type Below = {
+  eventCatalogue: Events;
+  signingKeys: Keys;
+  rbac: Rbac;
+  marketplace: Marketplace;
+  organizations: Organizations;
+};
+
+/** Asks the providers for events that never came. */
+const RECONCILE: WorkflowKind = { type: "reconcilePayments", prefix: "billing/reconcile" };
 
 /** Plans, prices, quotes, checkouts, payments, cards and meters. */
 export const billingDomain = defineDomain("billing", (ground: Ground & Below) => {
-  const { eventCatalogue: events, signingKeys: keys, config, contexts, ...below } = ground;
+  const { eventCatalogue: events, signingKeys: keys, config, contexts, workflows, ...below } = ground;
   const { baseUrl, cors, stripe, paddle, ttl } = config;
   const billing = createBilling({
     ...below,
     events,
     keys,
-    config: { baseUrl, corsOrigins: cors.origins, stripe, paddle, quoteMs: ttl.quoteMs },
+    config: {
+      baseUrl,
+      corsOrigins: cors.anyLoopback ? "loopback" : cors.origins,
+      stripe,
+      paddle,
+      quoteMs: ttl.quoteMs,
+    },
   });
   return {
     ...billing,
     services: [
-      registration(BillingService, billingRpc(billing, contexts), {
+      registration(BillingService, billingRpc(billing, contexts, RECONCILE.prefix), {
         listHistory: billing.account.demandToRead,
+        createPortalSession: billing.portal.demandToWrite,
         addCard: billing.cards.demandPerson,
         setDefaultCard: billing.cards.demandPerson,
         deleteCard: billing.cards.demandPerson,
       }),
     ],
+    topics: {
+      [RECONCILIATION_REQUESTED]: {
+        handle: async ({ id }: Record<string, unknown>) => {
+          await workflows.start(RECONCILE, String(id));
+        },
+        retry: WORKFLOW_RETRY_MS,
+        concurrency: 1,
+      },
+    },
+    recoveries: {
+      reconciliations: {
+        list: billing.reconciliations.waiting,
+        start: (id: string) => workflows.start(RECONCILE, id),
+      },
+    },
+    schedules: billing.isConfigured
+      ? [{ id: "billing-reconcile", ...RECONCILE, dailyAt: { hour: 3, minute: 17 } }]
+      : [],
     pollers: [
       createPoller(ground, {
         name: "billing-events",

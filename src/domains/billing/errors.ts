@@ -11,6 +11,11 @@ export const billingErrors = defineErrors({
   quoteExpired: [410, "quote_expired", "The quote has expired; ask for a new one."],
   quoteConsumed: [409, "quote_consumed", "The quote has been paid."],
   otherProvider: [409, "conflict", "The quote has a checkout at another provider; finish it, or ask for a new quote."],
+  unknownCustomer: [
+    409,
+    "conflict",
+    "The provider does not know this organization; buy something or add a card first.",
+  ],
   subscriptionNotFound: [404, "not_found", "No such subscription, or it has ended."],
   cardNotFound: [404, "card_not_found", "No such card."],
   cardDeclined: [422, "card_declined", "The provider declined the payment method, or does not know it."],

@@ -1,6 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { CardRow } from "./cards/store.ts";
 import type { CheckoutView } from "./checkout/checkout.ts";
+import type { UnmatchedRow } from "./payments/inbox-store.ts";
 import type { PaymentRow, SubscriptionRow } from "./payments/store.ts";
 
 /** A row without the members that are null: messages leave these out. */
@@ -58,4 +59,9 @@ export function printSubscription({
 /** A card as the contract shows it. */
 export function printCard({ externalId: _externalId, createdAt, ...row }: CardRow) {
   return { ...row, createdAt: timestampFromDate(createdAt) };
+}
+
+/** A payment that granted nothing as the contract shows it. */
+export function printUnmatched({ amount, receivedAt, ...row }: UnmatchedRow) {
+  return { ...row, amount: Number(amount), receivedAt: timestampFromDate(receivedAt) };
 }

@@ -3,7 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { BillingService } from "../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { RegionPrice } from "../../../gen/atrium/billing/v1/pricing_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
-import { printCard, printCheckout, printPayment, printSubscription } from "./print.ts";
+import { printCard, printCheckout, printPayment, printSubscription, printUnmatched } from "./print.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import type { Billing } from "./billing.ts";
 import { reportedEvents } from "./meters/reported.ts";
@@ -14,8 +14,9 @@ import type { QuoteRow } from "./quotes/store.ts";
 
 /** `atrium.billing.v1.BillingService`. */
 export function billingRpc(
-  { plans, prices, quotes, checkout, inbox, account, cards, meters }: Billing,
+  { plans, prices, quotes, checkout, portal, inbox, reconciliations, account, cards, meters }: Billing,
   contexts: RequestContexts,
+  workflowPrefix: string,
 ): ServiceImpl<typeof BillingService> {
   return {
     listPlans: async () => ({ data: await plans.list() }),
@@ -102,6 +103,21 @@ export function billingRpc(
     },
     cancelSubscription: async ({ id }, call) =>
       printSubscription(await account.cancel(contexts.authenticated(call), id.toLowerCase())),
+
+    createPortalSession: async ({ provider, returnUrl }, call) => {
+      const session = await portal.open(contexts.authenticated(call), provider || undefined, returnUrl || undefined);
+      return { url: session.url, expiresAt: timestampFromDate(session.expiresAt) };
+    },
+    reconcilePayments: async ({ provider, from, to }, call) => {
+      const read = (time: string | undefined): Date | undefined => (time ? new Date(time) : undefined);
+      const wish = { provider: provider || undefined, from: read(from), to: read(to) };
+      return { workflowId: `${workflowPrefix}/${await reconciliations.request(contexts.authenticated(call), wish)}` };
+    },
+    listUnmatchedPayments: async (request) => {
+      const page = pageOf(request);
+      const { rows, ...total } = await inbox.unmatched(page);
+      return { data: rows.map(printUnmatched), ...total, ...page };
+    },
 
     listCards: async (_request, call) => ({ data: (await cards.list(contexts.authenticated(call))).map(printCard) }),
     addCard: async ({ card = {} }, call) => printCard(await cards.add(contexts.authenticated(call), card)),

@@ -2,7 +2,7 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import type { CvEducation, CvExperience, GenerateCvRequest } from "../../../gen/atrium/templates/v1/cv_pb.ts";
 import { errors } from "../../platform/errors.ts";
 import { CV_STYLE } from "./cv-style.ts";
-import { escapeHtml } from "./html/index.ts";
+import { escapeHtml } from "../../platform/html.ts";
 
 /**
  * The page of a curriculum vitae: complete HTML without scripts, fonts or images from elsewhere.

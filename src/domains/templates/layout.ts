@@ -1,4 +1,4 @@
-import { escapeHtml } from "./html/index.ts";
+import { escapeHtml } from "../../platform/html.ts";
 
 /** The body of a template that has none: its name, and its variables as a list. */
 export function defaultLayout(name: string, variables: readonly string[]): string {

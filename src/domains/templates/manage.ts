@@ -24,8 +24,8 @@ export interface TemplateChange {
 export function createManage({ database, clock, random, events }: TemplatesDeps) {
   return {
     /** Templates of the caller's organization, newest first. */
-    list: ({ caller }: CallerContext, category: string | undefined, { limit, offset }: Page) =>
-      store.templatesOf(database, callerOrg(caller), category, limit, offset),
+    list: ({ caller }: CallerContext, category: string | undefined, page: Page) =>
+      store.templatesOf(database, callerOrg(caller), category, page),
 
     /** @throws {template_not_found} when there is no such template */
     get: async ({ caller }: CallerContext, id: string): Promise<StoredTemplate> => {

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** A template without its body. */
@@ -33,23 +34,17 @@ type Reader = Pick<Database, "prepared">;
 const columns = `id, name, category, variables, created_at as "createdAt"`;
 
 /** Templates of an organization, newest first. */
-export async function templatesOf(
+export function templatesOf(
   database: Reader,
   orgUuid: string,
   category: string | undefined,
-  limit: number,
-  offset: number,
-): Promise<{ rows: TemplateRow[] } & Total> {
+  page: Page,
+): Promise<Listed<TemplateRow>> {
   const from = "from templates where org_uuid = $1 and ($2::text is null or category = $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<TemplateRow>(
-      "templates-list",
-      `select ${columns} ${from} order by created_at desc, id limit $3 offset $4`,
-      [orgUuid, category, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("templates-count", boundedCount(from), [orgUuid, category]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt(), name: byText("name") };
+  const id = { sql: "id", type: "uuid" } as const;
+  const list = { name: "templates", columns, from, params: [orgUuid, category], id, q: ["name"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** A template of an organization; undefined when there is none. */

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** A custom variable; without owner it is global. */
@@ -14,27 +15,20 @@ type Reader = Pick<Database, "prepared">;
 const columns = `id, key, value, owner_uuid as "ownerUuid"`;
 
 /** Variables that a person sees, by key and scope: global ones and their own, or only those of one scope. */
-export async function variablesOf(
+export function variablesOf(
   database: Reader,
   orgUuid: string,
   userUuid: string | null,
   scope: string | undefined,
-  limit: number,
-  offset: number,
-): Promise<{ rows: VariableRow[] } & Total> {
+  page: Page,
+): Promise<Listed<VariableRow>> {
   const from = `from custom_variables where org_uuid = $1
     and ((owner_uuid is null and $3::text is distinct from 'user')
       or (owner_uuid = $2 and $3::text is distinct from 'global'))`;
-  const params = [orgUuid, userUuid, scope];
-  const [rows, counts] = await Promise.all([
-    database.prepared<VariableRow>(
-      "variables-list",
-      `select ${columns} ${from} order by key, owner_uuid nulls first limit $4 offset $5`,
-      [...params, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("variables-count", boundedCount(from), params),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { key: { sql: "key", type: "text" }, created_at: createdAt() } as const;
+  const id = { sql: "id", type: "integer" } as const;
+  const list = { name: "variables", columns, from, params: [orgUuid, userUuid, scope], id, q: ["key"], sort };
+  return readList(database, { ...list, order: "key", ties: "with" }, page);
 }
 
 /** Values of some names: of a person's own variables, else of global ones. */
@@ -81,7 +75,7 @@ export async function insertVariable(
   return row?.id ?? "exists";
 }
 
-/** Locks a variable that a person sees; undefined when there is none. */
+/** Locks a variable that a person sees; undefined when there is none. An id may exceed those of the table. */
 export async function lockVariable(
   tx: Tx,
   orgUuid: string,
@@ -89,7 +83,7 @@ export async function lockVariable(
   id: number,
 ): Promise<VariableRow | undefined> {
   const sql = `select ${columns} from custom_variables
-    where id = $1 and org_uuid = $2 and (owner_uuid is null or owner_uuid = $3) for update`;
+    where id = $1::bigint and org_uuid = $2 and (owner_uuid is null or owner_uuid = $3) for update`;
   return (await tx.query<VariableRow>(sql, [id, orgUuid, userUuid]))[0];
 }
 

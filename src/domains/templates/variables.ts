@@ -22,8 +22,8 @@ export function createVariables({ database, clock, events }: Omit<TemplatesDeps,
 
   return {
     /** The organization's global variables and the caller's own, by key. */
-    list: ({ caller }: CallerContext, scope: Scope | undefined, { limit, offset }: Page) =>
-      store.variablesOf(database, callerOrg(caller), caller.userUuid, scope, limit, offset),
+    list: ({ caller }: CallerContext, scope: Scope | undefined, page: Page) =>
+      store.variablesOf(database, callerOrg(caller), caller.userUuid, scope, page),
 
     /**
      * Creates a variable.

@@ -4,10 +4,11 @@ import type { CallerContext } from "../../../platform/context.ts";
 import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
+import type { DemandPermission } from "../../rbac/index.ts";
 import { billingErrors } from "../errors.ts";
 import type { ProviderName, Providers } from "../providers/index.ts";
 import type { Inbox } from "../payments/inbox.ts";
-import type { Demand } from "../rights.ts";
+import { pageOf } from "./pages.ts";
 import * as store from "./store.ts";
 import type { QuoteToPay } from "./store.ts";
 
@@ -37,18 +38,13 @@ export interface CheckoutView {
 }
 
 /** Checkouts of quotes at the payment providers (decisions 10.5). */
-export function createCheckout(deps: BillingDeps, providers: Providers, demand: Demand, inbox: Pick<Inbox, "match">) {
+export function createCheckout(
+  deps: BillingDeps,
+  providers: Providers,
+  demand: DemandPermission,
+  inbox: Pick<Inbox, "match">,
+) {
   const { database, clock, events, config } = deps;
-
-  /** @throws {validation_error} for a URL that is neither the service's nor an allowed origin's */
-  function pageOf(field: string, url: string | undefined): string {
-    if (url === undefined) return config.baseUrl;
-    const origins = [new URL(config.baseUrl).origin, ...config.corsOrigins];
-    if (url.startsWith(`${config.baseUrl}/`) || url === config.baseUrl || origins.includes(new URL(url).origin))
-      return url;
-    const message = "must be under the service's URL or an allowed origin";
-    throw errors.validation({ fields: [{ field, code: "origin", message }] });
-  }
 
   function view(quote: QuoteToPay): CheckoutView | undefined {
     const { provider, sessionId, url, sessionExpiresAt } = quote;
@@ -132,8 +128,8 @@ export function createCheckout(deps: BillingDeps, providers: Providers, demand: 
       await demand(context.caller, "billing:write");
       const orgUuid = callerOrg(context.caller);
       const pages = {
-        success: pageOf("success_url", wish.successUrl),
-        cancel: pageOf("cancel_url", wish.cancelUrl),
+        success: pageOf(config, "success_url", wish.successUrl),
+        cancel: pageOf(config, "cancel_url", wish.cancelUrl),
       };
       for (let waits = 0; waits <= WAITS; waits++) {
         const quote = await payable(orgUuid, wish.quoteId);

@@ -6,13 +6,12 @@ import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
+import { createPeriodTurner } from "./periods.ts";
 import * as store from "./store.ts";
 import type { Aggregation, MeterRow, UsageRow } from "./store.ts";
 
 /** Maximum number of meters of an organization. */
 const MAX_METERS = 1_000;
-/** How long ids of events are remembered, and events counted to the second, milliseconds. */
-const KEPT_MS = 400 * 86_400_000;
 /** Oldest time of an event, and how far ahead of our clock it may be, milliseconds. */
 const OLDEST_MS = Date.UTC(2000, 0, 1);
 const AHEAD_MS = 86_400_000;
@@ -41,8 +40,7 @@ export function createMeters({ database, clock, random, events }: BillingDeps) {
 
   return {
     /** Meters of the caller's organization, by name. */
-    list: ({ caller }: CallerContext, { limit, offset }: Page) =>
-      store.metersOf(database, callerOrg(caller), limit, offset),
+    list: ({ caller }: CallerContext, page: Page) => store.metersOf(database, callerOrg(caller), page),
 
     /**
      * Makes a meter.
@@ -78,7 +76,9 @@ export function createMeters({ database, clock, random, events }: BillingDeps) {
         if (!byId.has(event.id)) byId.set(event.id, { ...event, at });
       }
       const accepted = await context.transaction(async (tx) => {
-        const meters = await store.meterIds(tx, orgUuid, [...new Set(reported.map(({ eventName }) => eventName))]);
+        const meters = await store.metersToRecord(tx, orgUuid, [
+          ...new Set(reported.map(({ eventName }) => eventName)),
+        ]);
         const unknown = reported.find(({ eventName }) => !meters.has(eventName));
         if (unknown !== undefined)
           throw billingErrors.meterNotFound({ message: `No meter counts events named ${unknown.eventName}.` });
@@ -109,8 +109,7 @@ export function createMeters({ database, clock, random, events }: BillingDeps) {
       return { from: begin, to: end, value: valueOf(meter.aggregation, rows), days };
     },
 
-    /** Deletes events received long ago; their totals stay. */
-    tidy: () => store.deleteOldEvents(database.background, dateOf(clock, -KEPT_MS)),
+    tidy: createPeriodTurner({ database: database.background, clock }),
   };
 }
 

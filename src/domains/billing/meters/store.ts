@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../../platform/db/total.ts";
-import type { Total } from "../../../platform/db/total.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
+import type { Listed } from "../../../platform/db/list.ts";
+import type { Page } from "../../../platform/db/paging.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 
 /** How values of events become one. */
@@ -18,22 +19,12 @@ type Reader = Pick<Database, "prepared">;
 const columns = `id, name, event_name as "eventName", unit, aggregation`;
 
 /** Meters of an organization, by name. */
-export async function metersOf(
-  database: Reader,
-  orgUuid: string,
-  limit: number,
-  offset: number,
-): Promise<{ rows: MeterRow[] } & Total> {
+export function metersOf(database: Reader, orgUuid: string, page: Page): Promise<Listed<MeterRow>> {
+  const sort = { name: { sql: "name", type: "text" }, created_at: createdAt() } as const;
+  const id = { sql: "id", type: "uuid" } as const;
   const from = "from meters where org_uuid = $1";
-  const [rows, counts] = await Promise.all([
-    database.prepared<MeterRow>("meters-list", `select ${columns} ${from} order by name, id limit $2 offset $3`, [
-      orgUuid,
-      limit,
-      offset,
-    ]),
-    database.prepared<{ counted: number }>("meters-count", boundedCount(from), [orgUuid]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const list = { name: "meters", columns, from, params: [orgUuid], id, q: ["name", "event_name"], sort };
+  return readList(database, { ...list, order: "name", ties: "with" }, page);
 }
 
 /** A meter of an organization. */
@@ -68,10 +59,14 @@ export async function insertMeter(
   return "inserted";
 }
 
-/** Ids of an organization's meters by the names of their events. */
-export async function meterIds(tx: Tx, orgUuid: string, names: readonly string[]): Promise<Map<string, string>> {
+/**
+ * Ids of an organization's meters by the names of their events. Until the transaction ends no new period begins: those
+ * who record at the same time do so in one partition, whose key tells duplicates apart.
+ */
+export async function metersToRecord(tx: Tx, orgUuid: string, names: readonly string[]): Promise<Map<string, string>> {
   const rows = await tx.query<{ eventName: string; id: string }>(
-    `select event_name as "eventName", id from meters where org_uuid = $1 and event_name = any ($2)`,
+    `select event_name as "eventName", id, pg_advisory_xact_lock_shared(hashtextextended('meter-periods', 0))::text
+     from meters where org_uuid = $1 and event_name = any ($2)`,
     [orgUuid, names],
   );
   return new Map(rows.map(({ eventName, id }) => [eventName, id]));
@@ -94,13 +89,19 @@ const ROLLUP = (table: string, bucket: string): string => `
     count = ${table}.count + excluded.count, max = greatest(${table}.max, excluded.max)`;
 
 // Ids in order, and buckets in order: concurrent batches with the same ones wait for each other and never in a circle.
+// Earlier periods are over, so that what they hold is committed and seen; the limit keeps their lookups by index.
 const RECORD_SQL = `
-  with added as (
-    insert into meter_events (org_uuid, id, meter_id, value, happened_at, received_at)
-    select $1, id, meter_id, value::numeric, happened_at, $6
+  with present as (select max(period) as period from meter_periods),
+  added as (
+    insert into metered_events (org_uuid, id, meter_id, value, happened_at, received_at, period)
+    select $1, e.id, e.meter_id, e.value::numeric, e.happened_at, $6, (select period from present)
     from unnest($2::text[], $3::uuid[], $4::text[], $5::timestamptz[]) as e (id, meter_id, value, happened_at)
-    order by id
-    on conflict (org_uuid, id) do nothing
+    left join lateral (
+      select true as used from metered_events o
+      where o.org_uuid = $1 and o.id = e.id and o.period < (select period from present) limit 1) earlier on true
+    where earlier.used is null
+    order by e.id
+    on conflict do nothing
     returning meter_id, value, happened_at),
   hours as (${ROLLUP("meter_hours", "hour")} returning 1),
   days as (${ROLLUP("meter_days", "day")} returning 1)
@@ -130,7 +131,7 @@ export interface UsageRow {
 
 // Whole days from the totals of days, whole hours beside them from those of hours, and the rest from the events: what
 // is read depends on the length of the period, never on how many events there are. With $3 and $4 as bounds: d1 and d2
-// enclose the whole days, h1 and h2 the whole hours.
+// enclose the whole days, h1 and h2 the whole hours. One range a part, since an index reads no two at once.
 const USAGE_SQL = `
   with bounds as (
     select d.*, h.*
@@ -143,11 +144,16 @@ const USAGE_SQL = `
     where meter_id = $1 and start >= d1 and start < d2
     union all
     select start, sum, count, max from meter_hours, bounds
-    where meter_id = $1 and start >= h1 and start < h2 and (d1 >= d2 or start < d1 or start >= d2)
+    where meter_id = $1 and start >= h1 and start < least(d1, h2)
     union all
-    select happened_at, value, 1, value from meter_events, bounds
-    where meter_id = $1 and happened_at >= $2 and happened_at < $3
-      and (h1 >= h2 or happened_at < h1 or happened_at >= h2))
+    select start, sum, count, max from meter_hours, bounds
+    where meter_id = $1 and start >= greatest(d1, d2) and start < h2
+    union all
+    select happened_at, value, 1, value from metered_events, bounds
+    where meter_id = $1 and happened_at >= $2 and happened_at < least(h1, $3)
+    union all
+    select happened_at, value, 1, value from metered_events, bounds
+    where meter_id = $1 and happened_at >= greatest(h1, h2) and happened_at < $3)
   select date_trunc('day', start, 'UTC') as start, sum(sum)::text as sum, sum(count)::text as count,
     max(max)::text as max
   from parts group by 1 order by 1`;
@@ -155,11 +161,4 @@ const USAGE_SQL = `
 /** What a meter counted from a time until before another, by day; days without events are left out. */
 export function usageByDay(database: Reader, meterId: string, from: Date, to: Date): Promise<UsageRow[]> {
   return database.prepared<UsageRow>("meter-usage", USAGE_SQL, [meterId, from, to]);
-}
-
-/** Deletes a batch of events received before a time; their totals stay. Returns how many. */
-export async function deleteOldEvents(database: Reader, before: Date): Promise<number> {
-  const sql = `delete from meter_events where ctid = any (array(
-    select ctid from meter_events where received_at < $1 limit 10000)) returning 1 as one`;
-  return (await database.prepared("meter-events-tidy", sql, [before])).length;
 }

@@ -1,17 +1,22 @@
+import { pagingBy } from "../../../platform/cursors.ts";
 import { callerOrg } from "../../../platform/caller.ts";
 import type { Caller } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
+import type { DemandPermission } from "../../rbac/index.ts";
 import { billingErrors } from "../errors.ts";
 import type { Providers } from "../providers/index.ts";
-import type { Demand } from "../rights.ts";
 import * as store from "./store.ts";
 import type { SubscriptionRow } from "./store.ts";
 
 /** Payments and subscriptions as their organization sees them (decisions 10.7). */
-export function createAccount({ database, events }: BillingDeps, providers: Providers, demand: Demand) {
+export function createAccount(
+  { database, events, cursors }: BillingDeps,
+  providers: Providers,
+  demand: DemandPermission,
+) {
   return {
     /** @throws {forbidden} without the permission `billing:read` */
     demandToRead: async (caller: Caller | undefined): Promise<void> => {
@@ -19,12 +24,15 @@ export function createAccount({ database, events }: BillingDeps, providers: Prov
     },
 
     /** Payments, newest first. */
-    history: ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) =>
-      store.paymentsOf(database, callerOrg(caller), status, limit, offset),
+    history: ({ caller }: CallerContext, status: string | undefined, page: Page) => {
+      const orgUuid = callerOrg(caller);
+      const paging = pagingBy(cursors, ["payments", orgUuid, status], page);
+      return store.paymentsOf(database, orgUuid, status, page, paging);
+    },
 
     /** Subscriptions, newest first. */
-    subscriptions: ({ caller }: CallerContext, status: string | undefined, { limit, offset }: Page) =>
-      store.subscriptionsOf(database, callerOrg(caller), status, limit, offset),
+    subscriptions: ({ caller }: CallerContext, status: string | undefined, page: Page) =>
+      store.subscriptionsOf(database, callerOrg(caller), status, page),
 
     /**
      * Ends a subscription with its paid period.

@@ -5,11 +5,14 @@ import type { BillingDeps } from "../deps.ts";
 import type { ProviderName } from "../providers/index.ts";
 import { fold } from "./fold.ts";
 import type { Folded } from "./fold.ts";
-import { factsOf } from "./inbox-store.ts";
+import { factsOf, judgePayments, storeCustomer } from "./inbox-store.ts";
 import * as store from "./store.ts";
 import type { Purchase, SubscriptionRow } from "./store.ts";
 
 type Deps = Pick<BillingDeps, "clock" | "random" | "events" | "organizations" | "marketplace" | "log">;
+
+/** Largest sum of the history: what its column holds. */
+const MAX_SHOWN = 2_147_483_647;
 
 /** What payments do: history, subscriptions, plans and installs (decisions 10.6). */
 export function createApply({ clock, random, events, organizations, marketplace, log }: Deps) {
@@ -67,6 +70,8 @@ export function createApply({ clock, random, events, organizations, marketplace,
       for (const payment of folded.payments) {
         if (!payment.matches && payment.status !== "failed")
           log.warn({ quote_id: quoteId, payment_id: payment.id }, "A payment is not of the quoted sum");
+        // No quote has such a sum: it is listed as unmatched, and the history could not show it.
+        if (payment.amount > MAX_SHOWN) continue;
         const isFirst = payment.id === (paid[0] ?? folded.payments[0])?.id;
         const at = dateOf(clock);
         await store.putPayment(tx, provider, purchase, payment, after?.subscriptionId ?? null, isFirst, at);
@@ -74,7 +79,11 @@ export function createApply({ clock, random, events, organizations, marketplace,
         const invoice = EVENTS[payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
         await events.notify(tx, invoice, { orgUuid: purchase.orgUuid, data: { invoice_id: payment.id } });
       }
-      if (paid.length > 0) await store.consumeQuote(tx, quoteId, dateOf(clock));
+      await judgePayments(tx, purchase);
+      if (paid.length > 0) {
+        await store.consumeQuote(tx, quoteId, dateOf(clock));
+        await storeCustomer(tx, provider, purchase.orgUuid, quoteId);
+      }
       await announceSubscription(tx, purchase, before, after);
       if (purchase.plan !== null) {
         const plans = await store.paidPlans(tx, purchase.orgUuid);

@@ -1,3 +1,5 @@
+import { boundedCount, totalOf } from "../../../platform/db/total.ts";
+import type { Total } from "../../../platform/db/total.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Fact, ProviderEvent, ProviderName } from "../providers/index.ts";
 
@@ -9,10 +11,26 @@ export async function insertEvent(
   body: string,
   at: Date,
 ): Promise<boolean> {
+  const paid = event.facts.find((fact) => fact.kind === "payment" && fact.status === "paid");
+  const { amount = null, currency = null } = paid?.kind === "payment" ? paid : {};
   const rows = await tx.query(
-    `insert into provider_events (provider, event_id, type, occurred_at, received_at, ids, facts, body)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (provider, event_id) do nothing returning 1 as one`,
-    [provider, event.eventId, event.type, event.occurredAt, at, event.ids, JSON.stringify(event.facts), body],
+    `insert into provider_events
+       (provider, event_id, type, occurred_at, received_at, ids, facts, body, amount, currency, reason, customer_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $9::bigint is not null then 'unknown_purchase' end, $11)
+     on conflict (provider, event_id) do nothing returning 1 as one`,
+    [
+      provider,
+      event.eventId,
+      event.type,
+      event.occurredAt,
+      at,
+      event.ids,
+      JSON.stringify(event.facts),
+      body,
+      amount,
+      currency,
+      event.customer ?? null,
+    ],
   );
   return rows.length > 0;
 }
@@ -57,10 +75,74 @@ export async function claimEvents(tx: Tx, provider: ProviderName, quoteId: strin
   return rows.flatMap(({ ids }) => ids);
 }
 
+/** Notes which payments of a quote are not what was quoted. */
+export async function judgePayments(
+  tx: Tx,
+  { quoteId, currency, totalCents }: { quoteId: string; currency: string; totalCents: number },
+): Promise<void> {
+  await tx.query(
+    `update provider_events e set reason = judged.reason from (
+       select provider, event_id, case when currency <> $2 then 'currency_mismatch'
+         when amount <> $3 then 'amount_mismatch' end as reason
+       from provider_events where quote_id = $1 and amount is not null) as judged
+     where (e.provider, e.event_id) = (judged.provider, judged.event_id) and e.reason is distinct from judged.reason`,
+    [quoteId, currency, totalCents],
+  );
+}
+
+/** Stores who an organization is at a provider, as the events of a paid quote say; newer ones win. */
+export async function storeCustomer(tx: Tx, provider: ProviderName, orgUuid: string, quoteId: string): Promise<void> {
+  await tx.query(
+    `insert into billing_customers (provider, org_uuid, customer_id, seen_at)
+     select $1, $2, customer_id, occurred_at from provider_events
+     where quote_id = $3 and customer_id is not null order by occurred_at desc, event_id desc limit 1
+     on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
+     where billing_customers.seen_at <= excluded.seen_at`,
+    [provider, orgUuid, quoteId],
+  );
+}
+
+/** A payment that granted nothing. */
+export interface UnmatchedRow {
+  provider: string;
+  eventId: string;
+  type: string;
+  /** A decimal. */
+  amount: string;
+  currency: string;
+  receivedAt: Date;
+  reason: string;
+}
+
+/** Payments that granted nothing, newest first. */
+export async function unmatchedPayments(
+  database: Pick<Database, "prepared">,
+  limit: number,
+  offset: number,
+): Promise<{ rows: UnmatchedRow[] } & Total> {
+  const from = "from provider_events where reason is not null";
+  const [rows, counts] = await Promise.all([
+    database.prepared<UnmatchedRow>(
+      "billing-unmatched",
+      `select provider, event_id as "eventId", type, amount::text, currency, received_at as "receivedAt", reason
+       ${from} order by received_at desc, provider, event_id limit $1 offset $2`,
+      [limit, offset],
+    ),
+    database.prepared<{ counted: number }>("billing-unmatched-count", boundedCount(from), []),
+  ]);
+  return { rows, ...totalOf(counts) };
+}
+
+// Providers may give times in whole seconds. Within one, creation comes first, then failures, other changes, and last
+// what was paid, since a provider retries what failed and never what was paid; the id decides the rest.
+const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type like '%failed' then 1
+  when type in ('invoice.paid', 'transaction.completed', 'checkout.session.async_payment_succeeded') then 3 else 2 end,
+  event_id`;
+
 /** Facts of all events of a quote, in the order of their time. */
 export async function factsOf(tx: Tx, quoteId: string): Promise<Fact[]> {
   const rows = await tx.query<{ facts: Fact[] }>(
-    `select facts from provider_events where quote_id = $1 order by occurred_at, event_id limit 10000`,
+    `select facts from provider_events where quote_id = $1 order by ${IN_ORDER} limit 10000`,
     [quoteId],
   );
   return rows.flatMap(({ facts }) => facts);

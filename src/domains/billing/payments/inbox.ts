@@ -1,10 +1,11 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { RequestContext } from "../../../platform/context.ts";
+import type { Page } from "../../../platform/db/paging.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
 import type { BillingDeps } from "../deps.ts";
 import { PROVIDER_ERRORS } from "../providers/index.ts";
-import type { ProviderName, Providers } from "../providers/index.ts";
+import type { ProviderEvent, ProviderName, Providers } from "../providers/index.ts";
 import type { Apply } from "./apply.ts";
 import * as store from "./inbox-store.ts";
 
@@ -58,12 +59,24 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
       }
     },
 
+    /** Keeps and applies an event that never came; false when it is known. */
+    async keep(provider: ProviderName, event: ProviderEvent, body: string): Promise<boolean> {
+      return database.background.transaction(async (tx) => {
+        if (!(await store.insertEvent(tx, provider, event, body, dateOf(clock)))) return false;
+        await match(tx, provider, event.ids);
+        return true;
+      });
+    },
+
     /** Applies events that were kept and not applied, such as before a crash; returns how many it looked at. */
     async applyKept(): Promise<number> {
       const waiting = await store.unclaimedEvents(database.background, BATCH);
       for (const { provider, ids } of waiting) await database.background.transaction((tx) => match(tx, provider, ids));
       return waiting.length;
     },
+
+    /** Payments that granted nothing, newest first. */
+    unmatched: ({ limit, offset }: Page) => store.unmatchedPayments(database, limit, offset),
 
     tidy: () => store.deleteUnmatched(database.background, dateOf(clock, -KEPT_MS)),
   };

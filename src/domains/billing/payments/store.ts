@@ -1,5 +1,7 @@
-import { boundedCount, totalOf } from "../../../platform/db/total.ts";
-import type { Total } from "../../../platform/db/total.ts";
+import type { CursorPaging } from "../../../platform/cursors.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
+import type { Listed } from "../../../platform/db/list.ts";
+import type { Page } from "../../../platform/db/paging.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { FoldedPayment } from "./fold.ts";
 
@@ -90,23 +92,18 @@ export async function putSubscription(tx: Tx, orgUuid: string, quoteId: string, 
 }
 
 /** Subscriptions of an organization, newest first. */
-export async function subscriptionsOf(
+export function subscriptionsOf(
   database: Reader,
   orgUuid: string,
   status: string | undefined,
-  limit: number,
-  offset: number,
-): Promise<{ rows: SubscriptionRow[] } & Total> {
+  page: Page,
+): Promise<Listed<SubscriptionRow>> {
   const from = "from subscriptions where org_uuid = $1 and ($2::text is null or status = $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<SubscriptionRow>(
-      "subscriptions-list",
-      `select ${subscriptionColumns} ${from} order by created_at desc, subscription_id limit $3 offset $4`,
-      [orgUuid, status, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("subscriptions-count", boundedCount(from), [orgUuid, status]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt() };
+  const id = { sql: "subscription_id", type: "uuid" } as const;
+  const q = ["coalesce(plan, '')"];
+  const list = { name: "subscriptions", columns: subscriptionColumns, from, params: [orgUuid, status], id, q, sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** A subscription of an organization. */
@@ -147,27 +144,23 @@ export interface PaymentRow {
 }
 
 /** Payments of an organization, newest first; renewals name no quote. */
-export async function paymentsOf(
+export function paymentsOf(
   database: Reader,
   orgUuid: string,
   status: string | undefined,
-  limit: number,
-  offset: number,
-): Promise<{ rows: PaymentRow[] } & Total> {
+  page: Page,
+  paging?: CursorPaging,
+): Promise<Listed<PaymentRow>> {
+  const columns = `id, external_id as "externalId", amount, currency, status, refunded_amount as "refundedAmount",
+    provider, description, case when first then quote_id end as "quoteId", subscription_id as "subscriptionId",
+    install_id as "installId", invoice_id as "invoiceId", invoice_url as "invoiceUrl",
+    period_start as "periodStart", period_end as "periodEnd", created_at as "createdAt"`;
   const from = "from payments where org_uuid = $1 and ($2::text is null or status = $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<PaymentRow>(
-      "payments-list",
-      `select id, external_id as "externalId", amount, currency, status, refunded_amount as "refundedAmount", provider,
-         description, case when first then quote_id end as "quoteId", subscription_id as "subscriptionId",
-         install_id as "installId", invoice_id as "invoiceId", invoice_url as "invoiceUrl",
-         period_start as "periodStart", period_end as "periodEnd", created_at as "createdAt"
-       ${from} order by id desc limit $3 offset $4`,
-      [orgUuid, status, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("payments-count", boundedCount(from), [orgUuid, status]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt() };
+  const id = { sql: "id", type: "integer" } as const;
+  const q = ["coalesce(description, '')"];
+  const list = { name: "payments", columns, from, params: [orgUuid, status], id, q, sort };
+  return readList(database, { ...list, order: "-created_at", ties: "with" }, page, paging);
 }
 
 /** Statuses of the payments of a quote by the provider's ids. */

@@ -64,8 +64,8 @@ export function createPrices({ database, clock, events, organizations }: Billing
     },
 
     /** Prices, newest first. */
-    list: (filter: { active?: boolean | undefined; product?: string | undefined }, { limit, offset }: Page) =>
-      store.pricesWhere(database, filter, limit, offset),
+    list: (filter: { active?: boolean | undefined; product?: string | undefined }, page: Page) =>
+      store.pricesWhere(database, filter, page),
 
     /**
      * Makes a price.

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../../platform/db/total.ts";
-import type { Total } from "../../../platform/db/total.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
+import type { Listed } from "../../../platform/db/list.ts";
+import type { Page } from "../../../platform/db/paging.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { PriceInRegion } from "./choice.ts";
 
@@ -44,32 +45,25 @@ export async function insertPrice(tx: Tx, price: Omit<PriceRow, "priceId" | "act
 
 /** Makes a price inactive; false when there is no such active price. */
 export async function deactivatePrice(tx: Tx, priceId: number): Promise<boolean> {
-  const sql = "update prices set active = false where price_id = $1 and active returning 1 as one";
+  const sql = "update prices set active = false where price_id = $1::bigint and active returning 1 as one";
   return (await tx.query(sql, [priceId])).length > 0;
 }
 
 /** A price that can be bought. */
 export async function findActivePrice(database: Reader, priceId: number): Promise<PriceRow | undefined> {
-  const sql = `select ${columns} from prices where price_id = $1 and active`;
+  const sql = `select ${columns} from prices where price_id = $1::bigint and active`;
   return (await database.prepared<PriceRow>("price-read", sql, [priceId]))[0];
 }
 
 /** Prices, newest first. */
-export async function pricesWhere(
+export function pricesWhere(
   database: Reader,
   { active, product }: { active?: boolean | undefined; product?: string | undefined },
-  limit: number,
-  offset: number,
-): Promise<{ rows: PriceRow[] } & Total> {
+  page: Page,
+): Promise<Listed<PriceRow>> {
   const from = "from prices where ($1::boolean is null or active = $1) and ($2::text is null or product = $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<PriceRow>("prices-list", `select ${columns} ${from} order by price_id desc limit $3 offset $4`, [
-      active,
-      product,
-      limit,
-      offset,
-    ]),
-    database.prepared<{ counted: number }>("prices-count", boundedCount(from), [active, product]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt() };
+  const id = { sql: "price_id", type: "integer" } as const;
+  const list = { name: "prices", columns, from, params: [active, product], id, q: ["product"], sort };
+  return readList(database, { ...list, order: "-created_at", ties: "with" }, page);
 }

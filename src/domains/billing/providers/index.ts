@@ -5,7 +5,7 @@ import { PROVIDER_ERRORS, PROVIDER_NAMES } from "./provider.ts";
 import type { PaymentProvider, ProviderName } from "./provider.ts";
 import { createStripe } from "./stripe.ts";
 
-export { MethodDeclined, PROVIDER_ERRORS } from "./provider.ts";
+export { MethodDeclined, PROVIDER_ERRORS, UnknownCustomer } from "./provider.ts";
 export type { Fact, PaymentProvider, ProviderEvent, ProviderName } from "./provider.ts";
 
 /** The payment providers that are configured. */
@@ -23,6 +23,12 @@ export function createProviders({ stripe, paddle }: Pick<Config, "stripe" | "pad
 
   return {
     nameOf,
+
+    /** Every provider that is configured. */
+    names: (): ProviderName[] => [...configured.keys()],
+
+    /** Whether a provider is configured. */
+    isConfigured: (name: ProviderName): boolean => configured.has(name),
 
     /** The provider of those who name none: the only one configured, else Stripe. */
     standard: (): ProviderName => (configured.size === 1 && configured.has("paddle") ? "paddle" : "stripe"),

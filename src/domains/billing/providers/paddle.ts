@@ -3,12 +3,17 @@ import { ApiError, LogLevel, Paddle } from "@paddle/paddle-node-sdk";
 import type { CurrencyCode, Environment } from "@paddle/paddle-node-sdk";
 import type { Provider } from "../../../platform/config/types.ts";
 import { objectOf, textOf, timeOf } from "./json.ts";
+import type { Unknown } from "./json.ts";
 import { readPaddleFacts } from "./paddle-facts.ts";
-import { MethodDeclined, TOLERANCE_S } from "./provider.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent } from "./provider.ts";
 
 /** Time for one call, milliseconds: the SDK sets none. */
 const TIMEOUT_MS = 10_000;
+/** Events of one page: the most that Paddle lists. */
+const PER_PAGE = 200;
+/** Subscriptions that Paddle accepts for one session of the portal. */
+const MAX_LINKED = 25;
 
 /** Paddle through its own SDK, and its signature scheme as documented by Paddle. */
 export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): PaymentProvider {
@@ -91,8 +96,45 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
-    readEvent: (body, header, nowMs) =>
-      header !== null && isSigned(body, header, webhookSecret, nowMs) ? toEvent(body) : undefined,
+    async openPortal(customer, subscriptions) {
+      try {
+        const session = await inTime(sdk().customerPortalSessions.create(customer, subscriptions.slice(0, MAX_LINKED)));
+        return session.urls.general.overview;
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "not_found")
+          throw new UnknownCustomer("Paddle has no such customer", { cause: error });
+        throw error;
+      }
+    },
+
+    // Paddle lists events by age alone: the newest first, until one is older than the period.
+    async listEvents(from, to, position) {
+      const list = sdk().events.list({
+        orderBy: "id[DESC]",
+        perPage: PER_PAGE,
+        ...(position !== null && { after: position }),
+      });
+      // The SDK would rename and drop members; the facts are read from the event as a webhook brings it.
+      list.fromJson = (raw) => raw as never;
+      const page = (await inTime(list.next())) as unknown as Unknown[];
+      const read = page.flatMap((raw) => {
+        const event = toEvent(raw);
+        return event === undefined ? [] : [{ event, body: JSON.stringify(raw) }];
+      });
+      const events = read.filter(({ event }) => event.occurredAt >= from && event.occurredAt <= to);
+      const isPast = read.some(({ event }) => event.occurredAt < from);
+      const last = textOf(page.at(-1)?.["event_id"]);
+      return { events, next: list.hasMore && !isPast ? (last ?? null) : null };
+    },
+
+    readEvent(body, header, nowMs) {
+      if (header === null || !isSigned(body, header, webhookSecret, nowMs)) return undefined;
+      try {
+        return toEvent(JSON.parse(body.toString("utf8")));
+      } catch {
+        return undefined;
+      }
+    },
   };
 }
 
@@ -109,17 +151,12 @@ function isSigned(body: Buffer, header: string, secret: string, nowMs: number): 
   });
 }
 
-function toEvent(body: Buffer): ProviderEvent | undefined {
-  let event: unknown;
-  try {
-    event = JSON.parse(body.toString("utf8"));
-  } catch {
-    return undefined;
-  }
+function toEvent(event: unknown): ProviderEvent | undefined {
   const { event_id: id, event_type: kind, occurred_at: at, data } = objectOf(event);
   const [eventId, type, time] = [textOf(id), textOf(kind), timeOf(at)];
   if (eventId === undefined || type === undefined || time === undefined) return undefined;
-  return { eventId, type, occurredAt: new Date(time), ...readPaddleFacts(type, data) };
+  const customer = textOf(objectOf(data)["customer_id"]);
+  return { eventId, type, occurredAt: new Date(time), ...readPaddleFacts(type, data), customer };
 }
 
 function inTime<T>(call: Promise<T>): Promise<T> {

@@ -59,6 +59,8 @@ export interface EventFacts {
   readonly ids: readonly string[];
   /** Empty for an event that says nothing about payments. */
   readonly facts: readonly Fact[];
+  /** The provider's id of who pays. */
+  readonly customer?: string | undefined;
 }
 
 /** Nothing about payments. */
@@ -69,6 +71,13 @@ export interface ProviderEvent extends EventFacts {
   eventId: string;
   type: string;
   occurredAt: Date;
+}
+
+/** Events as a provider lists them, with their bodies as they would have come. */
+export interface EventPage {
+  events: readonly { event: ProviderEvent; body: string }[];
+  /** Where the next page begins; null after the last one. */
+  next: string | null;
 }
 
 /** A stored payment method at the provider. */
@@ -82,6 +91,9 @@ export interface StoredMethod {
 
 /** The provider has refused a payment method. */
 export class MethodDeclined extends Error {}
+
+/** The provider does not know a customer, or not any more. */
+export class UnknownCustomer extends Error {}
 
 /** A payment provider. A call that fails throws; the caller turns that into `provider_error`. */
 export interface PaymentProvider {
@@ -99,6 +111,17 @@ export interface PaymentProvider {
   attachMethod(customerId: string, token: string): Promise<StoredMethod>;
   /** Detaches a payment method; one that is gone already is no error. */
   detachMethod(customerId: string, externalId: string): Promise<void>;
+  /**
+   * Opens a session of the customer portal.
+   * @param subscriptions the provider's ids of what the customer may change there
+   * @throws UnknownCustomer when there is no such customer any more
+   */
+  openPortal(customerId: string, subscriptions: readonly string[], returnUrl: string): Promise<string>;
+  /**
+   * A page of the events of a period that may say something about payments, in an order of the provider's.
+   * @param position where the page begins, as the page before it returned; null at the first
+   */
+  listEvents(from: Date, to: Date, position: string | null): Promise<EventPage>;
   /**
    * Verifies and reads an event; undefined when the signature, its time or the body is not right.
    * @param header value of the provider's signature header

@@ -3,6 +3,19 @@ import type { Unknown } from "./json.ts";
 import { NO_FACTS } from "./provider.ts";
 import type { EventFacts } from "./provider.ts";
 
+/** Types of events that may say something about payments: Stripe lists at most 20 in one call. */
+export const STRIPE_TYPES = [
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "checkout.session.async_payment_failed",
+  "invoice.paid",
+  "invoice.payment_failed",
+  "customer.subscription.created",
+  "customer.subscription.updated",
+  "customer.subscription.deleted",
+  "charge.refunded",
+] as const;
+
 /** What an event of Stripe says (decisions 10.6); nothing for other types. */
 export function readStripeFacts(type: string, object: unknown): EventFacts {
   const data = objectOf(object);

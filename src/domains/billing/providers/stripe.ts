@@ -1,8 +1,9 @@
 import Stripe from "stripe";
 import type { Provider } from "../../../platform/config/types.ts";
-import { MethodDeclined, TOLERANCE_S } from "./provider.ts";
+import { idOf, objectOf } from "./json.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
-import { readStripeFacts } from "./stripe-facts.ts";
+import { readStripeFacts, STRIPE_TYPES } from "./stripe-facts.ts";
 
 /** Time for one call, milliseconds. */
 const TIMEOUT_MS = 10_000;
@@ -60,6 +61,30 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
+    async openPortal(customer, _subscriptions, returnUrl) {
+      try {
+        return (await sdk().billingPortal.sessions.create({ customer, return_url: returnUrl })).url;
+      } catch (error) {
+        if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")
+          throw new UnknownCustomer("Stripe has no such customer", { cause: error });
+        throw error;
+      }
+    },
+
+    async listEvents(from, to, position) {
+      const page = await sdk().events.list({
+        types: [...STRIPE_TYPES],
+        created: { gte: Math.floor(from.getTime() / 1000), lte: Math.ceil(to.getTime() / 1000) },
+        limit: 100,
+        ...(position !== null && { starting_after: position }),
+      });
+      const events = page.data.flatMap((raw) => {
+        const event = toEvent(raw);
+        return event === undefined ? [] : [{ event, body: JSON.stringify(raw) }];
+      });
+      return { events, next: page.has_more ? (page.data.at(-1)?.id ?? null) : null };
+    },
+
     readEvent(body, header, nowMs): ProviderEvent | undefined {
       if (header === null) return undefined;
       try {
@@ -108,5 +133,6 @@ function toEvent(event: Stripe.Event): ProviderEvent | undefined {
   if (typeof event.id !== "string" || typeof event.type !== "string" || typeof event.created !== "number")
     return undefined;
   const said = readStripeFacts(event.type, event.data.object);
-  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ...said };
+  const customer = idOf(objectOf(event.data.object)["customer"]);
+  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ...said, customer };
 }

@@ -1,31 +1,26 @@
+import { escapeHtml } from "../../../platform/html.ts";
 import { replacementOf } from "./attributes.ts";
 import type { CompiledTemplate, JudgedValue } from "./compile.ts";
 import type { Pieces } from "./placeholders.ts";
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Escapes a value for text and for attribute values in either quotes. */
-export function escapeHtml(value: string): string {
-  return /[&<>"']/u.test(value) ? value.replaceAll(/[&<>"']/gu, (character) => ESCAPES[character] ?? "") : value;
-}
-
 /** The document would be larger than allowed. */
 export class TooLarge extends Error {}
 
-/** Counts the bytes of a document while it is made. */
-function createSizeLimit(maxBytes: number): (text: string) => string {
-  let left = maxBytes;
-  return (text) => {
-    // UTF-8 never has fewer bytes than UTF-16 has units.
-    left -= text.length > left ? Infinity : Buffer.byteLength(text);
-    if (left < 0) throw new TooLarge();
-    return text;
+/** Bounds a document while it is made, and in the end its bytes, which are counted where they may be too many. */
+function createSizeLimit(maxBytes: number) {
+  let units = 0;
+  return {
+    /** UTF-8 never has fewer bytes than UTF-16 has units. */
+    add(text: string): string {
+      units += text.length;
+      if (units > maxBytes) throw new TooLarge();
+      return text;
+    },
+    /** UTF-8 has at most three bytes for a unit of UTF-16. */
+    whole(text: string): string {
+      if (units * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) throw new TooLarge();
+      return text;
+    },
   };
 }
 
@@ -36,7 +31,7 @@ function createSizeLimit(maxBytes: number): (text: string) => string {
  */
 export function fillHtml(template: CompiledTemplate, valueOf: (name: string) => string, maxBytes: number): string {
   const { texts, slots } = template;
-  const counted = createSizeLimit(maxBytes);
+  const limit = createSizeLimit(maxBytes);
   const escaped = new Map<string, string>();
   const escapedOf = (name: string): string => {
     const known = escaped.get(name);
@@ -45,12 +40,13 @@ export function fillHtml(template: CompiledTemplate, valueOf: (name: string) => 
     escaped.set(name, made);
     return made;
   };
-  let filled = counted(texts[0] ?? "");
-  for (const [nth, slot] of slots.entries()) {
-    filled += counted("name" in slot ? escapedOf(slot.name) : judged(slot, valueOf, escapedOf, maxBytes));
-    filled += counted(texts[nth + 1] ?? "");
+  let filled = limit.add(texts[0] ?? "");
+  for (let nth = 0; nth < slots.length; nth++) {
+    const slot = slots[nth] as (typeof slots)[number];
+    filled += limit.add("name" in slot ? escapedOf(slot.name) : judged(slot, valueOf, escapedOf, maxBytes));
+    filled += limit.add(texts[nth + 1] ?? "");
   }
-  return filled;
+  return limit.whole(filled);
 }
 
 function judged(
@@ -64,8 +60,8 @@ function judged(
 
 /** Fills a text that is no markup. @throws TooLarge when it has more than `maxBytes` */
 export function fillText({ texts, names }: Pieces, valueOf: (name: string) => string, maxBytes: number): string {
-  const counted = createSizeLimit(maxBytes);
-  let whole = counted(texts[0] ?? "");
-  for (const [nth, name] of names.entries()) whole += counted(valueOf(name)) + counted(texts[nth + 1] ?? "");
-  return whole;
+  const limit = createSizeLimit(maxBytes);
+  let filled = limit.add(texts[0] ?? "");
+  for (const [nth, name] of names.entries()) filled += limit.add(valueOf(name)) + limit.add(texts[nth + 1] ?? "");
+  return limit.whole(filled);
 }

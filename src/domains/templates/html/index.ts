@@ -1,5 +1,5 @@
 export { compileHtml, UnsafePlaceholder } from "./compile.ts";
 export type { CompiledTemplate } from "./compile.ts";
-export { escapeHtml, fillHtml, fillText, TooLarge } from "./fill.ts";
+export { fillHtml, fillText, TooLarge } from "./fill.ts";
 export { cut, NAME } from "./placeholders.ts";
 export type { Pieces } from "./placeholders.ts";

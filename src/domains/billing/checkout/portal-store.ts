@@ -1,0 +1,33 @@
+import type { Database } from "../../../platform/db/types.ts";
+import type { ProviderName } from "../providers/index.ts";
+
+type Reader = Pick<Database, "prepared">;
+
+/** Customers at the providers: the organization's, else the person's own. */
+export async function customersOf(
+  database: Reader,
+  orgUuid: string,
+  userUuid: string | null,
+): Promise<Map<ProviderName, string>> {
+  const rows = await database.prepared<{ provider: ProviderName; customerId: string }>(
+    "billing-customers",
+    `select distinct on (provider) provider, customer_id as "customerId" from (
+       select provider, customer_id, 1 as rank from billing_customers where org_uuid = $1
+       union all
+       select provider, customer_id, 2 from provider_customers where org_uuid = $1 and user_uuid = $2) as known
+     order by provider, rank`,
+    [orgUuid, userUuid],
+  );
+  return new Map(rows.map(({ provider, customerId }) => [provider, customerId]));
+}
+
+/** The provider's ids of an organization's live subscriptions, newest first. */
+export async function liveSubscriptions(database: Reader, orgUuid: string, provider: ProviderName): Promise<string[]> {
+  const rows = await database.prepared<{ externalId: string }>(
+    "billing-portal-subscriptions",
+    `select external_id as "externalId" from subscriptions
+     where org_uuid = $1 and provider = $2 and status <> 'canceled' order by created_at desc limit 25`,
+    [orgUuid, provider],
+  );
+  return rows.map(({ externalId }) => externalId);
+}

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { founder, member } from "../support/people.ts";
+import { billingWorld, bodyOf, checkedOut, ofStripe, paddleEvent, stripeEvent } from "./support.ts";
+import type { BillingWorld } from "./support.ts";
+
+let world: BillingWorld;
+beforeAll(async () => {
+  world = await billingWorld();
+  for (const known of ["cus_new", "cus_old", "cus_there", "ctm_portal"]) world.provider.ledger.customers.add(known);
+});
+afterAll(() => world.close());
+
+const START = 1_760_000_000;
+let nth = 0;
+
+/** The events that pay a checkout at Stripe, for a customer. */
+function paid(session: string, customer: string, second = 0, change: object = {}) {
+  const [subscription, invoice] = [`sub_o${++nth}`, `in_o${nth}`];
+  return [
+    ofStripe("checkout.session.completed", START + second, { id: session, mode: "subscription", subscription }),
+    ofStripe("invoice.paid", START + second + 1, {
+      id: invoice,
+      customer,
+      currency: "usd",
+      amount_paid: 1_100,
+      subscription,
+      ...change,
+    }),
+  ];
+}
+
+async function pay(token: string, customer: string, second = 0, change: object = {}): Promise<void> {
+  const { session } = await checkedOut(world, token, "stripe");
+  for (const event of paid(session, customer, second, change)) await stripeEvent(world.app, event);
+}
+
+describe("the customer portal", () => {
+  const open = (token: string, body: object = {}) =>
+    world.app.call("POST", "/api/billing/portal-session", { token, body });
+
+  test("an organization that has paid opens the portal of its newest customer, for five minutes", async () => {
+    const buyer = await founder(world.app);
+    expect(await open(buyer.token)).toMatchObject({ status: 409, body: { code: "conflict" } });
+    await pay(buyer.token, "cus_new", 100);
+    await pay(buyer.token, "cus_old", 50);
+    const before = world.app.clock.now();
+    const opened = await open(buyer.token);
+    expect(opened).toMatchObject({
+      status: 200,
+      body: { url: expect.stringContaining(`${world.provider.url}/portal/bps_`) },
+    });
+    expect(opened.headers.get("cache-control")).toBe("no-store");
+    expect(Date.parse(opened.body.expires_at)).toBe(before + 300_000);
+    expect(bodyOf(world.provider.calls.at(-1))).toMatchObject({
+      customer: "cus_new",
+      return_url: "http://atrium.test",
+    });
+    expect(await open(buyer.token, { provider: "paddle" })).toMatchObject({ status: 409, body: { code: "conflict" } });
+    const events = await world.app.call("GET", `/api/organizations/${buyer.org}/audit-events?limit=5`, {
+      token: buyer.token,
+    });
+    expect(JSON.stringify(events.body)).toContain("billing_portal.opened");
+  });
+
+  test("who has only stored a card opens their own portal", async () => {
+    const person = await founder(world.app);
+    const body = { provider: "stripe", payment_method_token: "pm_portal" };
+    expect((await world.app.call("POST", "/api/billing/cards", { token: person.token, body })).status).toBe(201);
+    expect((await open(person.token)).body.url).toContain("/portal/bps_");
+    const colleague = await founder(world.app);
+    expect(await open(colleague.token)).toMatchObject({ status: 409, body: { code: "conflict" } });
+  });
+
+  test("a customer of Paddle alone is known without naming the provider", async () => {
+    const buyer = await founder(world.app);
+    const { session } = await checkedOut(world, buyer.token, "paddle");
+    const subscription = `sub_p${++nth}`;
+    const data = {
+      id: session,
+      customer_id: "ctm_portal",
+      subscription_id: subscription,
+      currency_code: "USD",
+      details: { totals: { grand_total: "1100" } },
+    };
+    const occurred_at = new Date(START * 1_000).toISOString();
+    await paddleEvent(world.app, { event_id: `evt_p${nth}`, event_type: "transaction.completed", occurred_at, data });
+    expect(await open(buyer.token)).toMatchObject({
+      status: 200,
+      body: { url: expect.stringContaining(`${world.provider.url}/portal/cpls_`) },
+    });
+    expect(world.provider.calls.at(-1)?.path).toBe("/customers/ctm_portal/portal-sessions");
+    expect(bodyOf(world.provider.calls.at(-1))).toEqual({ subscription_ids: [subscription] });
+  });
+
+  test("refusals come in the documented order", async () => {
+    const buyer = await founder(world.app);
+    const employee = await member(world.app, buyer);
+    await pay(buyer.token, "cus_gone");
+    for (const [body, token, status, code] of [
+      [{ provider: "paypal" }, employee.token, 403, "forbidden"],
+      [{ return_url: "https://elsewhere.test/" }, buyer.token, 400, "validation_error"],
+      [{ return_url: "javascript:alert(1)" }, buyer.token, 400, "validation_error"],
+      [{ provider: "paypal" }, buyer.token, 404, "provider_unknown"],
+      [{ provider: "stripe" }, buyer.token, 409, "conflict"],
+    ] as const)
+      expect(await open(token, body), JSON.stringify(body)).toMatchObject({ status, body: { code } });
+    await pay(buyer.token, "cus_there", 10);
+    world.provider.mode = "broken";
+    expect(await open(buyer.token)).toMatchObject({ status: 502, body: { code: "provider_error" } });
+    world.provider.mode = "working";
+    expect((await open(buyer.token, { return_url: "http://atrium.test/billing" })).status).toBe(200);
+  });
+});
+
+describe("unmatched payments", () => {
+  const list = async (query = "") => {
+    const answer = await world.app.call("GET", `/api/operator/billing/unmatched${query}`, { token: world.admin });
+    expect(answer.status).toBe(200);
+    return answer.body;
+  };
+
+  test("the operator sees what was paid and granted nothing, with the reason, until it is matched", async () => {
+    world.admin = await world.app.login();
+    const known = new Set((await list()).data.map((item: { event_id: string }) => item.event_id));
+    const buyer = await founder(world.app);
+    await pay(buyer.token, "cus_less", 1, { amount_paid: 1_099 });
+    await pay(buyer.token, "cus_other", 2, { currency: "eur" });
+    const { session } = await checkedOut(world, buyer.token, "stripe");
+    const [completed, invoice] = paid(session, "cus_late", 3) as [object, { id: string }];
+    await stripeEvent(world.app, invoice);
+    const huge = ofStripe("invoice.paid", START, { id: "in_huge", currency: "usd", amount_paid: 9_000_000_000_000 });
+    await stripeEvent(world.app, huge);
+    const failed = ofStripe("invoice.payment_failed", START, { id: "in_no", currency: "usd", amount_due: 5 });
+    await stripeEvent(world.app, failed);
+    const fresh = async () =>
+      (await list()).data.filter((item: { event_id: string }) => !known.has(item.event_id)) as object[];
+    const reasons = (items: object[]) => items.map((item) => (item as { reason: string }).reason).sort();
+    const before = await fresh();
+    expect(reasons(before)).toEqual(["amount_mismatch", "currency_mismatch", "unknown_purchase", "unknown_purchase"]);
+    expect(before).toContainEqual({
+      provider: "stripe",
+      event_id: huge.id,
+      type: "invoice.paid",
+      amount: 9_000_000_000_000,
+      currency: "usd",
+      received_at: expect.any(String),
+      reason: "unknown_purchase",
+    });
+    await stripeEvent(world.app, completed);
+    expect(reasons(await fresh())).toEqual(["amount_mismatch", "currency_mismatch", "unknown_purchase"]);
+    expect(await list("?limit=1&offset=1")).toMatchObject({ limit: 1, offset: 1, data: [expect.any(Object)] });
+    const refused = await world.app.call("GET", "/api/operator/billing/unmatched", { token: buyer.token });
+    expect(refused).toMatchObject({ status: 403, body: { code: "forbidden" } });
+  });
+});
