@@ -70,7 +70,7 @@ describe("POST /api/auth/login", () => {
     expect((await post("/api/auth/login", { email: "x" })).body).toMatchObject({
       status: 400,
       code: "validation_error",
-      errors: [{ field: "password" }, { field: "org_name" }],
+      errors: [{ field: "password" }],
     });
   });
 });

@@ -32,7 +32,7 @@ describe("magic link", () => {
     expect(sent.expiresInSeconds).toBe(900);
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe("owner@acme.test");
-    expect(mail?.text).toContain(`http://localhost:8080/magic-link?token=${sent.devToken}`);
+    expect(mail?.text).toContain(`http://localhost:8080/magic-link#token=${sent.devToken}`);
     const signedIn = await verify(sent.devToken ?? "");
     expect(signedIn).toMatchObject({
       tokenType: "Bearer",

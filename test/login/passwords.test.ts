@@ -50,7 +50,7 @@ describe("a forgotten password", () => {
     const unknown = await post("password/forgot", { email: "nobody@doors.test" });
     expect([known.status, known.text, unknown.status, unknown.text]).toEqual([202, unknown.text, 202, known.text]);
     expect((await mailsTo(app, owner.email)).at(-1)?.text).toMatch(
-      /http:\/\/atrium\.test\/reset-password\?token=[\w-]{43}\n/u,
+      /http:\/\/atrium\.test\/reset-password#token=[\w-]{43}\n/u,
     );
     const [mail] = await mailsTo(app, "nobody@doors.test");
     expect(mail?.text).toContain("no account has it");
@@ -122,14 +122,6 @@ describe("a forgotten password", () => {
     );
     expect(await works(app, stranger.token)).toBe(false);
     expect((await login(stranger, other)).status).toBe(200);
-  });
-
-  it("the page of a reset link asks for the new password", async () => {
-    const page = await app.call("GET", "/reset-password?token=x");
-    expect(page.status).toBe(200);
-    expect(page.text).toContain('<input type="password" autocomplete="new-password"');
-    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect((await app.call("GET", "/magic-link?token=x")).text).not.toContain("<input");
   });
 });
 

@@ -35,7 +35,7 @@ describe("sign-up", () => {
       subject: "Confirm your email address",
     });
     expect(await identity.users.profiles.find(identity.context(caller))).toMatchObject({
-      first_name: "Ann",
+      firstName: "Ann",
       email: "ann@globex.test",
     });
     expect((await identity.keys.jwks.ofOrganization(made.org.uuid)).keys).toHaveLength(1);
@@ -155,7 +155,7 @@ describe("people", () => {
     const caller = await identity.me((await identity.loginOwner()).accessToken);
     await identity.users.profiles.update(identity.context(caller), { firstName: "Olga", phone: "+4915112345678" });
     expect(await identity.users.profiles.find(identity.context(caller))).toMatchObject({
-      first_name: "Olga",
+      firstName: "Olga",
       phone: "+4915112345678",
     });
     await expect(identity.users.profiles.update(identity.context(caller), { phone: "0151" })).rejects.toMatchObject({

@@ -39,7 +39,7 @@ async function reset(email: string, wanted = "another long enough one") {
 
 /** The token of the disown link in the newest mail to an address. */
 async function disownToken(email: string): Promise<string> {
-  return /\/disown-email\?token=([\w-]+)/u.exec((await mailsTo(app, email)).at(-1)?.text ?? "")?.[1] ?? "";
+  return /\/disown#token=([\w-]+)/u.exec((await mailsTo(app, email)).at(-1)?.text ?? "")?.[1] ?? "";
 }
 
 /** Adds an active factor to the account of a token. Returns a function that makes fresh codes of it. */
@@ -192,7 +192,7 @@ describe("the first proof of an unconfirmed address", () => {
 
 /** The token of the confirmation link in the oldest mail to an address. */
 async function confirmToken(email: string): Promise<string> {
-  return /\/confirm-email\?token=([\w-]+)/u.exec((await mailsTo(app, email))[0]?.text ?? "")?.[1] ?? "";
+  return /\/confirm-email#token=([\w-]+)/u.exec((await mailsTo(app, email))[0]?.text ?? "")?.[1] ?? "";
 }
 
 describe("POST /api/auth/email/disown", () => {
@@ -269,7 +269,7 @@ describe("POST /api/auth/email/disown", () => {
     const host = await founder(app);
     const mails = async () =>
       (await mailsTo(app, who.email)).map(({ text }) =>
-        [...text.matchAll(/\/([a-z-]+)\?token=/gu)].map(([, page]) => page).join(" "),
+        [...text.matchAll(/\/([a-z-]+)#token=/gu)].map(([, page]) => page).join(" "),
       );
     await post("/api/auth/magic-link/send", { email: who.email });
     await post("/api/auth/otp", { email: who.email });
@@ -277,12 +277,12 @@ describe("POST /api/auth/email/disown", () => {
     await post("/api/auth/step-up/challenge", { method: "magic_link" }, who.token);
     await invite(app, host, who.email);
     expect(await mails()).toEqual([
-      "confirm-email disown-email",
-      "magic-link disown-email",
-      "disown-email",
-      "reset-password disown-email",
-      "step-up disown-email",
-      "invite disown-email",
+      "confirm-email disown",
+      "magic-link disown",
+      "disown",
+      "reset-password disown",
+      "step-up disown",
+      "invite disown",
     ]);
     await post("/api/auth/email/confirm", { token: await confirmToken(who.email) });
     await post("/api/auth/magic-link/send", { email: who.email });

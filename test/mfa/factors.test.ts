@@ -21,7 +21,7 @@ describe("a factor", () => {
     expect(uri.searchParams.get("secret")).toBe(made.secret);
     expect(uri.searchParams.get("issuer")).toBe(issuer);
     expect(await identity.mfa.factors.list(identity.context(caller))).toEqual([
-      { id: made.id, factor_type: "totp", label: "my phone", status: "pending" },
+      { id: made.id, factorType: "totp", label: "my phone", status: "pending" },
     ]);
     expect(await identity.mfa.factors.status(identity.context(caller))).toEqual({
       hasActiveTotp: false,
@@ -195,7 +195,7 @@ describe("recovery codes", () => {
       expect([size, codes.some((code) => row.includes(code.replaceAll("-", "")))]).toEqual([32, false]);
     const listed = await identity.mfa.recoveryCodes.list(identity.context(caller));
     expect(listed).toHaveLength(10);
-    for (const row of listed) expect(Object.keys(row).sort()).toEqual(["created_at", "id", "used_at"]);
+    for (const row of listed) expect(Object.keys(row).sort()).toEqual(["createdAt", "id", "usedAt"]);
     expect(await identity.mfa.factors.status(identity.context(caller))).toEqual({
       hasActiveTotp: true,
       hasRecoveryCodes: true,
@@ -212,7 +212,7 @@ describe("recovery codes", () => {
     expect(await use(first)).toBe("401 unauthorized");
     expect(await use(` ${second.toUpperCase().replaceAll("-", " ")} `)).toBe("ok");
     const listed = await identity.mfa.recoveryCodes.list(identity.context(person.caller));
-    expect(listed.filter((row) => row.used_at !== null)).toHaveLength(2);
+    expect(listed.filter((row) => row.usedAt !== null)).toHaveLength(2);
     expect(await eventsOf(identity, person.caller.userUuid, "login.recovery_code")).toEqual(
       ["success", "failure unauthorized", "success"].map((end) => `login.recovery_code ${end}`),
     );

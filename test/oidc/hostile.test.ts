@@ -166,6 +166,29 @@ it("a discovery document or key set that cannot be used is 502, and nothing of i
   expect(await callback()).toBe("401 token_exchange_failed");
 });
 
+it("the address of another subject at the userinfo endpoint is refused", async () => {
+  const { provider } = realm;
+  provider.discovery = { userinfo_endpoint: `${provider.issuer}/userinfo` };
+  const claims = { email: "swap@corp.test", email_verified: true };
+  const silent = subject("swap", { email: undefined, email_verified: undefined });
+  for (const sub of ["boss", undefined, ""]) {
+    provider.answers.set("/userinfo", raw(200, JSON.stringify({ ...claims, sub })));
+    expect(await callback(silent)).toBe("401 token_exchange_failed");
+  }
+  provider.answers.set("/userinfo", raw(200, JSON.stringify({ ...claims, sub: "swap" })));
+  expect(await callback(silent)).toBe("302");
+});
+
+it("a discovery document that drips is given up after 10 seconds", { timeout: 60_000 }, async () => {
+  realm.provider.answers.set("/.well-known/openid-configuration", (_, to) => {
+    to.writeHead(200, { "content-type": "application/json" });
+    const drip = setInterval(() => to.write(" "), 100);
+    to.on("close", () => clearInterval(drip));
+  });
+  const answer = await realm.app.call("GET", `/api/auth/oidc/${realm.connection}/authorize`);
+  expect(outcome(answer)).toBe("502 provider_error");
+});
+
 it("a response of another connection's provider is refused", async () => {
   const { body } = await connect(realm.app, await signedInOwner(), realm.provider.discoveryUrl, { name: "Other" });
   const begun = await begin(realm);

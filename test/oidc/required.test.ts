@@ -40,6 +40,14 @@ it("members enter by single sign-on alone, after their credential was right; own
   expect(outcome(await app.call("POST", "/api/auth/magic-link/verify", { body: { token } }))).toBe("403 sso_required");
   const acceptance = { token: invited.token, ...newcomer() };
   expect(outcome(await app.call("POST", "/api/auth/invite/accept", { body: acceptance }))).toBe("403 sso_required");
+  const recorded = await app.call("GET", `/api/auth/events?user_uuid=${employee.userUuid}&outcome=failure`, {
+    token: owner.token,
+  });
+  expect(recorded.body.data).toMatchObject([
+    { type: "login.magic_link", metadata: { method: "magic_link", code: "sso_required" }, org_uuid: owner.org },
+    { type: "login.password", metadata: { code: "sso_required" }, org_uuid: owner.org },
+    { type: "login.password", metadata: { code: "unauthorized" }, org_uuid: owner.org },
+  ]);
   expect(outcome(await byPassword(owner))).toBe("200");
   expect(outcome(await app.call("GET", "/api/auth/me", { token: employee.token }))).toBe("200");
   const refreshed = await app.call("POST", "/api/auth/refresh", { body: { refresh_token: employee.refreshToken } });

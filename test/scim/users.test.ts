@@ -137,6 +137,26 @@ describe("deprovisioning", () => {
     expect((await app.call("GET", "/api/auth/me", { token: joiner.token })).status).toBe(401);
   });
 
+  test("the next request on another instance is refused", async () => {
+    const second = await startApp({ databaseUrl: app.databaseUrl });
+    try {
+      const people = await Promise.all(Array.from({ length: 20 }, () => member(app, owner, 1)));
+      const me = (person: Somebody) => second.call("GET", "/api/auth/me", { token: person.token });
+      expect((await Promise.all(people.map(me))).map(({ status }) => status)).toEqual(people.map(() => 200));
+      const after = people.map(async (person, n) => {
+        const path = `/Users/${person.userUuid}`;
+        const end =
+          n % 2 === 0
+            ? await directory.call("DELETE", path)
+            : await directory.patch(path, { op: "replace", path: "active", value: false });
+        return [end.status, (await me(person)).status];
+      });
+      expect(await Promise.all(after)).toEqual(people.map((_, n) => [n % 2 === 0 ? 204 : 200, 401]));
+    } finally {
+      await second.close();
+    }
+  });
+
   test("an owner is neither deactivated nor removed", async () => {
     const user = (await directory.call("GET", `/Users/${owner.userUuid}`)).body;
     const off = await directory.call("PUT", `/Users/${owner.userUuid}`, { ...user, active: false });

@@ -64,7 +64,7 @@ describe("a challenge", () => {
     expect(issued.expiresAt.getTime() - identity.clock.now()).toBe(900_000);
     const mail = (await identity.mails()).at(-1);
     expect(mail?.to).toBe(email);
-    const token = /[?&]token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
+    const token = /[?&#]token=([\w-]+)/u.exec(mail?.text ?? "")?.[1] ?? "";
     expect(await ending(identity.login.magicLink.verify(identity.anonymous(), token))).toBe("401 unauthorized");
     expect(await ending(identity.login.signUp.confirmEmail(identity.anonymous(), token))).toBe("401 unauthorized");
     const { devToken } = await identity.login.magicLink.send(identity.anonymous(), { email });
@@ -163,7 +163,7 @@ describe("a challenge", () => {
     async (method) => {
       const person = await enrolled(identity);
       const { challengeId } = await stepUp().challenge(identity.context(person.caller), method);
-      const token = /[?&]token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1];
+      const token = /[?&#]token=([\w-]+)/u.exec((await identity.mails()).at(-1)?.text ?? "")?.[1];
       const answer = {
         challengeId,
         ...(method === "totp"

@@ -41,6 +41,8 @@ describe("GET /api/users", () => {
       "first_name",
       "id",
       "is_owner",
+      "last_seen_at",
+      "mfa_active",
       "role",
       "role_id",
       "status",
@@ -53,6 +55,11 @@ describe("GET /api/users", () => {
       data: [{ user_uuid: a.userUuid, role: "admin", role_id: 1, is_owner: false, status: "active" }],
     });
     expect((await users(by, `?email=${a.email}&status=inactive`)).body).toMatchObject({ total: 0, data: [] });
+    expect(emails(await users(by, `?user_uuid=${b.userUuid}`))).toEqual([b.email]);
+    expect((await users(by, `?user_uuid=${owner.userUuid}`)).body).toMatchObject({ total: 0, data: [] });
+    expect((await users(by, "?role_id=4")).body).toMatchObject({ total: 1, data: [{ email: b.email }] });
+    expect((await users(by, "?role_id=4&status=active")).body).toMatchObject({ total: 0, data: [] });
+    expect((await users(by, "?role_id=4294967295")).body).toMatchObject({ total: 0, data: [] });
     expect((await users(by, "?email=nobody@people.test")).body).toMatchObject({ total: 0, data: [] });
     expect((await users(by, "?email=not-an-address")).body).toMatchObject({ total: 0, data: [] });
     expect((await users(by, "?limit=1&offset=1")).body).toMatchObject({
@@ -66,12 +73,18 @@ describe("GET /api/users", () => {
     expect((await users(by, "?status=inactive")).body).toMatchObject({ total: 0 });
   });
 
-  it.each(["?status=removed", "?limit=0", "?limit=201", "?offset=10001", "?offset=-1", "?limit=x"])(
-    "the list of members refuses %s",
-    async (query) => {
-      expect(outcome(await users(owner, query))).toBe("400 validation_error");
-    },
-  );
+  it.each([
+    "?status=removed",
+    "?limit=0",
+    "?limit=201",
+    "?offset=10001",
+    "?offset=-1",
+    "?limit=x",
+    "?user_uuid=x",
+    "?role_id=x",
+  ])("the list of members refuses %s", async (query) => {
+    expect(outcome(await users(owner, query))).toBe("400 validation_error");
+  });
 
   it("administrators alone list members", async () => {
     expect(outcome(await users(await member(app, owner, 2)))).toBe("403 forbidden");

@@ -1,27 +1,19 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Cause } from "../event-catalogue/index.ts";
+import { EVENTS } from "../event-catalogue/index.ts";
+import type { EndedBy } from "../event-catalogue/index.ts";
 import type { InvitationsDeps } from "./deps.ts";
 import { withdrawInvitationsOf, withdrawOpenInvitations } from "./store.ts";
-
-/** Who ends a membership, and why in one word, for the audit log. */
-export interface EndedBy {
-  caller: Caller;
-  info: RequestInfo;
-  reason: string;
-}
 
 /** Withdrawal of invitations in the transaction of what makes it necessary. */
 export function createEnding({ clock, events }: Pick<InvitationsDeps, "clock" | "events">) {
   return {
     /** Withdraws the open invitations that a member whose membership ends has sent. */
-    async endWithMembership(tx: Tx, orgUuid: string, userUuid: string, { reason, ...by }: EndedBy): Promise<void> {
+    async endWithMembership(tx: Tx, orgUuid: string, userUuid: string, { reason, by }: EndedBy): Promise<void> {
       const invitations = await withdrawInvitationsOf(tx, orgUuid, userUuid, dateOf(clock));
       if (invitations === 0) return;
       await events.emit(tx, EVENTS["sent_invitations.withdrawn"], {
-        by: causedBy(by),
+        by,
         orgUuid,
         userUuid,
         resourceId: userUuid,
@@ -30,7 +22,7 @@ export function createEnding({ clock, events }: Pick<InvitationsDeps, "clock" | 
     },
 
     /** Withdraws every open invitation of an organization. */
-    async withdrawAllOf(tx: Tx, orgUuid: string, by: Cause, reason: string): Promise<void> {
+    async withdrawAllOf(tx: Tx, orgUuid: string, { reason, by }: EndedBy): Promise<void> {
       const invitations = await withdrawOpenInvitations(tx, orgUuid, dateOf(clock));
       if (invitations === 0) return;
       await events.emit(tx, EVENTS["organization_invitations.withdrawn"], {

@@ -82,28 +82,25 @@ export function createManage(deps: InvitationsDeps) {
         });
         return {
           uuid,
-          org_uuid: org.uuid,
-          org_name: org.name,
+          orgUuid: org.uuid,
+          orgName: org.name,
           email: email.address,
-          email_key: email.key,
-          role_id: role.id,
+          emailKey: email.key,
+          roleId: role.id,
           role: role.name,
-          invited_by: caller.userUuid,
+          invitedBy: caller.userUuid,
           status: "pending",
-          created_at: at,
-          expires_at: expiresAt,
+          createdAt: at,
+          expiresAt,
         };
       });
     },
 
     /** Invitations of the caller's organization, newest first. */
-    async list({ caller }: CallerContext, { limit, offset }: Page): Promise<{ data: InvitationRow[] } & Total> {
+    async list({ caller }: CallerContext, page: Page): Promise<{ data: InvitationRow[] } & Total> {
       const org = callerOrg(caller);
-      const [data, total] = await Promise.all([
-        store.invitationsOf(database, org, dateOf(clock), limit, offset),
-        store.countInvitations(database, org),
-      ]);
-      return { data, ...total };
+      const { rows, ...total } = await store.invitationsOf(database, org, dateOf(clock), page);
+      return { data: rows, ...total };
     },
 
     /**

@@ -28,7 +28,7 @@ export function createSending({ people, limiter, config }: Pick<InvitationsDeps,
     invitedBy: string | null,
     token: string,
   ): Promise<void> {
-    const url = `${config.baseUrl}/invite?token=${token}`;
+    const url = `${config.baseUrl}/invite#token=${token}`;
     const write = (organization: string) =>
       invitationMail(organization, { url, role, invitedBy, lastsMs: config.invitationMs });
     await people.mails.send(tx, { to: email.address, organization: orgName, write }, expiresAt);

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** State of an invitation. */
@@ -8,16 +9,16 @@ export type InvitationStatus = "pending" | "accepted" | "expired" | "withdrawn" 
 /** An invitation, never its token. */
 export interface InvitationRow {
   uuid: string;
-  org_uuid: string;
-  org_name: string;
+  orgUuid: string;
+  orgName: string;
   email: string;
-  email_key: string;
-  role_id: number;
+  emailKey: string;
+  roleId: number;
   role: string;
-  invited_by: string | null;
+  invitedBy: string | null;
   status: InvitationStatus;
-  created_at: Date;
-  expires_at: Date;
+  createdAt: Date;
+  expiresAt: Date;
 }
 
 /** An invitation to store; of the token only its hash. */
@@ -36,12 +37,13 @@ export interface NewInvitation {
   expiresAt: Date;
 }
 
-const SELECT_INVITATION = `
-  select i.uuid, i.org_uuid, o.name as org_name, i.email, i.email_key, i.role_id, r.name as role, i.invited_by,
+const COLUMNS = `i.uuid, i.org_uuid as "orgUuid", o.name as "orgName", i.email, i.email_key as "emailKey",
+    i.role_id as "roleId", r.name as role, i.invited_by as "invitedBy",
     case when i.accepted_at is not null then 'accepted' when i.ended_at is not null then i.ended_as
       when i.expires_at <= $1 then 'expired' else 'pending' end as status,
-    i.created_at, i.expires_at
-  from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
+    i.created_at as "createdAt", i.expires_at as "expiresAt"`;
+const FROM = `from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
+const SELECT_INVITATION = `select ${COLUMNS} ${FROM}`;
 
 /** Stores an invitation and replaces the open one of the same address. The organization must be locked. */
 export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
@@ -74,22 +76,19 @@ export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Prom
   );
 }
 
-/** A page of an organization's invitations, newest first. */
+/** A page of an organization's invitations, by default newest first. */
 export function invitationsOf(
   database: Database,
   orgUuid: string,
   at: Date,
-  limit: number,
-  offset: number,
-): Promise<InvitationRow[]> {
-  const sql = `${SELECT_INVITATION} where i.org_uuid = $2 order by i.created_at desc, i.uuid limit $3 offset $4`;
-  return database.prepared<InvitationRow>("invitations_page", sql, [at, orgUuid, limit, offset]);
-}
-
-/** Number of invitations of an organization. */
-export async function countInvitations(database: Database, orgUuid: string): Promise<Total> {
-  const sql = boundedCount("from invitations where org_uuid = $1 order by created_at desc, uuid");
-  return totalOf(await database.prepared<{ counted: number }>("invitations_count", sql, [orgUuid]));
+  page: Page,
+): Promise<Listed<InvitationRow>> {
+  // The time is a parameter of the columns alone; the count needs it named too.
+  const from = `${FROM} where i.org_uuid = $2 and $1::timestamptz is not null`;
+  const sort = { created_at: createdAt("i."), email: byText("i.email") };
+  const id = { sql: "i.uuid", type: "uuid" } as const;
+  const list = { name: "invitations", columns: COLUMNS, from, params: [at, orgUuid], id, q: ["i.email"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** The invitation behind a token, in any state; undefined when its organization was deleted. */

@@ -47,13 +47,13 @@ export function createAcceptInvitation(deps: LoginDeps) {
   /** Uses the invitation up and creates the membership, in the transaction that opens the session. */
   async function join(tx: Tx, invitationId: string, userUuid: string, info: RequestInfo): Promise<InvitationRow> {
     const used = await invitations.use(tx, invitationId);
-    if (!(await people.memberships.join(tx, used.org_uuid, userUuid, used.role_id)))
+    if (!(await people.memberships.join(tx, used.orgUuid, userUuid, used.roleId)))
       throw invitationErrors.memberAlready();
     const confirmed = await people.confirmByInvitation(tx, userUuid);
     const by = causedByPerson({ userUuid, email: used.email }, info);
-    const event = { by, orgUuid: used.org_uuid, resourceId: userUuid };
+    const event = { by, orgUuid: used.orgUuid, resourceId: userUuid };
     if (confirmed) await events.emit(tx, EVENTS["email.confirmed"], event);
-    const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.role_id };
+    const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.roleId };
     await events.emit(tx, EVENTS["user.joined"], { ...event, metadata });
     return used;
   }
@@ -65,7 +65,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     proof: Proof & { notAfter?: Date | undefined },
     info: RequestInfo,
   ): Promise<Accepted> {
-    const { org_uuid: orgUuid, role } = await join(tx, invitation.uuid, userUuid, info);
+    const { orgUuid, role } = await join(tx, invitation.uuid, userUuid, info);
     const standing = await access.standing(tx, userUuid, orgUuid);
     if (standing === undefined) throw invitationErrors.notFound();
     return { ...(await sessions.open.pair(tx, { standing, ...proof, info })), userUuid, orgUuid, role };
@@ -79,7 +79,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     const { info } = context;
     const email = storedEmail(invitation.email);
     const { password, ...person } = readNewcomer(request);
-    await people.demandGoodPassword(password, { email: email.address, orgName: invitation.org_name });
+    await people.demandGoodPassword(password, { email: email.address, orgName: invitation.orgName });
     const passwordHash = await hasher.hash(password, info.address);
     const newcomer: PersonToMake = { ...person, email, passwordHash, confirmed: true };
     return context.transaction(async (tx) => {
@@ -100,8 +100,8 @@ export function createAcceptInvitation(deps: LoginDeps) {
     await people.lock(tx, person.uuid);
     await invitations.demandPending(tx, invitation.uuid);
     const standing = await access.standing(tx, person.uuid, null);
-    if (standing?.credentialsVersion !== person.credentials_version) throw loginErrors.emailTaken();
-    if (await people.memberships.hasMember(tx, invitation.org_uuid, invitation.email_key))
+    if (standing?.credentialsVersion !== person.credentialsVersion) throw loginErrors.emailTaken();
+    if (await people.memberships.hasMember(tx, invitation.orgUuid, invitation.emailKey))
       throw invitationErrors.memberAlready();
     const notAfter = sessionId === null ? undefined : await sessions.own.demandLive(tx, { sessionId });
     const next = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
@@ -117,7 +117,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     password: string | undefined,
   ): Promise<Accepted | SecondFactorNeeded> {
     const { info } = context;
-    const right = password ? (await hasher.verify(person.password_hash, password, info.address)).ok : false;
+    const right = password ? (await hasher.verify(person.passwordHash, password, info.address)).ok : false;
     if (!right) throw loginErrors.emailTaken();
     const proven = { person, sessionId: null, amr: ["pwd"] };
     return context.transaction((tx) => asExistingPerson(tx, invitation, proven, info));
@@ -152,7 +152,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     if (!(error instanceof ServiceError) || error.status !== 409) return error;
     await events.recordFailure(EVENTS["invitation.accepted"], {
       by: withoutActor(person?.uuid ?? null, info),
-      orgUuid: invitation.org_uuid,
+      orgUuid: invitation.orgUuid,
       resourceId: invitation.uuid,
       metadata: { method: "invitation", invitation_id: invitation.uuid, code: error.code },
     });
@@ -173,7 +173,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
      */
     async accept(context: RequestContext, request: Acceptance): Promise<Accepted | SecondFactorNeeded> {
       const invitation = await invitations.show(request.token);
-      const person = await people.findByEmail(invitation.email_key);
+      const person = await people.findByEmail(invitation.emailKey);
       try {
         return await accept(context, invitation, person, request);
       } catch (error) {
@@ -188,7 +188,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
       payload: Readonly<Record<string, unknown>>,
       info: RequestInfo,
     ): Promise<string> {
-      return (await join(tx, String(payload["invitation_id"]), userUuid, info)).org_uuid;
+      return (await join(tx, String(payload["invitation_id"]), userUuid, info)).orgUuid;
     },
   };
 }

@@ -39,7 +39,7 @@ export interface LoginDeps {
   webhooks: Pick<Webhooks, "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;
-  oidc: Pick<Oidc, "secondFactor">;
+  oidc: Pick<Oidc, "secondFactor" | "connections" | "endLinks">;
   config: LoginConfig;
 }
 

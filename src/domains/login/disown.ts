@@ -1,4 +1,4 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
@@ -27,10 +27,10 @@ export function createDisown(deps: LoginDeps) {
   /** Ends the account and every organization it is the only member of. The row of the person must be locked. */
   async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
     await revokeCredentials(tx, { userUuid, email }, REASON, info);
-    for (const { org_uuid: orgUuid, org_name: orgName, alone } of await people.memberships.allOf(tx, userUuid)) {
-      const caller = ownerOf(userUuid, email, orgUuid, orgName);
-      if (alone) await offboarding.organizations.end(tx, caller, info);
-      else await offboarding.members.end(tx, caller, userUuid, info);
+    const by = causedByPerson({ userUuid, email }, info);
+    for (const { org_uuid: orgUuid, alone } of await people.memberships.allOf(tx, userUuid)) {
+      if (alone) await offboarding.organizations.end(tx, orgUuid, by);
+      else await offboarding.members.end(tx, orgUuid, userUuid, by);
     }
     await mfa.factors.endAll(tx, userUuid, REASON, info);
     const emailKey = storedEmail(email).key;
@@ -38,7 +38,7 @@ export function createDisown(deps: LoginDeps) {
     await endCodes(tx, emailKey);
     await people.disown(tx, userUuid);
     await events.emit(tx, EVENTS["user.removed"], {
-      by: causedByPerson({ userUuid, email }, info),
+      by,
       orgUuid: null,
       resourceId: userUuid,
       metadata: { reason: REASON },
@@ -60,32 +60,5 @@ export function createDisown(deps: LoginDeps) {
       if (!(await people.mails.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
       await end(tx, userUuid, account.email, context.info);
     });
-  };
-}
-
-/** The person as owner of an organization that ends with their account. */
-function ownerOf(userUuid: string, email: string, orgUuid: string, orgName: string): Caller {
-  return {
-    principal: { type: "user", id: userUuid },
-    userUuid,
-    email,
-    orgUuid,
-    orgName,
-    sessionId: null,
-    roles: ["admin"],
-    isOwner: true,
-    isAdmin: true,
-    isPlatformAdmin: false,
-    isSuperuser: false,
-    isOperator: false,
-    canWriteVault: false,
-    entitlements: [],
-    appAdmin: [],
-    sandbox: false,
-    scopes: null,
-    elevated: false,
-    claims: null,
-    expiresAt: null,
-    reauthorize: () => Promise.resolve(),
   };
 }

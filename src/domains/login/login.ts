@@ -13,6 +13,7 @@ import { createOtp } from "./otp.ts";
 import { createPasswordChange } from "./password-change.ts";
 import { createPasswordLogin } from "./password.ts";
 import { createSecondFactorLogin } from "./second-factor.ts";
+import { createSignInOptions } from "./sign-in-options.ts";
 import { createSignUp } from "./sign-up.ts";
 import { deleteExpiredMailTokens } from "./store.ts";
 
@@ -42,6 +43,7 @@ export function createLogin(deps: LoginDeps) {
     otp: createOtp(deps, mailSignIn),
     signUp: createSignUp(deps, newOrganization),
     disown: createDisown(deps),
+    signInOptions: createSignInOptions(deps),
     acceptInvitation: acceptInvitation.accept,
     /** Completes a sign-in by a second factor. */
     completeSignIn: createSecondFactorLogin(deps, {

@@ -7,10 +7,11 @@ import type { Email } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
-import type { OpenedSession } from "../sessions/index.ts";
+import type { OpenedPair, OpenedSession } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { magicLinkMail } from "./mails.ts";
+import { createSsoRefusals } from "./sso-refusal.ts";
 import { addressee, insertMailToken, useMailToken } from "./store.ts";
 
 /** A magic link to send. */
@@ -24,6 +25,8 @@ export interface MagicLinkRequest {
 
 /** The token of a magic link and the person it signs in. */
 export interface MagicLinkLogin extends OpenedSession {
+  /** In cookie mode alone. */
+  refreshToken?: string | undefined;
   user: { userUuid: string; email: string };
   redirectTo: string | undefined;
 }
@@ -36,10 +39,16 @@ export interface MagicLinkSecondFactor extends SecondFactorNeeded {
 /** Sign-in by mailed links (decisions 3.6). */
 export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
   const { database, clock, random, events, organizations, people, sessions, config } = deps;
-  const method: MailMethod<OpenedSession> = {
+  const ssoRefusals = createSsoRefusals(deps);
+  const accessTtlMs = config.magicAccessMs;
+  const method: MailMethod<OpenedSession | OpenedPair> = {
     name: "magic_link",
     amr: ["mail"],
-    open: (tx, request) => sessions.open.alone(tx, { ...request, accessTtlMs: config.magicAccessMs }),
+    // In cookie mode the session ends with its access token too, and until then it can be renewed from the cookie.
+    open: (tx, request) =>
+      request.info.cookieMode === undefined
+        ? sessions.open.alone(tx, { ...request, accessTtlMs })
+        : sessions.open.pair(tx, { ...request, accessTtlMs, notAfter: dateOf(clock, accessTtlMs) }),
   };
 
   /**
@@ -57,7 +66,7 @@ export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
     ]);
     if (org === undefined) return undefined;
     if (status === "active") return { name: org.name, joins: false };
-    return status === undefined && org.jit_domains.includes(email.domain) ? { name: org.name, joins: true } : undefined;
+    return status === undefined && org.jitDomains.includes(email.domain) ? { name: org.name, joins: true } : undefined;
   }
 
   return {
@@ -79,7 +88,7 @@ export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.magicLinkMs)];
       const redirectTo = request.redirectTo || undefined;
       const orgUuid = request.orgUuid || undefined;
-      const [url, minutes] = [`${config.baseUrl}/magic-link?token=${token}`, Math.ceil(config.magicLinkMs / 60_000)];
+      const [url, minutes] = [`${config.baseUrl}/magic-link#token=${token}`, Math.ceil(config.magicLinkMs / 60_000)];
       await context.transaction(async (tx) => {
         const effect = orgUuid === undefined ? undefined : await effectOf(tx, orgUuid, email);
         const joins = effect?.joins ?? false;
@@ -110,26 +119,34 @@ export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
     async verify(context: RequestContext, token: string): Promise<MagicLinkLogin | MagicLinkSecondFactor> {
       const { info } = context;
       const hash = hashToken(token);
-      const signedIn = await context.transaction(async (tx) => {
+      const whose = async () => {
+        const link = await addressee(database, hash, "magic_link");
+        return link === undefined
+          ? { userUuid: null, orgUuid: null }
+          : people.memberships.wouldEnter(link.emailKey, link.orgUuid);
+      };
+      const work = context.transaction(async (tx) => {
         const link = await useMailToken(tx, hash, "magic_link", dateOf(clock));
         if (link === undefined) return undefined;
-        const redirectTo = link.redirect_to ?? undefined;
-        const mailbox = { email: link.email, orgUuid: link.org_uuid, joins: link.joins };
+        const redirectTo = link.redirectTo ?? undefined;
+        const mailbox = { email: link.email, orgUuid: link.orgUuid, joins: link.joins };
         const outcome = await signIn(tx, mailbox, method, info);
         if ("mfaRequired" in outcome) return { ...outcome, redirectTo };
         const { opened, standing } = outcome;
         return { ...opened, user: { userUuid: standing.userUuid, email: standing.email }, redirectTo };
       });
+      const metadata = { method: "magic_link" };
+      const signedIn = await ssoRefusals(work, info, async () => ({
+        event: "login.magic_link",
+        ...(await whose()),
+        metadata,
+      }));
       if (signedIn !== undefined) return signedIn;
-      const spent = await addressee(database, hash, "magic_link");
-      const { userUuid, orgUuid } =
-        spent === undefined
-          ? { userUuid: null, orgUuid: null }
-          : await people.memberships.wouldEnter(spent.email_key, spent.org_uuid);
+      const { userUuid, orgUuid } = await whose();
       await events.recordFailure(EVENTS["login.magic_link"], {
         by: withoutActor(userUuid, info),
         orgUuid,
-        metadata: { method: "magic_link", code: "unauthorized" },
+        metadata: { ...metadata, code: "unauthorized" },
       });
       throw errors.unauthorized({ message: "The link is unknown, expired or was used before; ask for a new one." });
     },

@@ -49,7 +49,7 @@ export function createMailSignIn(deps: MailSignInDeps) {
     info: RequestInfo,
   ): Promise<void> {
     const org = await organizations.findIn(tx, orgUuid);
-    if (org?.jit_domains.includes(email.domain) !== true) return;
+    if (org?.jitDomains.includes(email.domain) !== true) return;
     const { joined } = await people.memberships.admit(tx, orgUuid, userUuid);
     if (!joined) return;
     await events.emit(tx, EVENTS["user.joined"], {

@@ -38,6 +38,6 @@ export function createOperatorReset({ database, clock, random, people, events, c
         metadata: { password: "reset_link" },
       });
     });
-    return { link: `${config.baseUrl}/reset-password?token=${token}`, expiresAt };
+    return { link: `${config.baseUrl}/reset-password#token=${token}`, expiresAt };
   };
 }

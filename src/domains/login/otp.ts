@@ -13,6 +13,7 @@ import { countFailure, deleteCode, lockCode, replaceCode } from "./code-store.ts
 import type { LoginDeps } from "./deps.ts";
 import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { codeMail } from "./mails.ts";
+import { createSsoRefusals } from "./sso-refusal.ts";
 
 /** A code as the person entered it. */
 export interface EnteredCode {
@@ -27,6 +28,7 @@ export interface EnteredCode {
 /** Sign-in by mailed one-time codes (decisions 3.8). */
 export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
   const { clock, random, sealer, events, people, sessions, config } = deps;
+  const ssoRefusals = createSsoRefusals(deps);
   const method: MailMethod<OpenedPair> = { name: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
   /** One attempt in one transaction; undefined when it is refused, so that the failure it counts is committed. */
@@ -93,15 +95,21 @@ export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
      */
     async verify(context: RequestContext, entered: EnteredCode): Promise<OpenedPair | SecondFactorNeeded> {
       const { info } = context;
-      const signedIn = await context.transaction((tx) => attempt(tx, entered, info));
+      const emailKey = parseEmail(entered.email)?.key ?? "";
+      const whose = () => people.memberships.wouldEnter(emailKey, entered.orgUuid || null);
+      const metadata = { method: "otp", email: entered.email.slice(0, 254) };
+      const signedIn = await ssoRefusals(
+        context.transaction((tx) => attempt(tx, entered, info)),
+        info,
+        async () => ({ event: "login.magic_link", ...(await whose()), metadata }),
+      );
       if (signedIn !== undefined) return signedIn;
       // Unknown addresses are looked up too, so that they cost what known ones do.
-      const emailKey = parseEmail(entered.email)?.key ?? "";
-      const { userUuid, orgUuid } = await people.memberships.wouldEnter(emailKey, entered.orgUuid || null);
+      const { userUuid, orgUuid } = await whose();
       await events.recordFailure(EVENTS["login.magic_link"], {
         by: withoutActor(userUuid, info),
         orgUuid,
-        metadata: { method: "otp", code: "unauthorized", email: entered.email.slice(0, 254) },
+        metadata: { ...metadata, code: "unauthorized" },
       });
       throw errors.unauthorized({ message: "The code is wrong, used up or expired; ask for a new one." });
     },

@@ -61,7 +61,7 @@ export function createPasswordChange(deps: LoginDeps) {
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
       const minutes = Math.ceil(config.passwordResetMs / 60_000);
-      const url = `${config.baseUrl}/reset-password?token=${token}`;
+      const url = `${config.baseUrl}/reset-password#token=${token}`;
       const write = () => (known ? resetMail(url, minutes) : noAccountMail());
       await context.transaction(async (tx) => {
         // Nobody learns the token that is stored for an unknown address.
@@ -115,7 +115,7 @@ export function createPasswordChange(deps: LoginDeps) {
       };
       const locked = await stepUp.counter.refusal(caller);
       if (locked !== undefined) throw await database.transaction((tx) => refuse(tx, locked), SKIP_REAUTHORIZATION);
-      const { ok } = await hasher.verify(person.password_hash, present, info.address);
+      const { ok } = await hasher.verify(person.passwordHash, present, info.address);
       const passwordHash = ok ? await hasher.hash(wanted, info.address) : "";
       const attempt = async (tx: Tx): Promise<ServiceError | undefined> => {
         if (ok) await endOpen(tx, storedEmail(person.email).key);
@@ -127,7 +127,7 @@ export function createPasswordChange(deps: LoginDeps) {
           await count.failed();
           return refuse(tx, loginErrors.invalidPassword());
         }
-        if (!(await people.setPassword(tx, person.uuid, passwordHash, person.credentials_version)))
+        if (!(await people.setPassword(tx, person.uuid, passwordHash, person.credentialsVersion)))
           throw loginErrors.invalidPassword();
         await count.passed();
         await sessions.own.endAll(tx, person.uuid, "password_changed", info, caller.sessionId);

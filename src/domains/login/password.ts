@@ -9,6 +9,7 @@ import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { LoginRow } from "../people/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
+import { createSsoRefusals } from "./sso-refusal.ts";
 
 /** A password login. */
 export interface PasswordLoginRequest {
@@ -25,28 +26,36 @@ export interface PasswordLogin extends OpenedPair {
 /** Sign-in by password. */
 export function createPasswordLogin(deps: LoginDeps) {
   const { database, hasher, events, people, access, sessions, mfa, config } = deps;
+  const ssoRefusals = createSsoRefusals(deps);
 
-  /** The person, if this login could be theirs: an active member of the organization that has that name now. */
+  /**
+   * The person, if this login could be theirs: an active member of the organization that has that name now. Without a
+   * name the login enters the organization they used last, or none.
+   */
   async function findMember({
     email,
     orgName,
-  }: PasswordLoginRequest): Promise<{ row: LoginRow | undefined; org: string | null; member: boolean }> {
+  }: PasswordLoginRequest): Promise<{ row: LoginRow | undefined; org: string | null; enters: boolean }> {
     const nameKey = foldName(orgName);
     const parsed = parseEmail(email) ?? { address: email, key: foldName(email), domain: "" };
+    if (nameKey === "") {
+      const row = await people.findForLoginAnywhere(parsed);
+      return { row, org: row?.orgUuid ?? null, enters: row !== undefined };
+    }
     const row = await people.findForLogin(parsed, nameKey);
-    const org = row?.org_name && foldName(row.org_name) === nameKey ? row.org_uuid : null;
-    return { row, org, member: org !== null && row?.member === true };
+    const org = row?.orgName && foldName(row.orgName) === nameKey ? row.orgUuid : null;
+    return { row, org, enters: org !== null && row?.member === true };
   }
 
   /** Opens the session, or asks for the second factor; undefined when the membership or the password has changed. */
   async function open(
     tx: Tx,
     row: LoginRow,
-    org: string,
+    org: string | null,
     info: RequestInfo,
   ): Promise<PasswordLogin | SecondFactorNeeded | undefined> {
     const standing = await access.standing(tx, row.uuid, org);
-    if (standing === undefined || standing.credentialsVersion !== row.credentials_version) return undefined;
+    if (standing === undefined || standing.credentialsVersion !== row.credentialsVersion) return undefined;
     const event = { by: withoutActor(row.uuid, info), orgUuid: org };
     const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["pwd"], info });
     if (needed !== undefined) {
@@ -60,28 +69,33 @@ export function createPasswordLogin(deps: LoginDeps) {
 
   return {
     /**
-     * Signs in to a named organization with a password, or asks for the second factor. Neither the response nor its
-     * cost shows whether the person, the organization or the membership exists.
+     * Signs in with a password to a named organization, or to the one last used, or asks for the second factor. Neither
+     * the response nor its cost shows whether the person, the organization or the membership exists.
      * @throws {unauthorized} when the combination is wrong
      */
     async login(context: RequestContext, request: PasswordLoginRequest): Promise<PasswordLogin | SecondFactorNeeded> {
       const { info } = context;
-      const { row, org, member } = await findMember(request);
-      const hash = member ? (row?.password_hash ?? null) : null;
+      const { row, org, enters } = await findMember(request);
+      const hash = enters ? (row?.passwordHash ?? null) : null;
       const { ok, rehash } = await hasher.verify(hash, request.password, info.address);
       if (ok && rehash && row !== undefined && hash !== null) {
         const stronger = await hasher.hash(request.password, info.address);
         await database.transaction((tx) => people.replaceHash(tx, row.uuid, hash, stronger));
       }
+      const metadata = { email: request.email.slice(0, 254) };
       const signedIn =
-        ok && row !== undefined && org !== null
-          ? await context.transaction((tx) => open(tx, row, org, info))
+        ok && row !== undefined && hash !== null
+          ? await ssoRefusals(
+              context.transaction((tx) => open(tx, row, org, info)),
+              info,
+              async () => ({ event: "login.password", userUuid: row.uuid, orgUuid: org, metadata }),
+            )
           : undefined;
       if (signedIn !== undefined) return signedIn;
       await events.recordFailure(EVENTS["login.password"], {
         by: withoutActor(row?.uuid ?? null, info),
         orgUuid: row?.known === true ? org : null,
-        metadata: { code: "unauthorized", email: request.email.slice(0, 254) },
+        metadata: { code: "unauthorized", ...metadata },
       });
       throw errors.unauthorized({ message: "Email, password or organization is wrong." });
     },

@@ -1,6 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import { sessionTokenKey } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { registration } from "../../platform/rpc.ts";
@@ -41,7 +42,11 @@ export function loginRpc(
       sent: true,
       ...(await magicLink.send(contexts.public(context), request)),
     }),
-    verifyMagicLink: async ({ token }, context) => magicLink.verify(contexts.public(context), token),
+    verifyMagicLink: async ({ token }, context) => {
+      const signedIn = await magicLink.verify(contexts.public(context), token);
+      if ("refreshToken" in signedIn) context.values.set(sessionTokenKey, signedIn.refreshToken);
+      return signedIn;
+    },
     forgotPassword: async ({ email }, context) => {
       await passwordChange.forgot(contexts.public(context), email);
       return {};
@@ -59,8 +64,8 @@ export function loginRpc(
       return {};
     },
     getInvite: async ({ token }) => {
-      const { email, org_uuid, org_name, role, expires_at } = await invitations.show(token);
-      return { email, orgUuid: org_uuid, orgName: org_name, role, expiresAt: timestampFromDate(expires_at) };
+      const { email, orgUuid, orgName, role, expiresAt } = await invitations.show(token);
+      return { email, orgUuid, orgName, role, expiresAt: timestampFromDate(expiresAt) };
     },
     acceptInvite: async (request, context) => ({
       data: printAcceptance(await login.acceptInvitation(contexts.public(context), request), context),
@@ -75,6 +80,7 @@ export function loginRpc(
       const { data, ...total } = await sessions.own.list(contexts.authenticated(context), page);
       return { data: data.map(printSession), ...total, ...page };
     },
+    getSignInOptions: async ({ orgName }) => login.signInOptions(orgName ?? ""),
     getSuperuser: async ({ email }) => ({ data: await people.superuser(email) }),
     checkOrganizationName: async ({ name }) => ({
       data: { name, available: await organizations.isNameAvailable(name) },
@@ -94,12 +100,12 @@ function printAcceptance(outcome: Accepted | SecondFactorNeeded, { protocolName,
   return outcome;
 }
 
-function printSession({ uuid, device_uuid, created_at, last_seen_at, current }: OwnSession) {
+function printSession({ uuid, deviceUuid, createdAt, lastSeenAt, current }: OwnSession) {
   return {
     sessionId: uuid,
-    deviceUuid: device_uuid,
-    createdAt: timestampFromDate(created_at),
-    lastSeenAt: timestampFromDate(last_seen_at),
+    deviceUuid,
+    createdAt: timestampFromDate(createdAt),
+    lastSeenAt: timestampFromDate(lastSeenAt),
     current,
   };
 }

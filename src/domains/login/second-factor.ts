@@ -9,6 +9,7 @@ import { mfaErrors } from "../mfa/index.ts";
 import type { SecondStep, VerifiedSignIn } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
+import { createSsoRefusals } from "./sso-refusal.ts";
 
 /** What a sign-in still had to do when it asked for the second factor, in the transaction that opens the session. */
 export interface ResumedStep {
@@ -28,6 +29,8 @@ export function createSecondFactorLogin(
   { events, access, sessions, mfa }: Pick<LoginDeps, "events" | "access" | "sessions" | "mfa">,
   steps: Readonly<Record<string, ResumedStep>>,
 ) {
+  const ssoRefusals = createSsoRefusals({ events });
+
   async function resume(
     tx: Tx,
     { userUuid, next, standing: before }: VerifiedSignIn,
@@ -68,10 +71,18 @@ export function createSecondFactorLogin(
    */
   return async function completeSignIn(context: RequestContext, step: SecondStep): Promise<OpenedPair> {
     const { info } = context;
-    const outcome = await context.transaction(async (tx): Promise<OpenedPair | ServiceError> => {
+    let waiting: VerifiedSignIn | undefined;
+    const work = context.transaction(async (tx): Promise<OpenedPair | ServiceError> => {
       const verified = await mfa.verifyPending(tx, step, info);
-      return verified instanceof ServiceError ? verified : open(tx, verified, info);
+      if (verified instanceof ServiceError) return verified;
+      waiting = verified;
+      return open(tx, verified, info);
     });
+    const outcome = await ssoRefusals(work, info, async () => ({
+      event: waiting?.event ?? "login.totp_verify",
+      userUuid: waiting?.userUuid ?? null,
+      orgUuid: waiting?.standing.org?.uuid ?? null,
+    }));
     return settled(outcome);
   };
 }

@@ -58,7 +58,7 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
       at,
       expiresAt,
     });
-    const url = `${config.baseUrl}/confirm-email?token=${token}`;
+    const url = `${config.baseUrl}/confirm-email#token=${token}`;
     const write = (sender: string) => confirmationMail(sender, url, CONFIRMATION_MS / 86_400_000);
     await people.mails.send(tx, { to: email.address, organization: org.name, write }, expiresAt);
   }
@@ -123,8 +123,8 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
     async confirmEmail(context: RequestContext, token: string): Promise<void> {
       const isKnown = await context.transaction(async (tx) => {
         const link = await useMailToken(tx, hashToken(token), "confirm_email", dateOf(clock));
-        if (link === undefined || link.user_uuid === null) return false;
-        const userUuid = link.user_uuid;
+        if (link === undefined || link.userUuid === null) return false;
+        const userUuid = link.userUuid;
         const confirmed = await people.confirm(tx, userUuid);
         if (confirmed === undefined) return true;
         await events.emit(tx, EVENTS["email.confirmed"], {

@@ -6,9 +6,9 @@ export type MailPurpose = "magic_link" | "confirm_email" | "password_reset";
 /** A mailed token that has been used. */
 export interface MailTokenRow {
   email: string;
-  user_uuid: string | null;
-  org_uuid: string | null;
-  redirect_to: string | null;
+  userUuid: string | null;
+  orgUuid: string | null;
+  redirectTo: string | null;
   /** The mail said that the link joins the organization. */
   joins: boolean;
 }
@@ -60,7 +60,7 @@ export async function useMailToken(
 ): Promise<MailTokenRow | undefined> {
   const rows = await tx.query<MailTokenRow>(
     `update mail_tokens set used_at = $3 where hash = $1 and purpose = $2 and used_at is null and expires_at > $3
-     returning email, user_uuid, org_uuid, redirect_to, joins`,
+     returning email, user_uuid as "userUuid", org_uuid as "orgUuid", redirect_to as "redirectTo", joins`,
     [hash, purpose, at],
   );
   return rows[0];
@@ -82,10 +82,10 @@ export async function addressee(
   database: Database,
   hash: Buffer,
   purpose: MailPurpose,
-): Promise<{ email_key: string; org_uuid: string | null } | undefined> {
-  const sql = "select email_key, org_uuid from mail_tokens where hash = $1 and purpose = $2";
+): Promise<{ emailKey: string; orgUuid: string | null } | undefined> {
+  const sql = `select email_key as "emailKey", org_uuid as "orgUuid" from mail_tokens where hash = $1 and purpose = $2`;
   return (
-    await database.prepared<{ email_key: string; org_uuid: string | null }>("login_addressee", sql, [hash, purpose])
+    await database.prepared<{ emailKey: string; orgUuid: string | null }>("login_addressee", sql, [hash, purpose])
   )[0];
 }
 

@@ -48,14 +48,14 @@ export function createChallenge(
     info: RequestInfo,
   ): Promise<ServiceError> {
     await events.emitFailure(tx, EVENTS[eventOf(step)], {
-      by: withoutActor(pending?.user_uuid ?? null, info),
-      orgUuid: pending?.org_uuid ?? null,
+      by: withoutActor(pending?.userUuid ?? null, info),
+      orgUuid: pending?.orgUuid ?? null,
       metadata: { code: refusal.code },
     });
     return refusal;
   }
 
-  async function isRight(tx: Tx, { user_uuid: userUuid }: PendingRow, { code, recovery }: SecondStep) {
+  async function isRight(tx: Tx, { userUuid }: PendingRow, { code, recovery }: SecondStep) {
     if (recovery === true) return codes.useRecoveryCode(tx, userUuid, code);
     return (await codes.useTotp(tx, userUuid, code)) !== undefined;
   }
@@ -73,10 +73,10 @@ export function createChallenge(
     const hash = hashToken(step.mfaToken);
     const now = dateOf(clock);
     const pending = await findPending(tx, hash, now);
-    const standing = pending === undefined ? undefined : await access.standing(tx, pending.user_uuid, pending.org_uuid);
-    const same = standing !== undefined && standing.credentialsVersion === pending?.credentials_version;
+    const standing = pending === undefined ? undefined : await access.standing(tx, pending.userUuid, pending.orgUuid);
+    const same = standing !== undefined && standing.credentialsVersion === pending?.credentialsVersion;
     if (pending === undefined || !same) return refuse(tx, step, pending, mfaErrors.badToken(), info);
-    const { user_uuid: userUuid, org_uuid: orgUuid } = pending;
+    const { userUuid, orgUuid } = pending;
     const attempt = await budgets.begin(tx, userUuid, "second_factor");
     const present = await findPending(tx, hash, now);
     if (present?.live !== true) return refuse(tx, step, pending, mfaErrors.badToken(), info);
@@ -97,7 +97,7 @@ export function createChallenge(
     return {
       userUuid,
       standing,
-      deviceUuid: pending.device_uuid,
+      deviceUuid: pending.deviceUuid,
       amr: [...new Set([...pending.amr, ...(step.recovery === true ? [] : ["otp"]), "mfa"])],
       next: pending.next,
       event: eventOf(step),

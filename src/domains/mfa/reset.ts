@@ -26,7 +26,7 @@ export function createFactorReset(
     const orgUuid = callerOrg(caller);
     await context.transaction(async (tx) => {
       const member = await rbac.members.lock(tx, caller, userUuid);
-      if (member.is_owner && !caller.isOwner) throw mfaErrors.ownersOnly();
+      if (member.isOwner && !caller.isOwner) throw mfaErrors.ownersOnly();
       if (await people.memberships.belongsElsewhere(tx, orgUuid, userUuid)) throw mfaErrors.elsewhere();
       if (userUuid === caller.userUuid) await proof.demand(tx, caller);
       const removed = await factors.endAll(tx, userUuid, "reset", info);

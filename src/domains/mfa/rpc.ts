@@ -63,15 +63,15 @@ export function mfaRpc(mfa: Mfa, contexts: RequestContexts, completeSignIn: Comp
   );
 }
 
-function printFactor({ id, factor_type, status, label }: FactorRow) {
-  return { id, factorType: factor_type, status, ...labelOf(label) };
+function printFactor({ id, factorType, status, label }: FactorRow) {
+  return { id, factorType, status, ...labelOf(label) };
 }
 
-function printRecoveryCode({ id, created_at, used_at }: RecoveryCodeRow) {
+function printRecoveryCode({ id, createdAt, usedAt }: RecoveryCodeRow) {
   return {
     id,
-    createdAt: timestampFromDate(created_at),
-    ...(used_at === null ? {} : { usedAt: timestampFromDate(used_at) }),
+    createdAt: timestampFromDate(createdAt),
+    ...(usedAt === null ? {} : { usedAt: timestampFromDate(usedAt) }),
   };
 }
 

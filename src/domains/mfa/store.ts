@@ -3,7 +3,7 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 /** A factor as its person sees it. */
 export interface FactorRow {
   id: number;
-  factor_type: string;
+  factorType: string;
   label: string | null;
   status: "pending" | "active";
 }
@@ -17,8 +17,8 @@ export interface SecretRow {
 
 /** A person's factors, oldest first, without disabled ones. */
 export function factorsOf(database: Database, userUuid: string): Promise<FactorRow[]> {
-  const sql =
-    "select id, factor_type, label, status from mfa_factors where user_uuid = $1 and status <> 'disabled' order by id";
+  const sql = `select id, factor_type as "factorType", label, status from mfa_factors
+    where user_uuid = $1 and status <> 'disabled' order by id`;
   return database.prepared<FactorRow>("mfa_factors", sql, [userUuid]);
 }
 
@@ -103,13 +103,14 @@ export function disableAll(tx: Tx, userUuid: string, at: Date): Promise<{ id: nu
 /** A recovery code, without the code. */
 export interface RecoveryCodeRow {
   id: number;
-  created_at: Date;
-  used_at: Date | null;
+  createdAt: Date;
+  usedAt: Date | null;
 }
 
 /** The present generation of a person's recovery codes. */
 export function recoveryCodesOf(database: Database, userUuid: string): Promise<RecoveryCodeRow[]> {
-  const sql = "select id, created_at, used_at from mfa_recovery_codes where user_uuid = $1 order by id";
+  const sql = `select id, created_at as "createdAt", used_at as "usedAt" from mfa_recovery_codes
+    where user_uuid = $1 order by id`;
   return database.prepared<RecoveryCodeRow>("mfa_recovery_codes", sql, [userUuid]);
 }
 

@@ -9,10 +9,10 @@ export interface NextStep {
 
 /** A sign-in that waits for the second factor. */
 export interface PendingRow {
-  user_uuid: string;
-  org_uuid: string | null;
-  credentials_version: number;
-  device_uuid: string | null;
+  userUuid: string;
+  orgUuid: string | null;
+  credentialsVersion: number;
+  deviceUuid: string | null;
   amr: string[];
   next: NextStep | null;
   /** Neither used, nor expired, nor ended by failures. */
@@ -55,7 +55,8 @@ export async function insertPending(tx: Tx, pending: PendingSignIn): Promise<voi
 
 /** The sign-in behind a token, live or not. */
 export async function findPending(tx: Tx, hash: Buffer, at: Date): Promise<PendingRow | undefined> {
-  const sql = `select user_uuid, org_uuid, credentials_version, device_uuid, amr, continuation as next,
+  const sql = `select user_uuid as "userUuid", org_uuid as "orgUuid", credentials_version as "credentialsVersion",
+      device_uuid as "deviceUuid", amr, continuation as next,
       (used_at is null and expires_at > $2 and failures < $3) as live
     from mfa_tokens where hash = $1`;
   return (await tx.query<PendingRow>(sql, [hash, at, FAILURES_PER_TOKEN]))[0];

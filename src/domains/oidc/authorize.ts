@@ -3,7 +3,7 @@ import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { findConnection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
-import { ProviderFault } from "./documents.ts";
+import { ProviderFault } from "./discovery.ts";
 import { oidcErrors } from "./errors.ts";
 import { insertState } from "./flow-store.ts";
 import type { Providers, Secrets } from "./provider.ts";

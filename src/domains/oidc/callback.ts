@@ -8,7 +8,7 @@ import type { Redirect } from "./authorize.ts";
 import { findConnection } from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
-import { ProviderFault } from "./documents.ts";
+import { ProviderFault } from "./discovery.ts";
 import { oidcErrors } from "./errors.ts";
 import { insertSessionToken, useState } from "./flow-store.ts";
 import type { StoredState } from "./flow-store.ts";

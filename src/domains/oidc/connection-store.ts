@@ -1,6 +1,8 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { MAX_CONNECTIONS } from "./rules.ts";
 
 /** A connection to an identity provider. */
 export interface Connection {
@@ -49,22 +51,28 @@ export async function countConnections(tx: Tx, orgUuid: string): Promise<number>
 }
 
 /** Connections of an organization, newest first. */
-export async function connectionsOf(
+export function connectionsOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
-  limit: number,
-  offset: number,
-): Promise<{ rows: Connection[] } & Total> {
+  page: Page,
+): Promise<Listed<Connection>> {
   const from = "from oidc_connections c where c.org_uuid = $1";
-  const [rows, counts] = await Promise.all([
-    database.prepared<Connection>(
-      "oidc_connections_list",
-      `select ${columns} ${from} order by c.created_at desc, c.uuid limit $2 offset $3`,
-      [orgUuid, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("oidc_connections_count", boundedCount(from), [orgUuid]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt("c."), name: byText("c.name") };
+  const id = { sql: "c.uuid", type: "uuid" } as const;
+  const list = { name: "oidc_connections", columns, from, params: [orgUuid], id, q: ["c.name"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
+}
+
+/** Connections of an organization that may send browsers to a URI, by name: without a list, the only one is allowed. */
+export async function connectionsTo(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  uri: string,
+): Promise<{ uuid: string; name: string }[]> {
+  const sql = `select uuid, name from oidc_connections
+    where org_uuid = $1 and ($2 = any(redirect_uris) or cardinality(redirect_uris) = 0)
+    order by name, created_at, uuid limit ${MAX_CONNECTIONS}`;
+  return database.prepared<{ uuid: string; name: string }>("oidc_connections_to", sql, [orgUuid, uri]);
 }
 
 /** A connection of a live organization. */

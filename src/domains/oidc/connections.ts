@@ -1,3 +1,4 @@
+import type { Page } from "../../platform/db/paging.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Tx } from "../../platform/db/types.ts";
@@ -33,7 +34,7 @@ export const secretContext = (uuid: string): string => `oidc-client-secret:${uui
 
 /** Connections of organizations to identity providers (decisions 8.1). */
 export function createConnections(deps: OidcDeps) {
-  const { database, clock, random, sealer, outgoing, events, organizations } = deps;
+  const { database, clock, random, sealer, outgoing, events, organizations, config } = deps;
 
   async function demand(tx: Tx, orgUuid: string, uuid: string): Promise<Connection> {
     const found = await store.lockConnection(tx, orgUuid, uuid);
@@ -81,7 +82,11 @@ export function createConnections(deps: OidcDeps) {
     },
 
     /** Connections of an organization, newest first. */
-    list: (orgUuid: string, limit: number, offset: number) => store.connectionsOf(database, orgUuid, limit, offset),
+    list: (orgUuid: string, page: Page) => store.connectionsOf(database, orgUuid, page),
+
+    /** The connections of an organization that sign in to the pages of the service itself, by name. */
+    offered: (orgUuid: string): Promise<{ uuid: string; name: string }[]> =>
+      store.connectionsTo(database, orgUuid, config.baseUrl),
 
     /** A connection of an organization. @throws {not_found} when there is none */
     async find(orgUuid: string, uuid: string): Promise<Connection> {
@@ -129,7 +134,7 @@ export function createConnections(deps: OidcDeps) {
         // Locks the organization before the connection, in the order of a creation.
         const org = await organizations.lock(tx, orgUuid);
         const connection = await demand(tx, orgUuid, uuid);
-        if (org?.sso_required === true && (await store.countConnections(tx, orgUuid)) === 1)
+        if (org?.ssoRequired === true && (await store.countConnections(tx, orgUuid)) === 1)
           throw oidcErrors.stillRequired();
         await store.deleteConnection(tx, connection.uuid);
         await record(tx, context, EVENTS["oidc_connection.deleted"], connection);

@@ -27,6 +27,7 @@ export const oidcErrors = defineErrors({
   notMember: [403, "forbidden", "You are no active member of this organization; ask its administrators."],
   providerError: [502, "provider_error", "The identity provider refused or could not be reached; try again later."],
   sessionToken: [401, "unauthorized", "The session token is unknown, expired or was used before; sign in again."],
+  logoutToken: [400, "bad_request", "The logout token does not verify; check issuer, audience and signature."],
   notFound: [404, "not_found", "No such connection."],
   linkedElsewhere: [
     409,

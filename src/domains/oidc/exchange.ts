@@ -16,6 +16,7 @@ import { oidcErrors } from "./errors.ts";
 import { useSessionToken } from "./flow-store.ts";
 import type { StoredToken } from "./flow-store.ts";
 import { insertSessionOrigin, personOf } from "./identity-store.ts";
+import { isLoggedOut } from "./logout-store.ts";
 
 /** A session token to redeem. */
 export interface Redemption {
@@ -48,7 +49,7 @@ export function createExchange(deps: OidcDeps) {
     const token = await useSessionToken(tx, hashToken(sessionToken), presenter, dateOf(clock));
     if (token === undefined) throw oidcErrors.sessionToken();
     const connection = await keepConnection(tx, token.connectionUuid);
-    if (connection === undefined) throw oidcErrors.sessionToken();
+    if (connection === undefined || (await isLoggedOut(tx, token))) throw oidcErrors.sessionToken();
     return { token, connection };
   }
 
@@ -59,7 +60,12 @@ export function createExchange(deps: OidcDeps) {
     const standing = await access.standing(tx, userUuid, connection.orgUuid);
     if (standing === undefined) throw oidcErrors.notMember();
     const origin = { connectionUuid: connection.uuid, subject: token.subject, sid: token.sid };
-    const payload = { connection_uuid: connection.uuid, subject: token.subject, sid: token.sid };
+    const payload = {
+      connection_uuid: connection.uuid,
+      subject: token.subject,
+      sid: token.sid,
+      signed_in_at: token.at.toISOString(),
+    };
     const next = { name: ENTER_BY_OIDC, payload };
     const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["fed"], info, next });
     const event = { by: withoutActor(userUuid, info), orgUuid: connection.orgUuid };
@@ -110,6 +116,7 @@ export function createExchange(deps: OidcDeps) {
         const standing = await access.standing(tx, userUuid, connection.orgUuid);
         if (standing === undefined) throw oidcErrors.sessionToken();
         const subject = String(payload["subject"]);
+        if (await isLoggedOut(tx, signInOf(payload))) throw oidcErrors.sessionToken();
         const linked = await personOf(tx, connection.uuid, subject);
         const isTheirs = linked === userUuid || (await link(tx, connection, subject, standing, info));
         if (!isTheirs) throw oidcErrors.linkRequired();
@@ -120,10 +127,18 @@ export function createExchange(deps: OidcDeps) {
       opened: (tx: Tx, sessionUuid: string, payload: Payload): Promise<void> =>
         insertSessionOrigin(tx, {
           sessionUuid,
-          connectionUuid: String(payload["connection_uuid"]),
-          subject: String(payload["subject"]),
-          sid: typeof payload["sid"] === "string" ? payload["sid"] : null,
+          ...signInOf(payload),
         }),
     },
+  };
+}
+
+/** The sign-in at the provider that waited for the second factor. */
+function signInOf(payload: Payload) {
+  return {
+    connectionUuid: String(payload["connection_uuid"]),
+    subject: String(payload["subject"]),
+    sid: typeof payload["sid"] === "string" ? payload["sid"] : null,
+    at: new Date(typeof payload["signed_in_at"] === "string" ? payload["signed_in_at"] : 0),
   };
 }

@@ -19,6 +19,17 @@ export async function insertIdentity(
   return rows.length === 1;
 }
 
+/** Ends the links of a person; returns those of organizations that live. */
+export async function deleteIdentities(
+  tx: Tx,
+  userUuid: string,
+): Promise<{ connectionUuid: string; orgUuid: string }[]> {
+  const sql = `with ended as (delete from oidc_identities where user_uuid = $1 returning connection_uuid)
+    select c.uuid as "connectionUuid", c.org_uuid as "orgUuid"
+    from ended join oidc_connections c on c.uuid = ended.connection_uuid order by c.uuid`;
+  return tx.query<{ connectionUuid: string; orgUuid: string }>(sql, [userUuid]);
+}
+
 /** What decides whether a verified address links to the person who has it. */
 export interface Candidate {
   userUuid: string;

@@ -8,8 +8,9 @@ import { OutgoingError } from "../../platform/outgoing/client.ts";
 import type { GuardedClient, OutgoingRequest } from "../../platform/outgoing/client.ts";
 import type { Connection } from "./connection-store.ts";
 import { secretContext } from "./connections.ts";
-import { createDocuments, ProviderFault } from "./documents.ts";
-import type { ProviderDocument } from "./documents.ts";
+import { ProviderFault } from "./discovery.ts";
+import type { ProviderDocument } from "./discovery.ts";
+import { createDocuments } from "./documents.ts";
 
 /** Dependencies of the conversation with providers. */
 export interface ProviderDeps {
@@ -109,6 +110,33 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
     },
 
     /**
+     * What the token endpoint answers to a code that cannot be right: the `error` of its response (RFC 6749 §5.2), or
+     * undefined where the response has none.
+     * @throws ProviderFault when it cannot be reached or fails
+     */
+    async refusalOfToken(
+      connection: Connection,
+      document: ProviderDocument,
+      redirectUri: string,
+    ): Promise<string | undefined> {
+      const faults: unknown[] = [];
+      const url = new URL(redirectUri);
+      url.searchParams.set("code", "atrium-connection-test");
+      // As a provider that announces it would send it (RFC 9207); the library asks for it before it sends anything.
+      url.searchParams.set("iss", document.issuer);
+      try {
+        await client.authorizationCodeGrant(configure(connection, document, faults), url, {
+          pkceCodeVerifier: "atrium-connection-test-atrium-connection-test",
+          idTokenExpected: true,
+        });
+      } catch (error) {
+        if (faults.length > 0) throw faultOf(faults, error);
+        return error instanceof client.ResponseBodyError ? error.error : undefined;
+      }
+      return undefined;
+    },
+
+    /**
      * Exchanges a code, and verifies the ID token.
      * @throws ProviderFault when the provider could not be reached or a document of it cannot be used
      * @throws Error when the provider refuses the code, or its response does not verify
@@ -140,9 +168,7 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
             : {};
         return { subject, sid: typeof sid === "string" ? sid.slice(0, 255) : null, claims: { ...more, ...claims } };
       } catch (error) {
-        const [fault] = faults;
-        if (fault === undefined || fault instanceof ProviderFault) throw fault ?? error;
-        throw new ProviderFault("token", "could not be reached", { cause: fault });
+        throw faultOf(faults, error);
       }
     },
   };
@@ -150,6 +176,12 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
 
 /** The conversation with identity providers. */
 export type Providers = ReturnType<typeof createProviders>;
+
+/** Why an exchange failed: the first fault of a request, else what the library threw. */
+function faultOf([fault]: readonly unknown[], error: unknown): unknown {
+  if (fault === undefined || fault instanceof ProviderFault) return fault ?? error;
+  return new ProviderFault("token", "could not be reached", { cause: fault });
+}
 
 function requestOf(url: string, { method, headers, body }: client.CustomFetchOptions): OutgoingRequest {
   const form = body instanceof URLSearchParams ? body.toString() : typeof body === "string" ? body : undefined;

@@ -43,9 +43,9 @@ export function oidcRpc(oidc: Oidc, contexts: RequestContexts, baseUrl: string):
     createConnection: async ({ orgUuid, ...wish }, call) =>
       print(await connections.create(contexts.authenticated(call), orgUuid.toLowerCase(), wish)),
     async listConnections(request) {
-      const { limit, offset } = pageOf(request);
-      const { rows, ...total } = await connections.list(request.orgUuid.toLowerCase(), limit, offset);
-      return { data: rows.map(print), ...total, limit, offset };
+      const page = pageOf(request);
+      const { rows, ...total } = await connections.list(request.orgUuid.toLowerCase(), page);
+      return { data: rows.map(print), ...total, ...page };
     },
     getConnection: async ({ orgUuid, connectionUuid }) =>
       print(await connections.find(orgUuid.toLowerCase(), connectionUuid.toLowerCase())),
@@ -62,6 +62,8 @@ export function oidcRpc(oidc: Oidc, contexts: RequestContexts, baseUrl: string):
       await connections.remove(context, orgUuid.toLowerCase(), connectionUuid.toLowerCase());
       return {};
     },
+    testConnection: ({ orgUuid, connectionUuid }) =>
+      oidc.testConnection(orgUuid.toLowerCase(), connectionUuid.toLowerCase()),
     authorize: async (request, call) =>
       redirect(
         call,
@@ -79,6 +81,10 @@ export function oidcRpc(oidc: Oidc, contexts: RequestContexts, baseUrl: string):
           bindings: bindings(call),
         }),
       ),
+    backchannelLogout: async ({ connectionUuid, logoutToken }, call) => {
+      await oidc.backchannelLogout(contexts.public(call), connectionUuid.toLowerCase(), logoutToken);
+      return {};
+    },
     exchangeSession: async ({ sessionToken, codeVerifier }, call) =>
       oidc.exchange(contexts.public(call), { sessionToken, codeVerifier, bindings: bindings(call) }),
     linkIdentity: async ({ sessionToken, codeVerifier }, call) => {

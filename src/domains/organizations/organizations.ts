@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { foldName } from "../../platform/names.ts";
 import type { Random } from "../../platform/random.ts";
 import { organizationErrors } from "./errors.ts";
 import { readName } from "./rules.ts";
@@ -56,8 +57,8 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
         ...org,
         name: wanted?.name ?? org.name,
         plan: plan ?? org.plan,
-        jit_domains: jitDomains ?? org.jit_domains,
-        sso_required: ssoRequired ?? org.sso_required,
+        jitDomains: jitDomains ?? org.jitDomains,
+        ssoRequired: ssoRequired ?? org.ssoRequired,
       };
       if (JSON.stringify(next) === JSON.stringify(org)) return org;
       if (
@@ -93,6 +94,9 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
 
     /** A live organization. */
     find: (uuid: string): Promise<OrganizationRow | undefined> => store.findOrganization(database, uuid),
+    /** The live organization that has a name now. */
+    findByName: (name: string): Promise<OrganizationRow | undefined> =>
+      store.findOrganizationByName(database, foldName(name)),
     /** A live organization, read in a transaction. */
     findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
     /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */

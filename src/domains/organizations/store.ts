@@ -1,4 +1,5 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { foldName } from "../../platform/names.ts";
 import { Organization } from "./entities.ts";
 
 /** An organization as other domains see it. */
@@ -6,14 +7,15 @@ export interface OrganizationRow {
   uuid: string;
   name: string;
   plan: string;
-  jit_domains: string[];
+  jitDomains: string[];
   sandbox: boolean;
   /** Members other than owners enter by single sign-on alone. */
-  sso_required: boolean;
-  created_at: Date;
+  ssoRequired: boolean;
+  createdAt: Date;
 }
 
-const columns = "o.uuid, o.name, o.plan, o.jit_domains, o.sandbox, o.sso_required, o.created_at";
+const columns = `o.uuid, o.name, o.plan, o.jit_domains as "jitDomains", o.sandbox, o.sso_required as "ssoRequired",
+  o.created_at as "createdAt"`;
 
 /** Reserves a folded name forever; false when it is or was in use. */
 export async function reserveName(tx: Tx, key: string, name: string, orgUuid: string, at: Date): Promise<boolean> {
@@ -53,6 +55,14 @@ export async function isNameFree(database: Database, key: string): Promise<boole
 export async function findOrganization(database: Database, uuid: string): Promise<OrganizationRow | undefined> {
   const sql = `select ${columns} from organizations o where o.uuid = $1 and o.deleted_at is null`;
   return (await database.prepared<OrganizationRow>("orgs_one", sql, [uuid]))[0];
+}
+
+/** The live organization that has a folded name now; undefined for a name that is only reserved. */
+export async function findOrganizationByName(database: Database, key: string): Promise<OrganizationRow | undefined> {
+  const sql = `select ${columns} from organization_names n
+    join organizations o on o.uuid = n.org_uuid and o.deleted_at is null where n.name_key = $1`;
+  const [found] = await database.prepared<OrganizationRow>("orgs_by_name", sql, [key]);
+  return found !== undefined && foldName(found.name) === key ? found : undefined;
 }
 
 /** A live organization, read in a transaction. */
@@ -112,20 +122,23 @@ export async function namesOf(
 
 /** Which organization has or had a folded name. */
 export async function nameHolder(tx: Tx, key: string): Promise<string | undefined> {
-  return (await tx.query<{ org_uuid: string }>("select org_uuid from organization_names where name_key = $1", [key]))[0]
-    ?.org_uuid;
+  return (
+    await tx.query<{ orgUuid: string }>(`select org_uuid as "orgUuid" from organization_names where name_key = $1`, [
+      key,
+    ])
+  )[0]?.orgUuid;
 }
 
 /** Stores what an organization has become. */
 export async function updateOrganization(
   tx: Tx,
-  { uuid, name, plan, jit_domains, sso_required }: OrganizationRow,
+  { uuid, name, plan, jitDomains, ssoRequired }: OrganizationRow,
   at: Date,
 ): Promise<void> {
   const sql = `update organizations
     set name = $2, plan = $3, jit_domains = $4, updated_at = $5, sso_required = $6,
       version = version + 1 where uuid = $1`;
-  await tx.query(sql, [uuid, name, plan, jit_domains, at, sso_required]);
+  await tx.query(sql, [uuid, name, plan, jitDomains, at, ssoRequired]);
 }
 
 /** Notes the plan that a platform admin has set; `free` is no plan to keep. */

@@ -71,6 +71,25 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
     /** Creates a person; undefined when the address has an account. */
     createUnlessKnown: insert,
 
+    /**
+     * Creates people without a password, whose addresses nobody has proven. Returns their ids in the same order;
+     * undefined where the address has an account.
+     */
+    async createAllUnlessKnown(
+      tx: Tx,
+      people: readonly { email: Email; firstName: string; lastName: string }[],
+    ): Promise<(string | undefined)[]> {
+      const rows = people.map(({ email, firstName, lastName }) => ({
+        uuid: random.uuid(),
+        email: email.address,
+        emailKey: email.key,
+        firstName,
+        lastName,
+      }));
+      const made = await store.insertAccounts(tx, rows, dateOf(clock));
+      return rows.map(({ uuid }) => (made.has(uuid) ? uuid : undefined));
+    },
+
     /** Gives a person another address that nobody has proven. @throws {email_taken} when it has an account */
     async readdress(tx: Tx, userUuid: string, email: Email): Promise<void> {
       const person = await store.lockPerson(tx, userUuid);
@@ -147,7 +166,7 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
       const email = parseEmail(address);
       const person = email === undefined ? undefined : await store.findPersonByEmail(database, email.key);
       if (person === undefined) throw peopleErrors.notFound();
-      return { email: person.email, isSuperuser: person.is_superuser };
+      return { email: person.email, isSuperuser: person.isSuperuser };
     },
 
     /** Addresses of people, by user_uuid. */

@@ -72,6 +72,9 @@ export function createMails({ database, mailOutbox, clock, random, config }: Mai
       await mailOutbox.enqueue(tx, mail, validUntil);
     },
 
+    /** Whether mail is sent at all. */
+    isOn: !config.mailOff,
+
     /** @throws {unavailable} when mail is off, for routes that depend on a mail */
     demandMail(): void {
       if (config.mailOff)
@@ -100,7 +103,7 @@ function disownLink(baseUrl: string, token: string): MailContent["objection"] {
       "Nobody has confirmed this address yet. If the account with it is not yours, end it; " +
       "the link works once, for 7 days.",
     label: "End the account",
-    url: `${baseUrl}/disown-email?token=${token}`,
+    url: `${baseUrl}/disown#token=${token}`,
     note: "The token in it can also be sent to POST /api/auth/email/disown.",
   };
 }

@@ -17,6 +17,21 @@ export async function insertMembership(
   return rows.length === 1;
 }
 
+/** Makes people who never were members of an organization members with a role. */
+export async function insertMemberships(
+  tx: Tx,
+  orgUuid: string,
+  userUuids: readonly string[],
+  roleId: number,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into memberships (org_uuid, user_uuid, role_id, last_used_at, created_at, updated_at)
+     select $1, user_uuid, $3, $4, $4, $4 from unnest($2::uuid[]) as n (user_uuid)`,
+    [orgUuid, userUuids, roleId, at],
+  );
+}
+
 /** Makes somebody a member with a role, anew where they were removed; false where they are a member, active or not. */
 export async function joinMembership(
   tx: Tx,

@@ -12,7 +12,7 @@ export const builtInRoles = { admin: 1, manager: 2, employee: 3, observer: 4, li
 export interface MembershipsDeps {
   database: Database;
   clock: Clock;
-  events: Pick<Events, "notify">;
+  events: Pick<Events, "notify" | "notifyEach">;
 }
 
 /** Memberships: who belongs to which organization. */
@@ -50,6 +50,17 @@ export function createMemberships({ database, clock, events }: MembershipsDeps) 
       const joined = await store.joinMembership(tx, orgUuid, userUuid, roleId, dateOf(clock));
       if (joined) await notifyCreated(tx, orgUuid, userUuid, roleId);
       return joined;
+    },
+
+    /** Makes people who have just been created members with a role. */
+    async joinAll(tx: Tx, orgUuid: string, userUuids: readonly string[], roleId: number): Promise<void> {
+      await Promise.all([
+        store.insertMemberships(tx, orgUuid, userUuids, roleId, dateOf(clock)),
+        events.notifyEach(tx, EVENTS["user.created"], {
+          orgUuid,
+          data: userUuids.map((uuid) => ({ user_uuid: uuid, role_id: roleId, is_owner: false, status: "active" })),
+        }),
+      ]);
     },
 
     /** Whether the person with an address is a member, active or not. */

@@ -53,6 +53,8 @@ export function createPasswords({ database, clock }: Pick<AccountsDeps, "databas
     findPassword: (userUuid: string) => store.findPassword(database, userUuid),
     /** What a password login is checked against. */
     findForLogin: (email: Email, nameKey: string) => store.findForLogin(database, email.key, nameKey),
+    /** The same for a login that names no organization: the membership used last. */
+    findForLoginAnywhere: (email: Email) => store.findForLoginAnywhere(database, email.key),
     /** Stores a stronger hash of the same password. */
     replaceHash: store.replaceHash,
   };

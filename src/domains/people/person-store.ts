@@ -46,6 +46,30 @@ export async function insertPerson(
   return rows[0];
 }
 
+/** A person of whom nothing else is known. */
+export type NewAccount = Pick<NewPerson, "email" | "emailKey" | "firstName" | "lastName"> & { uuid: string };
+
+/** Stores people without a password, whose addresses nobody has proven; returns those whose address was free. */
+export async function insertAccounts(tx: Tx, people: readonly NewAccount[], at: Date): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ uuid: string }>(
+    `insert into people (uuid, email, email_key, first_name, last_name, is_platform_admin, is_superuser, is_operator,
+       created_at, updated_at)
+     select uuid, email, email_key, first_name, last_name, false, false, false, $6, $6
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+       as n (uuid, email, email_key, first_name, last_name)
+     on conflict (email_key) do nothing returning uuid`,
+    [
+      people.map(({ uuid }) => uuid),
+      people.map(({ email }) => email),
+      people.map(({ emailKey }) => emailKey),
+      people.map(({ firstName }) => firstName),
+      people.map(({ lastName }) => lastName),
+      at,
+    ],
+  );
+  return new Set(rows.map(({ uuid }) => uuid));
+}
+
 /** The person behind an address, row locked until the transaction ends. */
 export function lockPersonByEmail(tx: Tx, emailKey: string): Promise<Person | null> {
   return tx.em.findOne(Person, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -66,14 +90,15 @@ export interface PersonRow {
   id: number;
   uuid: string;
   email: string;
-  first_name: string;
-  last_name: string;
+  firstName: string;
+  lastName: string;
   phone: string | null;
   username: string | null;
-  is_superuser: boolean;
+  isSuperuser: boolean;
 }
 
-const shown = "id, uuid, email, first_name, last_name, phone, username, is_superuser";
+const shown = `id, uuid, email, first_name as "firstName", last_name as "lastName", phone, username,
+  is_superuser as "isSuperuser"`;
 
 /** A person by id. */
 export async function findPerson(database: Database, uuid: string): Promise<PersonRow | undefined> {

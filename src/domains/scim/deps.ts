@@ -16,8 +16,8 @@ export interface ScimDeps {
   random: Pick<Random, "uuid">;
   sealer: Sealer;
   log: Pick<Log, "error">;
-  events: Pick<Events, "emit">;
-  people: Pick<People, "lock" | "createUnlessKnown" | "describe" | "readdress" | "memberships">;
+  events: Pick<Events, "emit" | "emitEach">;
+  people: Pick<People, "lock" | "createAllUnlessKnown" | "describe" | "readdress" | "memberships">;
   rbac: Pick<Rbac, "members">;
   offboarding: Pick<Offboarding, "members">;
   invitations: Pick<Invitations, "directory">;

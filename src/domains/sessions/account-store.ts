@@ -21,12 +21,12 @@ export async function seesDevice(tx: Tx, deviceUuid: string, { userUuid, adminOf
 }
 
 interface LoginRow {
-  user_uuid: string;
-  org_uuid: string | null;
+  userUuid: string;
+  orgUuid: string | null;
   email: string;
   elsewhere: boolean;
-  added_at: Date;
-  last_used_at: Date;
+  addedAt: Date;
+  lastUsedAt: Date;
 }
 
 /**
@@ -41,38 +41,39 @@ export async function loginAccounts(
   at: Date,
 ): Promise<DeviceAccount[]> {
   const rows = await tx.query<LoginRow>(
-    `select s.user_uuid, s.org_uuid, p.email, min(s.created_at) as added_at, max(s.last_seen_at) as last_used_at,
+    `select s.user_uuid as "userUuid", s.org_uuid as "orgUuid", p.email, min(s.created_at) as "addedAt",
+       max(s.last_seen_at) as "lastUsedAt",
        exists (
          select 1 from device_accounts a where a.device_uuid = $1 and a.holder_uuid = s.user_uuid and a.active
        ) as elsewhere
      from sessions s join people p on p.uuid = s.user_uuid
      where s.device_uuid = $1 and s.revoked_at is null and s.expires_at > $2
        and (s.org_uuid = $5 or (s.user_uuid = $3 and s.org_uuid is not distinct from $4))
-     group by s.user_uuid, s.org_uuid, p.email order by s.user_uuid = $3 desc, added_at limit ${MAX_ENTRIES}`,
+     group by s.user_uuid, s.org_uuid, p.email order by s.user_uuid = $3 desc, "addedAt" limit ${MAX_ENTRIES}`,
     [deviceUuid, at, caller.userUuid, caller.orgUuid, sight.adminOf],
   );
   return rows.map((row) => ({
-    id: loginAccountId(deviceUuid, row.user_uuid, row.org_uuid),
-    kind: row.user_uuid === caller.userUuid ? "own" : "other",
+    id: loginAccountId(deviceUuid, row.userUuid, row.orgUuid),
+    kind: row.userUuid === caller.userUuid ? "own" : "other",
     login: true,
-    userUuid: row.user_uuid,
+    userUuid: row.userUuid,
     email: row.email,
-    orgUuid: row.org_uuid,
+    orgUuid: row.orgUuid,
     active: !row.elsewhere,
-    addedAt: row.added_at,
-    lastUsedAt: row.last_used_at,
+    addedAt: row.addedAt,
+    lastUsedAt: row.lastUsedAt,
   }));
 }
 
 interface AddedRow {
   uuid: string;
-  holder_uuid: string;
-  user_uuid: string;
-  org_uuid: string | null;
+  holderUuid: string;
+  userUuid: string;
+  orgUuid: string | null;
   email: string;
   active: boolean;
-  added_at: Date;
-  last_used_at: Date;
+  addedAt: Date;
+  lastUsedAt: Date;
 }
 
 /**
@@ -81,7 +82,8 @@ interface AddedRow {
  */
 export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): Promise<DeviceAccount[]> {
   const rows = await tx.query<AddedRow>(
-    `select a.uuid, a.holder_uuid, a.user_uuid, a.org_uuid, p.email, a.active, a.added_at, a.last_used_at
+    `select a.uuid, a.holder_uuid as "holderUuid", a.user_uuid as "userUuid", a.org_uuid as "orgUuid", p.email,
+       a.active, a.added_at as "addedAt", a.last_used_at as "lastUsedAt"
      from device_accounts a join people p on p.uuid = a.user_uuid
      where a.device_uuid = $1 and (a.holder_uuid = $2 or a.org_uuid = $3)
      order by a.holder_uuid = $2 desc, a.added_at limit ${MAX_ENTRIES}`,
@@ -89,14 +91,14 @@ export async function addedAccounts(tx: Tx, deviceUuid: string, sight: Sight): P
   );
   return rows.map((row) => ({
     id: row.uuid,
-    kind: row.holder_uuid === sight.userUuid ? "added" : "other",
+    kind: row.holderUuid === sight.userUuid ? "added" : "other",
     login: false,
-    userUuid: row.user_uuid,
+    userUuid: row.userUuid,
     email: row.email,
-    orgUuid: row.org_uuid,
+    orgUuid: row.orgUuid,
     active: row.active,
-    addedAt: row.added_at,
-    lastUsedAt: row.last_used_at,
+    addedAt: row.addedAt,
+    lastUsedAt: row.lastUsedAt,
   }));
 }
 
@@ -163,10 +165,11 @@ export function endLogins(
 
 /** The session an account was proven by, live or not; null for an account that was removed. */
 export async function proofOf(tx: Tx, uuid: string): Promise<string | null> {
-  const rows = await tx.query<{ session_uuid: string }>("select session_uuid from device_accounts where uuid = $1", [
-    uuid,
-  ]);
-  return rows[0]?.session_uuid ?? null;
+  const rows = await tx.query<{ sessionUuid: string }>(
+    `select session_uuid as "sessionUuid" from device_accounts where uuid = $1`,
+    [uuid],
+  );
+  return rows[0]?.sessionUuid ?? null;
 }
 
 /** Stores which account is in use on a device; null: the login's own. */

@@ -164,7 +164,7 @@ export function createAccounts(deps: AccountsDeps) {
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
         const device_uuid = deviceUuid.toLowerCase();
         const info = { ...context.info, deviceUuid: device_uuid };
-        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.auth_time, info, source });
+        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.authTime, info, source });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
         const metadata = { device_uuid, session_id: opened.sessionId };

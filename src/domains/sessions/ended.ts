@@ -19,9 +19,9 @@ export async function notifyEnded(
   ended: readonly EndedSessions[],
   why: DataOf<(typeof EVENTS)["session.revoked"]["data"]>,
 ): Promise<void> {
-  for (const { org_uuid: orgUuid, revoked, session_ids } of ended) {
+  for (const { orgUuid, revoked, sessionIds } of ended) {
     if (orgUuid === null) continue;
-    await events.notify(tx, EVENTS["session.revoked"], { orgUuid, data: { ...why, revoked, session_ids } });
+    await events.notify(tx, EVENTS["session.revoked"], { orgUuid, data: { ...why, revoked, session_ids: sessionIds } });
   }
 }
 
@@ -37,7 +37,7 @@ export async function recordDerivedEnded(
 ): Promise<void> {
   if (sources.length === 0) return;
   const derived = await derivedEnded(tx, sources, dateOf(clock));
-  for (const { uuid, source_uuid: source, user_uuid: userUuid, org_uuid: orgUuid } of derived) {
+  for (const { uuid, sourceUuid: source, userUuid, orgUuid } of derived) {
     await events.emit(tx, EVENTS["session.revoked"], {
       by,
       orgUuid,

@@ -2,10 +2,10 @@ import type { Tx } from "../../platform/db/types.ts";
 
 /** Sessions of one organization, or of none, that ended together. */
 export interface EndedSessions {
-  org_uuid: string | null;
+  orgUuid: string | null;
   revoked: number;
   /** Some of them, 100 at most. */
-  session_ids: string[];
+  sessionIds: string[];
   /** Those that others were derived from, which ended with them. */
   sources: string[];
 }
@@ -13,9 +13,9 @@ export interface EndedSessions {
 /** A session that ended with the one it was derived from. */
 export interface DerivedSession {
   uuid: string;
-  source_uuid: string;
-  user_uuid: string;
-  org_uuid: string | null;
+  sourceUuid: string;
+  userUuid: string;
+  orgUuid: string | null;
 }
 
 /** Maximum number of derived sessions that are recorded one by one. */
@@ -29,7 +29,8 @@ export function derivedEnded(tx: Tx, sources: readonly string[], at: Date): Prom
     `with recursive line as (
        select ${columns} from sessions s where s.source_uuid = any($1::uuid[]) and ${ended}
        union all select ${columns} from sessions s join line on s.source_uuid = line.uuid and ${ended}
-     ) select * from line limit ${MAX_RECORDED}`,
+     ) select uuid, source_uuid as "sourceUuid", user_uuid as "userUuid", org_uuid as "orgUuid"
+     from line limit ${MAX_RECORDED}`,
     [sources, at],
   );
 }
@@ -43,7 +44,7 @@ const MAX_IDS = 100;
  */
 export async function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
   const sql = `with ended as (${update} returning uuid, org_uuid, has_derived)
-    select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as session_ids,
+    select org_uuid as "orgUuid", count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as "sessionIds",
       coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
     from ended group by org_uuid`;
   await tx.reauthorize();
@@ -51,12 +52,12 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
   for (;;) {
     const ended = await tx.query<EndedSessions>(sql, params);
     if (ended.length === 0) return [...all.values()];
-    for (const { org_uuid, revoked, session_ids, sources } of ended) {
-      const before = all.get(org_uuid);
-      all.set(org_uuid, {
-        org_uuid,
+    for (const { orgUuid, revoked, sessionIds, sources } of ended) {
+      const before = all.get(orgUuid);
+      all.set(orgUuid, {
+        orgUuid,
         revoked: revoked + (before?.revoked ?? 0),
-        session_ids: [...(before?.session_ids ?? []), ...session_ids].slice(0, MAX_IDS),
+        sessionIds: [...(before?.sessionIds ?? []), ...sessionIds].slice(0, MAX_IDS),
         sources: [...(before?.sources ?? []), ...sources],
       });
     }
@@ -96,4 +97,16 @@ export function revokeSessionsOfOrganization(
   const sql = `update sessions set revoked_at = $2, revoked_reason = $3
     where org_uuid = $1 and revoked_at is null and expires_at > $2`;
   return endTogether(tx, sql, [orgUuid, at, reason]);
+}
+
+/** Ends the live ones among some sessions. */
+export function revokeChosenSessions(
+  tx: Tx,
+  uuids: readonly string[],
+  reason: string,
+  at: Date,
+): Promise<EndedSessions[]> {
+  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
+    where uuid = any($1::uuid[]) and revoked_at is null and expires_at > $2`;
+  return endTogether(tx, sql, [uuids, at, reason]);
 }

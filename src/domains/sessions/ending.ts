@@ -1,19 +1,12 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
-import { revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
+import { revokeChosenSessions, revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
+import type { EndedBy } from "../event-catalogue/index.ts";
 import type { EndedSessions } from "./ending-store.ts";
-
-/** Who ends sessions, and why. */
-export interface EndedBy {
-  caller: Caller;
-  info: RequestInfo;
-  /** In one word, for the audit log. */
-  reason: string;
-}
 
 /** The end of sessions with a membership or an organization, in the transaction of that. */
 export function createEnding(deps: EndedDeps) {
@@ -24,12 +17,11 @@ export function createEnding(deps: EndedDeps) {
     orgUuid: string,
     userUuid: string | null,
     ended: readonly EndedSessions[],
-    { reason, ...request }: EndedBy,
+    { reason, by }: EndedBy,
     whose: { user_uuid?: string } = {},
   ): Promise<void> {
     const revoked = countOf(ended);
     if (revoked === 0) return;
-    const by = causedBy(request);
     const metadata = { revoked, reason };
     await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, userUuid, metadata });
     await notifyEnded(deps, tx, ended, { reason, ...whose });
@@ -43,10 +35,23 @@ export function createEnding(deps: EndedDeps) {
       await record(tx, orgUuid, userUuid, ended, by, { user_uuid: userUuid });
     },
 
+    /** Ends those of the given sessions of a person in an organization that are live; nobody signed in asked for it. */
+    async chosen(
+      tx: Tx,
+      orgUuid: string,
+      userUuid: string,
+      sessionUuids: readonly string[],
+      { info, reason }: { info: RequestInfo; reason: string },
+    ): Promise<void> {
+      const ended = await revokeChosenSessions(tx, sessionUuids, reason, dateOf(clock));
+      const by = withoutActor(userUuid, info);
+      await record(tx, orgUuid, userUuid, ended, { reason, by }, { user_uuid: userUuid });
+    },
+
     /** Ends every session in an organization. */
     async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
       const ended = await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock));
-      await record(tx, orgUuid, by.caller.userUuid, ended, by);
+      await record(tx, orgUuid, by.by.userUuid, ended, by);
     },
   };
 }

@@ -3,6 +3,8 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of sessions and devices. */
 export const sessionErrors = defineErrors({
   ssoRequired: [403, "sso_required", "This organization requires single sign-on; sign in through its provider."],
+  orgNotFound: [404, "org_not_found", "You have no active membership in such an organization."],
+  sameOrganization: [409, "conflict", "This session acts in that organization already."],
   notFound: [404, "not_found", "No such session."],
   alreadyRevoked: [409, "already_revoked", "The session has ended already."],
   deviceNotFound: [404, "not_found", "No such device."],

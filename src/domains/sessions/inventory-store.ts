@@ -1,6 +1,9 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { CursorPaging } from "../../platform/cursors.ts";
+import { readList } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { SESSION_ORDERS } from "./rules.ts";
 import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
 import type { Sight } from "./rules.ts";
@@ -8,25 +11,28 @@ import type { Sight } from "./rules.ts";
 /** A live session in an inventory. */
 export interface InventoryRow {
   uuid: string;
-  user_uuid: string;
-  device_uuid: string;
-  created_at: Date;
-  last_seen_at: Date;
-  ip_address: string;
-  user_agent: string;
+  userUuid: string;
+  deviceUuid: string;
+  createdAt: Date;
+  lastSeenAt: Date;
+  ipAddress: string;
+  userAgent: string;
 }
 
 /** Filter of an inventory; empty means absent. */
 export interface InventoryFilter {
   userUuid?: string | undefined;
   deviceUuid?: string | undefined;
+  /** `ended` for sessions that ended in the last 30 days instead of live ones. */
+  status?: string | undefined;
 }
 
 /** Which sessions a caller reaches: those of an organization, or what they see of a device. */
 export type Reach = { orgUuid: string } | ({ deviceUuid: string } & Sight);
 
 const LIVE = "revoked_at is null and expires_at > $1";
-const COLUMNS = "uuid, user_uuid, device_uuid, created_at, last_seen_at, ip_address, user_agent";
+const COLUMNS = `uuid, user_uuid as "userUuid", device_uuid as "deviceUuid", created_at as "createdAt",
+  last_seen_at as "lastSeenAt", ip_address as "ipAddress", user_agent as "userAgent"`;
 
 /** SQL and parameters, from `$2` on, of the sessions within reach. */
 function within(reach: Reach): { name: string; clause: string; params: unknown[] } {
@@ -43,27 +49,28 @@ export async function pageOfSessions(
   database: Database,
   reach: Reach,
   filter: InventoryFilter,
-  at: Date,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ data: InventoryRow[] } & Total> {
-  const { name, clause, params } = within(reach);
-  const bound: unknown[] = [at, ...params];
+  [at, since]: readonly [at: Date, since: Date],
+  page: Page,
+  paging?: CursorPaging,
+): Promise<{ data: InventoryRow[]; nextCursor?: string } & Total> {
+  const { clause, params: reached } = within(reach);
+  const params: unknown[] = [at, ...reached];
   const narrow = [
-    !filter.userUuid ? "" : ` and user_uuid = $${bound.push(filter.userUuid)}`,
-    !filter.deviceUuid ? "" : ` and device_uuid = $${bound.push(filter.deviceUuid)}`,
+    !filter.userUuid ? "" : ` and user_uuid = $${params.push(filter.userUuid)}`,
+    !filter.deviceUuid ? "" : ` and device_uuid = $${params.push(filter.deviceUuid)}`,
   ];
-  const shape = `${name}_${narrow.map((one) => (one === "" ? "0" : "1")).join("")}`;
-  const from = `from sessions where ${clause} and ${LIVE}${narrow.join("")}`;
-  const [data, counted] = await Promise.all([
-    database.prepared<InventoryRow>(
-      `sessions_inventory_${shape}`,
-      `select ${COLUMNS} ${from} order by last_seen_at desc, created_at desc, uuid
-       limit $${bound.length + 1} offset $${bound.length + 2}`,
-      [...bound, limit, offset],
-    ),
-    database.prepared<{ counted: number }>(`sessions_inventory_count_${shape}`, boundedCount(from), bound),
-  ]);
-  return { data, ...totalOf(counted) };
+  const end = "least(revoked_at, expires_at)";
+  const status = filter.status === "ended" ? `${end} <= $1 and ${end} > $${params.push(since)}` : LIVE;
+  const from = `from sessions where ${clause} and ${status}${narrow.join("")}`;
+  const id = { sql: "uuid", type: "uuid" } as const;
+  const list = { name: "sessions", columns: COLUMNS, from, params, id, q: ["ip_address", "user_agent"] };
+  const { rows, ...rest } = await readList<InventoryRow>(
+    database,
+    { ...list, sort: SESSION_ORDERS, order: "-last_seen_at" },
+    page,
+    paging,
+  );
+  return { data: rows, ...rest };
 }
 
 /** Ends a session within reach; returns its person and organization, undefined when no live one has this id. */
@@ -73,13 +80,13 @@ export async function revokeWithin(
   uuid: string,
   reason: string,
   at: Date,
-): Promise<{ user_uuid: string; org_uuid: string | null } | undefined> {
+): Promise<{ userUuid: string; orgUuid: string | null } | undefined> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
   await tx.reauthorize();
-  const rows = await tx.query<{ user_uuid: string; org_uuid: string | null }>(
+  const rows = await tx.query<{ userUuid: string; orgUuid: string | null }>(
     `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
-     where uuid = $${next} and ${clause} and ${LIVE} returning user_uuid, org_uuid`,
+     where uuid = $${next} and ${clause} and ${LIVE} returning user_uuid as "userUuid", org_uuid as "orgUuid"`,
     [at, ...params, uuid, reason],
   );
   return rows[0];

@@ -1,4 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
+import { pagingBy } from "../../platform/cursors.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Page } from "../../platform/db/paging.ts";
@@ -17,17 +19,21 @@ import { RETENTION_MS, sightOf } from "./rules.ts";
 /** Dependencies of inventories. */
 export interface InventoryDeps extends EndedDeps {
   database: Database;
+  cursors: Cursors;
   events: Pick<Events, "emit" | "notify" | "recordFailure">;
 }
 
 /** A page of an inventory. */
 export interface Inventory extends Total {
   data: InventoryRow[];
+  nextCursor?: string;
 }
 
 /** The live sessions of an organization, or those on a device that a caller sees, and their end. */
 export function createInventories(deps: InventoryDeps) {
-  const { database, clock, events } = deps;
+  const { database, clock, events, cursors } = deps;
+  /** Now, and how long ago sessions ended that are still shown. */
+  const spanOf = (): [Date, Date] => [dateOf(clock), dateOf(clock, -RETENTION_MS)];
 
   async function endOne(context: CallerContext, reach: Reach, sessionId: string): Promise<void> {
     const at = dateOf(clock);
@@ -41,11 +47,11 @@ export function createInventories(deps: InventoryDeps) {
       const metadata = { session_id: sessionId, reason: "revoked", ...deviceOf(reach) };
       await events.emit(tx, EVENTS["session.revoked"], {
         by,
-        orgUuid: ended.org_uuid,
-        userUuid: ended.user_uuid,
+        orgUuid: ended.orgUuid,
+        userUuid: ended.userUuid,
         resourceId: sessionId,
         metadata,
-        data: { ...metadata, user_uuid: ended.user_uuid },
+        data: { ...metadata, user_uuid: ended.userUuid },
       });
       await recordDerivedEnded(deps, tx, [sessionId], by);
       return undefined;
@@ -77,7 +83,14 @@ export function createInventories(deps: InventoryDeps) {
     organization: {
       /** Live sessions of an organization, last seen first. */
       list: (orgUuid: string, filter: InventoryFilter, page: Page): Promise<Inventory> =>
-        pageOfSessions(database, { orgUuid }, filter, dateOf(clock), page),
+        pageOfSessions(
+          database,
+          { orgUuid },
+          filter,
+          spanOf(),
+          page,
+          pagingBy(cursors, ["sessions", orgUuid, filter.userUuid, filter.deviceUuid, filter.status], page),
+        ),
 
       /**
        * Ends one session of an organization.
@@ -97,10 +110,18 @@ export function createInventories(deps: InventoryDeps) {
        * Live sessions on a device that the caller sees, last seen first.
        * @throws {not_found} when the caller sees nothing on the device
        */
-      async list({ caller }: CallerContext, deviceUuid: string, page: Page): Promise<Inventory> {
+      async list(
+        { caller }: CallerContext,
+        deviceUuid: string,
+        filter: Pick<InventoryFilter, "status">,
+        page: Page,
+      ): Promise<Inventory> {
         const at = dateOf(clock);
         const sight = sightOf(caller);
-        const found = await pageOfSessions(database, { deviceUuid, ...sight }, {}, at, page);
+        const scope = ["sessions", deviceUuid.toLowerCase(), sight.userUuid, sight.adminOf, filter.status];
+        const paging = pagingBy(cursors, scope, page);
+        const { status } = filter;
+        const found = await pageOfSessions(database, { deviceUuid, ...sight }, { status }, spanOf(), page, paging);
         if (found.total === 0 && !(await database.transaction((tx) => seesDevice(tx, deviceUuid, sight, at))))
           throw sessionErrors.deviceNotFound();
         return found;

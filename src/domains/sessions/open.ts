@@ -76,7 +76,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
     const sessionId = random.uuid();
     const deviceUuid = info.deviceUuid ?? random.uuid();
     const authTime = request.authTime ?? now;
-    const leftMs = source === undefined ? Infinity : source.expires_at.getTime() - now.getTime();
+    const leftMs = source === undefined ? Infinity : source.expiresAt.getTime() - now.getTime();
     const longestMs = refreshUntil === null ? Infinity : refreshUntil.getTime() - now.getTime();
     const ttlMs = Math.min(
       request.accessTtlMs ?? ttls.pairMs,
@@ -115,7 +115,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
 
     /** A session with a token pair. */
     async pair(tx: Tx, request: OpenRequest): Promise<OpenedPair> {
-      const refreshUntil = request.source?.absolute_end ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
+      const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
       const opened = await open(tx, request, refreshUntil);
       const refresh = newOpaqueToken(random);
       const idleUntil = dateOf(clock, ttls.refreshIdleMs);
@@ -135,7 +135,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
  * Demands that somebody who has proven who they are did so in the way their organization requires (decisions 17.8).
  * @throws {sso_required} when they did not
  */
-function demandSingleSignOn({ org }: Standing, amr: readonly string[]): void {
+export function demandSingleSignOn({ org }: Standing, amr: readonly string[]): void {
   if (org?.ssoRequired === true && !org.isOwner && !amr.includes("fed")) throw sessionErrors.ssoRequired();
 }
 

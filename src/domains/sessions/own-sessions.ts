@@ -1,5 +1,7 @@
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
+import { pagingBy } from "../../platform/cursors.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Page } from "../../platform/db/paging.ts";
@@ -8,12 +10,13 @@ import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
-import { countOwnSessions, keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
+import { keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
 /** Dependencies of a person's own sessions. */
 export interface OwnSessionsDeps extends EndedDeps {
   database: Database;
+  cursors: Cursors;
 }
 
 /** One of the caller's sessions. */
@@ -22,19 +25,23 @@ export interface OwnSession extends OwnSessionRow {
   current: boolean;
 }
 
+/** A page of one's own sessions. */
+export interface OwnSessions extends Total {
+  data: OwnSession[];
+  nextCursor?: string;
+}
+
 /** A person's own sessions: their list and their end. */
 export function createOwnSessions(deps: OwnSessionsDeps) {
-  const { database, clock, events } = deps;
+  const { database, clock, events, cursors } = deps;
   return {
     /** The caller's live sessions on all devices, last seen first; none for a credential of an organization. */
-    async list({ caller }: CallerContext, { limit, offset }: Page): Promise<{ data: OwnSession[] } & Total> {
+    async list({ caller }: CallerContext, page: Page): Promise<OwnSessions> {
       if (caller.userUuid === null) return { data: [], total: 0 };
       const at = dateOf(clock);
-      const [rows, total] = await Promise.all([
-        ownSessions(database, caller.userUuid, at, limit, offset),
-        countOwnSessions(database, caller.userUuid, at),
-      ]);
-      return { data: rows.map((row) => ({ ...row, current: row.uuid === caller.sessionId })), ...total };
+      const paging = pagingBy(cursors, ["sessions", caller.userUuid], page);
+      const { rows, ...rest } = await ownSessions(database, caller.userUuid, at, page, paging);
+      return { data: rows.map((row) => ({ ...row, current: row.uuid === caller.sessionId })), ...rest };
     },
 
     /**
@@ -46,7 +53,7 @@ export function createOwnSessions(deps: OwnSessionsDeps) {
     async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<Date> {
       const live = await keepLive(tx, sessionId, dateOf(clock));
       if (live === undefined) throw errors.unauthorized();
-      return live.absolute_end;
+      return live.absoluteEnd;
     },
 
     /** Ends the session of the presented token, with all of its tokens. */
@@ -81,7 +88,7 @@ export function createOwnSessions(deps: OwnSessionsDeps) {
     ): Promise<number> {
       const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
       const by = withoutActor(userUuid, info);
-      for (const { org_uuid: orgUuid, revoked } of ended)
+      for (const { orgUuid, revoked } of ended)
         await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata: { revoked, reason } });
       await notifyEnded(deps, tx, ended, { reason, user_uuid: userUuid });
       await recordDerivedEnded(deps, tx, sourcesOf(ended), by);

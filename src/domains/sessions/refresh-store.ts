@@ -2,14 +2,14 @@ import type { Tx } from "../../platform/db/types.ts";
 
 /** A refresh token and the session it belongs to. */
 export interface RefreshRow {
-  session_uuid: string;
-  user_uuid: string;
-  org_uuid: string | null;
-  device_uuid: string;
+  sessionUuid: string;
+  userUuid: string;
+  orgUuid: string | null;
+  deviceUuid: string;
   amr: string[];
-  auth_time: Date;
-  expires_at: Date;
-  used_at: Date | null;
+  authTime: Date;
+  expiresAt: Date;
+  usedAt: Date | null;
   successor: Buffer | null;
   /** The session is neither revoked nor over. */
   live: boolean;
@@ -29,8 +29,9 @@ export const LIVE_SESSION = `select s.user_uuid, s.org_uuid
 /** Returns a refresh token by its hash. */
 export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<RefreshRow | undefined> {
   const rows = await tx.query<RefreshRow>(
-    `select r.session_uuid, s.user_uuid, s.org_uuid, s.device_uuid, s.amr, s.auth_time, r.expires_at, r.used_at,
-       r.successor, (s.revoked_at is null and s.expires_at > $2) as live
+    `select r.session_uuid as "sessionUuid", s.user_uuid as "userUuid", s.org_uuid as "orgUuid",
+       s.device_uuid as "deviceUuid", s.amr, s.auth_time as "authTime", r.expires_at as "expiresAt",
+       r.used_at as "usedAt", r.successor, (s.revoked_at is null and s.expires_at > $2) as live
      from refresh_tokens r join sessions s on s.uuid = r.session_uuid where r.hash = $1`,
     [hash, at],
   );
@@ -89,11 +90,11 @@ export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted 
 
 /** Extends a live session by a refresh; returns its new end, undefined when it is not live. */
 export async function prolongSession(tx: Tx, uuid: string, at: Date, wanted: Date): Promise<Date | undefined> {
-  const rows = await tx.query<{ expires_at: Date }>(
+  const rows = await tx.query<{ expiresAt: Date }>(
     `update sessions s set expires_at = greatest(s.expires_at, least(s.refresh_until, $3, ${sourceEnd("s")})),
        idle_until = ${idleEnd("s", "$3")}, last_seen_at = $2
-     where s.uuid = $1 and s.revoked_at is null and s.expires_at > $2 returning s.expires_at`,
+     where s.uuid = $1 and s.revoked_at is null and s.expires_at > $2 returning s.expires_at as "expiresAt"`,
     [uuid, at, wanted],
   );
-  return rows[0]?.expires_at;
+  return rows[0]?.expiresAt;
 }

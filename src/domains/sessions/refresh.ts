@@ -49,10 +49,10 @@ export function createRefresh(deps: RefreshDeps) {
       access.standingOf(tx, LIVE_SESSION, [hash, now]),
     ]);
     if (row === undefined || standing === undefined) return { refused: true, row };
-    if (row.used_at === null && row.expires_at <= now) return { refused: true, row };
-    return row.used_at === null
+    if (row.usedAt === null && row.expiresAt <= now) return { refused: true, row };
+    return row.usedAt === null
       ? firstUse(tx, hash, row, standing, now, info)
-      : laterUse(tx, hash, row, row.used_at, standing, now, info);
+      : laterUse(tx, hash, row, row.usedAt, standing, now, info);
   }
 
   async function firstUse(
@@ -90,7 +90,7 @@ export function createRefresh(deps: RefreshDeps) {
       return { refused: true, row };
     }
     const wanted = dateOf(clock, ttls.refreshIdleMs);
-    if ((await prolongSession(tx, row.session_uuid, at, wanted)) === undefined) return { refused: true, row };
+    if ((await prolongSession(tx, row.sessionUuid, at, wanted)) === undefined) return { refused: true, row };
     const token =
       row.successor === null
         ? newOpaqueToken(random).token
@@ -109,19 +109,19 @@ export function createRefresh(deps: RefreshDeps) {
     const [minted] = await Promise.all([
       tokens.mint(tx, {
         standing,
-        sessionId: row.session_uuid,
+        sessionId: row.sessionUuid,
         amr: row.amr,
-        authTime: row.auth_time,
+        authTime: row.authTime,
         ttlMs: ttls.pairMs,
       }),
       events.emit(tx, EVENTS["token.refreshed"], {
         ...eventOf(row, info),
-        metadata: { session_id: row.session_uuid, ...metadata },
+        metadata: { session_id: row.sessionUuid, ...metadata },
       }),
     ]);
     return {
-      sessionId: row.session_uuid,
-      deviceUuid: row.device_uuid,
+      sessionId: row.sessionUuid,
+      deviceUuid: row.deviceUuid,
       accessToken: minted.accessToken,
       refreshToken,
       tokenType: "Bearer",
@@ -130,12 +130,12 @@ export function createRefresh(deps: RefreshDeps) {
   }
 
   async function endFamily(tx: Tx, row: RefreshRow, info: RequestInfo): Promise<void> {
-    if (!(await revokeSession(tx, row.session_uuid, "refresh_reuse", dateOf(clock)))) return;
-    const metadata = { session_id: row.session_uuid, reason: "refresh_reuse" };
+    if (!(await revokeSession(tx, row.sessionUuid, "refresh_reuse", dateOf(clock)))) return;
+    const metadata = { session_id: row.sessionUuid, reason: "refresh_reuse" };
     const event = eventOf(row, info);
-    const data = { ...metadata, user_uuid: row.user_uuid };
+    const data = { ...metadata, user_uuid: row.userUuid };
     await events.emit(tx, EVENTS["session.revoked"], { ...event, metadata, data });
-    await recordDerivedEnded(deps, tx, [row.session_uuid], event.by);
+    await recordDerivedEnded(deps, tx, [row.sessionUuid], event.by);
   }
 
   return {
@@ -163,7 +163,7 @@ export function createRefresh(deps: RefreshDeps) {
 }
 
 function eventOf(row: RefreshRow | undefined, info: RequestInfo) {
-  return { by: withoutActor(row?.user_uuid ?? null, info), orgUuid: row?.org_uuid ?? null };
+  return { by: withoutActor(row?.userUuid ?? null, info), orgUuid: row?.orgUuid ?? null };
 }
 
 /** The context that the successor of a token is sealed with. */

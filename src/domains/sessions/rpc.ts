@@ -13,7 +13,7 @@ import type { Sessions } from "./sessions.ts";
 
 /** `atrium.sessions.v1.SessionsService`. */
 export function sessionsRpc(
-  { inventories: { organization, device }, accounts }: Sessions,
+  { inventories: { organization, device }, accounts, switchOrganization }: Sessions,
   contexts: RequestContexts,
 ): ServiceRegistration {
   const revokeAll: ServiceImpl<typeof SessionsService>["revokeAllOrganizationSessions"] = async (
@@ -33,7 +33,7 @@ export function sessionsRpc(
     revokeAllOrganizationSessions: revokeAll,
     listDeviceSessions: async ({ deviceUuid, ...request }, context) => {
       const page = pageOf(request);
-      return printInventory(await device.list(contexts.authenticated(context), deviceUuid, page), page);
+      return printInventory(await device.list(contexts.authenticated(context), deviceUuid, request, page), page);
     },
     revokeDeviceSession: async ({ deviceUuid, sessionId }, context) => {
       await device.revoke(contexts.authenticated(context), deviceUuid, sessionId);
@@ -51,6 +51,7 @@ export function sessionsRpc(
       await accounts.remove(contexts.authenticated(context), deviceUuid, id);
       return {};
     },
+    switchOrganization: async ({ orgUuid }, context) => switchOrganization(contexts.authenticated(context), orgUuid),
     switchDeviceAccount: async ({ deviceUuid, accountId }, context) => {
       const { account, ...opened } = await accounts.switchTo(contexts.authenticated(context), deviceUuid, accountId);
       return { ...opened, ...printAccount(account) };
@@ -58,16 +59,16 @@ export function sessionsRpc(
   } satisfies ServiceImpl<typeof SessionsService>);
 }
 
-function printInventory({ data, ...total }: { data: InventoryRow[] } & Total, page: Page) {
+function printInventory({ data, ...total }: { data: InventoryRow[]; nextCursor?: string } & Total, page: Page) {
   return {
     data: data.map((row) => ({
       sessionId: row.uuid,
-      userUuid: row.user_uuid,
-      deviceUuid: row.device_uuid,
-      createdAt: timestampFromDate(row.created_at),
-      lastSeenAt: timestampFromDate(row.last_seen_at),
-      ipAddress: row.ip_address,
-      userAgent: row.user_agent,
+      userUuid: row.userUuid,
+      deviceUuid: row.deviceUuid,
+      createdAt: timestampFromDate(row.createdAt),
+      lastSeenAt: timestampFromDate(row.lastSeenAt),
+      ipAddress: row.ipAddress,
+      userAgent: row.userAgent,
     })),
     ...total,
     ...page,

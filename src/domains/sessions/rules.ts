@@ -59,3 +59,9 @@ export function loginAccountId(deviceUuid: string, userUuid: string, orgUuid: st
   digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
   return digest.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5");
 }
+
+/** Orders of lists of sessions. */
+export const SESSION_ORDERS = {
+  last_seen_at: { sql: "last_seen_at", type: "timestamptz" },
+  created_at: { sql: "created_at", type: "timestamptz" },
+} as const;

@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
@@ -21,12 +22,14 @@ import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
 import { RETENTION_MS } from "./rules.ts";
 import { deleteOldSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
+import { createOrganizationSwitch } from "./switch.ts";
 import { createTokens } from "./tokens.ts";
 
 /** Dependencies of sessions. */
 export interface SessionsDeps {
   database: Database;
   clock: Clock;
+  cursors: Cursors;
   random: Pick<Random, "uuid" | "bytes">;
   log: Log;
   /** Seals with the instance key. */
@@ -70,6 +73,8 @@ export function createSessions(deps: SessionsDeps) {
     inventories: createInventories(deps),
     /** Accounts that share a device. */
     accounts: createAccounts({ ...deps, open, authenticate }),
+    /** A session of the caller in another of their organizations. */
+    switchOrganization: createOrganizationSwitch({ ...deps, open }),
     /** Proofs of who the person is, given within a session. */
     proofs: { markSecondFactor, markStepUp, last: lastProofs },
     ...createRefresh(opening),

@@ -1,5 +1,8 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import type { CursorPaging } from "../../platform/cursors.ts";
+import { readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import { SESSION_ORDERS } from "./rules.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { detach, endTogether } from "./ending-store.ts";
 import type { EndedSessions } from "./ending-store.ts";
@@ -67,12 +70,12 @@ const MAX_SIGN_INS = 10_000;
 
 /** Addresses that signed in the person behind an email since a time; none for an unknown email. */
 export async function signInAddresses(database: Database, emailKey: string, since: Date): Promise<string[]> {
-  const sql = `select distinct ip_address from (
+  const sql = `select distinct ip_address as address from (
     select ip_address from sessions
     where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
     order by created_at desc limit ${MAX_SIGN_INS}) as latest`;
-  return (await database.prepared<{ ip_address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map(
-    (row) => row.ip_address,
+  return (await database.prepared<{ address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map(
+    (row) => row.address,
   );
 }
 
@@ -102,21 +105,22 @@ export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
 }
 
 /** The absolute end of a live session, locked until the transaction ends; undefined when it has ended. */
-export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absolute_end: Date } | undefined> {
-  const sql = `select coalesce(refresh_until, expires_at) as absolute_end from sessions
+export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absoluteEnd: Date } | undefined> {
+  const sql = `select coalesce(refresh_until, expires_at) as "absoluteEnd" from sessions
     where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
-  return (await tx.query<{ absolute_end: Date }>(sql, [uuid, at]))[0];
+  return (await tx.query<{ absoluteEnd: Date }>(sql, [uuid, at]))[0];
 }
 
 /** A live session another one is derived from. */
 export interface SourceSession {
   uuid: string;
+  deviceUuid: string;
   amr: string[];
-  auth_time: Date;
+  authTime: Date;
   /** Its end unless it is refreshed. */
-  expires_at: Date;
+  expiresAt: Date;
   /** No refresh goes beyond this. */
-  absolute_end: Date;
+  absoluteEnd: Date;
 }
 
 /**
@@ -125,7 +129,8 @@ export interface SourceSession {
  */
 export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise<SourceSession | undefined> {
   const sql = `update sessions set has_derived = true where uuid = $1 and revoked_at is null and expires_at > $2
-    returning uuid, amr, auth_time, expires_at, coalesce(refresh_until, expires_at) as absolute_end`;
+    returning uuid, device_uuid as "deviceUuid", amr, auth_time as "authTime", expires_at as "expiresAt",
+      coalesce(refresh_until, expires_at) as "absoluteEnd"`;
   return (await tx.query<SourceSession>(sql, [uuid, at]))[0];
 }
 
@@ -157,9 +162,9 @@ export async function revokeSessionsOf(
 /** A session in the list of its person. */
 export interface OwnSessionRow {
   uuid: string;
-  device_uuid: string;
-  created_at: Date;
-  last_seen_at: Date;
+  deviceUuid: string;
+  createdAt: Date;
+  lastSeenAt: Date;
 }
 
 /** A page of a person's live sessions, last seen first. */
@@ -167,19 +172,14 @@ export function ownSessions(
   database: Database,
   userUuid: string,
   at: Date,
-  limit: number,
-  offset: number,
-): Promise<OwnSessionRow[]> {
-  const sql = `select uuid, device_uuid, created_at, last_seen_at from sessions
-    where user_uuid = $1 and revoked_at is null and expires_at > $2
-    order by last_seen_at desc, created_at desc, uuid limit $3 offset $4`;
-  return database.prepared<OwnSessionRow>("sessions_own", sql, [userUuid, at, limit, offset]);
-}
-
-/** Number of a person's live sessions. */
-export async function countOwnSessions(database: Database, userUuid: string, at: Date): Promise<Total> {
-  const sql = boundedCount("from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2");
-  return totalOf(await database.prepared<{ counted: number }>("sessions_own_count", sql, [userUuid, at]));
+  page: Page,
+  paging?: CursorPaging,
+): Promise<Listed<OwnSessionRow>> {
+  const from = "from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2";
+  const id = { sql: "uuid", type: "uuid" } as const;
+  const columns = `uuid, device_uuid as "deviceUuid", created_at as "createdAt", last_seen_at as "lastSeenAt"`;
+  const list = { name: "sessions_own", columns, from, params: [userUuid, at], id, q: ["user_agent"] };
+  return readList(database, { ...list, sort: SESSION_ORDERS, order: "-last_seen_at" }, page, paging);
 }
 
 /** Stores when sessions were last seen. Skips locked ones instead of waiting for their transactions. */

@@ -39,7 +39,7 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
     if (challenge.method === "password")
       return password?.ok === true && password.credentialsVersion === standing.credentialsVersion;
     if (challenge.method === "magic_link")
-      return challenge.token_hash !== null && constantTimeEqual(hashToken(given), challenge.token_hash);
+      return challenge.tokenHash !== null && constantTimeEqual(hashToken(given), challenge.tokenHash);
     if (answer.recovery === true) return mfa.codes.useRecoveryCode(tx, standing.userUuid, given);
     return (await mfa.codes.useTotp(tx, standing.userUuid, given)) !== undefined;
   }
@@ -103,8 +103,8 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
     if (challenge === undefined) throw stepUpErrors.notFound();
     const { method } = challenge;
     const now = dateOf(clock);
-    if (challenge.consumed_at !== null) return refuse(stepUpErrors.gone(), method);
-    if (challenge.expires_at <= now) return refuse(stepUpErrors.expired(), method);
+    if (challenge.consumedAt !== null) return refuse(stepUpErrors.gone(), method);
+    if (challenge.expiresAt <= now) return refuse(stepUpErrors.expired(), method);
     if (!(await isRight(tx, standing, challenge, answer, password))) {
       await count.failed();
       return refuse(stepUpErrors.invalidCode(), method);

@@ -9,7 +9,7 @@ export function stepUpMail(baseUrl: string, link: { token: string; challengeId: 
       "You asked to do something that needs another proof. " +
         "Use this link in the browser you are signed in with. It works once.",
     ],
-    action: { label: "Confirm", url: `${baseUrl}/step-up?token=${link.token}&challenge_id=${link.challengeId}` },
+    action: { label: "Confirm", url: `${baseUrl}/step-up#token=${link.token}&challenge_id=${link.challengeId}` },
     notes: [
       `The link is good for ${minutes} minutes. The token in it can also be sent to POST /api/auth/step-up/verify.`,
       "If you did not ask for it, somebody uses your session: sign out everywhere and change your password. " +

@@ -53,10 +53,10 @@ export function createStepUp(deps: StepUpDeps) {
     if (lockout !== undefined) return lockout;
     const { userUuid, sessionId } = personOf(caller);
     const challenge = await database.transaction((tx) => findChallenge(tx, answer.challengeId, sessionId));
-    if (challenge?.method !== "password" || challenge.consumed_at !== null) return undefined;
+    if (challenge?.method !== "password" || challenge.consumedAt !== null) return undefined;
     const person = await people.findPassword(userUuid);
-    const { ok } = await hasher.verify(person?.password_hash ?? null, answer.password, info.address);
-    return { ok, credentialsVersion: person?.credentials_version ?? 0 };
+    const { ok } = await hasher.verify(person?.passwordHash ?? null, answer.password, info.address);
+    return { ok, credentialsVersion: person?.credentialsVersion ?? 0 };
   }
 
   async function refuse(

@@ -6,9 +6,9 @@ export type StepUpMethod = "totp" | "magic_link" | "password";
 /** A challenge. */
 export interface ChallengeRow {
   method: StepUpMethod;
-  token_hash: Buffer | null;
-  expires_at: Date;
-  consumed_at: Date | null;
+  tokenHash: Buffer | null;
+  expiresAt: Date;
+  consumedAt: Date | null;
 }
 
 /** A challenge to store. */
@@ -42,8 +42,8 @@ export async function insertChallenge(
 
 /** A challenge of this session. */
 export async function findChallenge(tx: Tx, uuid: string, sessionId: string): Promise<ChallengeRow | undefined> {
-  const sql =
-    "select method, token_hash, expires_at, consumed_at from step_up_challenges where uuid = $1 and session_uuid = $2";
+  const sql = `select method, token_hash as "tokenHash", expires_at as "expiresAt", consumed_at as "consumedAt"
+    from step_up_challenges where uuid = $1 and session_uuid = $2`;
   return (await tx.query<ChallengeRow>(sql, [uuid, sessionId]))[0];
 }
 

@@ -97,13 +97,13 @@ export function createOrganizations(deps: OrganizationsDeps) {
     async remove(context: CallerContext): Promise<void> {
       await context.transaction(async (tx) => {
         const org = await rbac.members.lockOwnOrganization(tx, context.caller);
-        await offboarding.organizations.endLocked(tx, org, context);
+        await offboarding.organizations.endLocked(tx, org, causedBy(context));
       });
     },
   };
 }
 
 /** What the audit log shows of an organization. */
-function stateOf({ name, plan, jit_domains, sso_required }: OrganizationRow) {
-  return { name, plan, jit_domains, sso_required };
+function stateOf({ name, plan, jitDomains, ssoRequired }: OrganizationRow) {
+  return { name, plan, jit_domains: jitDomains, sso_required: ssoRequired };
 }

@@ -12,38 +12,40 @@ export function printOrganization(org: EntitledOrganization) {
     name: org.name,
     plan: org.plan,
     entitlements: org.entitlements,
-    jitDomains: org.jit_domains,
+    jitDomains: org.jitDomains,
     sandbox: org.sandbox,
-    createdAt: timestampFromDate(org.created_at),
-    ssoRequired: org.sso_required,
+    createdAt: timestampFromDate(org.createdAt),
+    ssoRequired: org.ssoRequired,
   };
 }
 
 /** An organization in the list of one of its members. */
 export function printMembership(row: MembershipRow) {
   return {
-    orgUuid: row.org_uuid,
+    orgUuid: row.orgUuid,
     name: row.name,
     role: row.role,
-    roleId: row.role_id,
-    isOwner: row.is_owner,
+    roleId: row.roleId,
+    isOwner: row.isOwner,
     status: row.status,
-    createdAt: timestampFromDate(row.created_at),
+    createdAt: timestampFromDate(row.createdAt),
   };
 }
 
 /** A member of an organization. */
 export function printMember(row: MemberRow) {
   return {
-    userUuid: row.user_uuid,
+    userUuid: row.userUuid,
     id: row.id,
     email: row.email,
-    firstName: row.first_name,
+    firstName: row.firstName,
     role: row.role,
-    roleId: row.role_id,
-    isOwner: row.is_owner,
+    roleId: row.roleId,
+    isOwner: row.isOwner,
     status: row.status,
-    createdAt: timestampFromDate(row.created_at),
+    createdAt: timestampFromDate(row.createdAt),
+    mfaActive: row.mfaActive,
+    ...(row.lastSeenAt === null ? {} : { lastSeenAt: timestampFromDate(row.lastSeenAt) }),
   };
 }
 
@@ -51,8 +53,8 @@ export function printMember(row: MemberRow) {
 export function printProfile(person: PersonRow) {
   return {
     id: person.id,
-    firstName: person.first_name,
-    lastName: person.last_name,
+    firstName: person.firstName,
+    lastName: person.lastName,
     email: person.email,
     userUuid: person.uuid,
     ...(person.phone === null ? {} : { phone: person.phone }),
@@ -61,24 +63,15 @@ export function printProfile(person: PersonRow) {
 }
 
 /** An invitation of an organization. */
-export function printInvitation({
-  uuid,
-  email,
-  role_id,
-  role,
-  status,
-  invited_by,
-  created_at,
-  expires_at,
-}: InvitationRow) {
+export function printInvitation({ uuid, email, roleId, role, status, invitedBy, createdAt, expiresAt }: InvitationRow) {
   return {
     invitationId: uuid,
     email,
-    roleId: role_id,
+    roleId,
     role,
     status,
-    ...(invited_by === null ? {} : { invitedBy: invited_by }),
-    createdAt: timestampFromDate(created_at),
-    expiresAt: timestampFromDate(expires_at),
+    ...(invitedBy === null ? {} : { invitedBy }),
+    createdAt: timestampFromDate(createdAt),
+    expiresAt: timestampFromDate(expiresAt),
   };
 }

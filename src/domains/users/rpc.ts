@@ -10,6 +10,8 @@ import type { Invitations } from "../invitations/index.ts";
 import type { Login } from "../login/index.ts";
 import type { MemberRow } from "../rbac/index.ts";
 import { printInvitation, printMember, printMembership, printOrganization, printProfile } from "./print.ts";
+import type { Orders } from "../../platform/db/paging.ts";
+import type { MembershipRow } from "./organization-store.ts";
 import type { Users } from "./users.ts";
 
 /** A picture is an image and nothing else, for the caller alone, and revalidated each time it is used. */
@@ -25,6 +27,11 @@ export interface UsersServiceDeps {
   invitations: Pick<Invitations, "create" | "list" | "withdraw">;
   login: Pick<Login, "signUp" | "passwordChange">;
 }
+
+const ORDERS: Orders<MembershipRow> = {
+  name: ({ name }) => name.toLowerCase(),
+  created_at: ({ createdAt: at }) => at.getTime(),
+};
 
 /** Implements `atrium.users.v1.UsersService`. */
 export function usersRpc(
@@ -50,8 +57,8 @@ export function usersRpc(
 
     listUsers: async (request, call) => {
       const page = pageOf(request);
-      const { data, total } = await members.list(contexts.authenticated(call), request, page);
-      return { data: data.map(printMember), total, ...page };
+      const { data, ...total } = await members.list(contexts.authenticated(call), request, page);
+      return { data: data.map(printMember), ...total, ...page };
     },
     setUserRole: async ({ userUuid, role }, call) => {
       await members.setRole(contexts.authenticated(call), userUuid, role);
@@ -82,8 +89,11 @@ export function usersRpc(
       const { org, ...opened } = await login.signUp.signUp(contexts.public(call), request);
       return { ...opened, orgUuid: org.uuid, name: org.name };
     },
-    listOrganizations: async (request, call) =>
-      pageOfAll((await organizations.list(contexts.authenticated(call))).map(printMembership), pageOf(request)),
+    listOrganizations: async (request, call) => {
+      const all = await organizations.list(contexts.authenticated(call));
+      const { data, ...page } = pageOfAll(all, pageOf(request), ({ name }) => name, ORDERS);
+      return { data: data.map(printMembership), ...page };
+    },
     getOrganization: async (_request, call) =>
       printOrganization(await organizations.find(contexts.authenticated(call))),
     updateOrganization: async ({ orgUuid, name, plan, ssoRequired, jitDomains }, call) => {

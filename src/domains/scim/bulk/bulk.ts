@@ -11,6 +11,7 @@ import { readPatch } from "../patch/engine.ts";
 import type { Resource } from "../resource/values.ts";
 import { GROUP, USER } from "../schema/index.ts";
 import { userEtag } from "../users/present.ts";
+import type { UserRow } from "../users/store.ts";
 import type { Users } from "../users/users.ts";
 import { readPlan, resolvedMembers, resolvedText } from "./plan.ts";
 import type { Step } from "./plan.ts";
@@ -32,7 +33,7 @@ interface Written {
   version?: string;
 }
 
-/** Bulk requests: each operation is a transaction of its own (decisions 8.10). */
+/** Bulk requests: each operation succeeds or fails by itself, as if alone (decisions 8.10). */
 export function createBulk({ database, log }: ScimDeps, users: Users, groups: Groups) {
   async function writeUser(context: CallerContext, { method, version }: Step, id: string, data: Resource) {
     if (method === "DELETE") return users.remove(context, id, version).then((): Written => ({ id }));
@@ -109,19 +110,57 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
       claimed.add(defines);
     }
 
-    async function run(step: Step): Promise<void> {
+    function succeed(step: Step, { id, version }: Written): void {
+      if (step.defines !== undefined) ids.set(step.defines, id);
+      const status = step.method === "POST" ? "201" : step.method === "DELETE" ? "204" : "200";
+      outcomes.set(step, {
+        location: urlOf(step, id),
+        ...about(step),
+        ...(version !== undefined && { version }),
+        status,
+      });
+    }
+
+    async function write(step: Step): Promise<void> {
       try {
         if (step.fault !== undefined) throw scimErrors.invalidSyntax(step.fault);
-        claim(step);
         const data = resolvedMembers(step.data ?? {}, idOf);
         const id = resolvedText(step.id ?? "", idOf);
-        const { id: written, version } = await (step.of === "Users" ? writeUser : writeGroup)(context, step, id, data);
-        if (step.defines !== undefined) ids.set(step.defines, written);
-        const status = step.method === "POST" ? "201" : step.method === "DELETE" ? "204" : "200";
-        const location = urlOf(step, written);
-        outcomes.set(step, { location, ...about(step), ...(version !== undefined && { version }), status });
+        succeed(step, await (step.of === "Users" ? writeUser : writeGroup)(context, step, id, data));
       } catch (reason) {
         fail(step, reason);
+      }
+    }
+
+    /** Carries out steps: creates of users who are not known together, the others one after another. */
+    async function run(together: readonly Step[]): Promise<void> {
+      const claimable = together.filter((step) => {
+        try {
+          if (step.fault === undefined) claim(step);
+          return true;
+        } catch (reason) {
+          fail(step, reason);
+          return false;
+        }
+      });
+      const rows = await created(claimable);
+      for (const [index, step] of claimable.entries()) {
+        const row = rows[index];
+        if (row === undefined) await write(step);
+        else succeed(step, { id: row.userUuid, version: userEtag(row) });
+      }
+    }
+
+    async function created(steps: readonly Step[]): Promise<readonly (UserRow | undefined)[]> {
+      if (steps.length < 2) return [];
+      try {
+        return await users.createTogether(
+          context,
+          steps.map(({ data }) => data ?? {}),
+        );
+      } catch {
+        // Each of them meets the error again, alone.
+        return [];
       }
     }
 

@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Sealer } from "../../../platform/crypto/sealed.ts";
+import { createCursors as createOpaqueCursors } from "../../../platform/cursors.ts";
+import type { Position } from "../../../platform/cursors.ts";
 import { scimErrors } from "../errors.ts";
 
-/** Where a page ends: the sort value of its last resource, and its id. */
-export interface Position {
-  value: string | boolean | null;
-  id: string;
-}
+export type { Position } from "../../../platform/cursors.ts";
 
 /** What a cursor is good for. */
 export interface CursorScope {
@@ -18,17 +15,21 @@ export interface CursorScope {
   descending: boolean;
 }
 
-/** Cursors of RFC 9865: sealed, bound to organization, filter and sort, for a limited time (decisions 8.10). */
-export function createCursors({ clock, sealer, cursorMs }: { clock: Clock; sealer: Sealer; cursorMs: number }) {
-  function contextOf({ orgUuid, kind, filter, sortBy, descending }: CursorScope): string {
-    const query = JSON.stringify([filter, sortBy.toLowerCase(), descending]);
-    return `scim-cursor:${orgUuid}:${kind}:${createHash("sha256").update(query).digest("base64url")}`;
-  }
+/** Cursors of RFC 9865, bound to organization, filter and sort, for a limited time (decisions 8.10). */
+export function createCursors(deps: { clock: Clock; sealer: Sealer; cursorMs: number }) {
+  const cursors = createOpaqueCursors(deps);
+  const scopeOf = ({ orgUuid, kind, filter, sortBy, descending }: CursorScope): readonly unknown[] => [
+    "scim",
+    orgUuid,
+    kind,
+    filter,
+    sortBy.toLowerCase(),
+    descending,
+  ];
 
   return {
     /** The cursor of the page after a position. */
-    after: (scope: CursorScope, { value, id }: Position): string =>
-      sealer.seal(JSON.stringify([value, id, clock.now() + cursorMs]), contextOf(scope)).toString("base64url"),
+    after: (scope: CursorScope, position: Position): string => cursors.after(scopeOf(scope), position),
 
     /**
      * The position a cursor stands for.
@@ -36,15 +37,10 @@ export function createCursors({ clock, sealer, cursorMs }: { clock: Clock; seale
      * @throws {expiredCursor} when it is too old
      */
     read(scope: CursorScope, cursor: string): Position {
-      let opened: [Position["value"], string, number];
-      try {
-        opened = JSON.parse(sealer.open(Buffer.from(cursor, "base64url"), contextOf(scope)).toString()) as never;
-      } catch {
-        throw scimErrors.invalidCursor();
-      }
-      const [value, id, expiresAt] = opened;
-      if (expiresAt <= clock.now()) throw scimErrors.expiredCursor();
-      return { value, id };
+      const position = cursors.read(scopeOf(scope), cursor);
+      if (position === "invalid") throw scimErrors.invalidCursor();
+      if (position === "expired") throw scimErrors.expiredCursor();
+      return position;
     },
   };
 }

@@ -4,6 +4,7 @@ import type { CallerContext } from "../../../platform/context.ts";
 import { violatedConstraint } from "../../../platform/db/failure.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { parseEmail } from "../../../platform/email.ts";
+import { ServiceError } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import { builtInRoles } from "../../people/index.ts";
 import type { ScimDeps } from "../deps.ts";
@@ -14,13 +15,29 @@ import { userAttributes } from "./attributes.ts";
 import type { UserAttributes } from "./attributes.ts";
 import type { Membership } from "./membership.ts";
 import * as store from "./store.ts";
-import type { UserRow } from "./store.ts";
+import type { NewUser, UserRow } from "./store.ts";
 
 /** @throws {uniqueness} for a statement that was refused because the userName is in use */
 export function uniqueName(error: unknown): never {
   throw violatedConstraint(error)?.startsWith("scim_users") === true
     ? scimErrors.uniqueness("The userName, or the person, is there already.")
     : error;
+}
+
+const rowOf = (user: NewUser, at: Date): UserRow => {
+  const { userUuid, active, invited, wanted, data } = user;
+  return { userUuid, active, invited, wanted, data, version: 1, createdAt: at, updatedAt: at, groups: [] };
+};
+
+/** Attributes of a user who is to be active; undefined where they are refused. */
+function simpleAttributes(body: Readonly<Record<string, unknown>>): UserAttributes | undefined {
+  try {
+    const attributes = userAttributes(readResource(USER, body));
+    return attributes.active === false ? undefined : attributes;
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }
 
 /** Creates users (decisions 8.7, 8.8). */
@@ -35,14 +52,51 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
     standing: { active: boolean; invited: boolean },
   ): Promise<UserRow> {
     const orgUuid = callerOrg(context.caller);
-    const { active: asked = true, data, folded, userName, externalId } = attributes;
-    const at = dateOf(clock);
-    const row = { orgUuid, userUuid, userName, externalId, ...standing, wanted: asked, data, folded, at };
-    await store.insertUser(tx, row).catch(uniqueName);
-    return { userUuid, ...standing, wanted: asked, data, version: 1, createdAt: at, updatedAt: at, groups: [] };
+    const [at, user] = [dateOf(clock), { ...attributes, ...standing, userUuid, wanted: attributes.active ?? true }];
+    await store.insertUsers(tx, orgUuid, [user], at).catch(uniqueName);
+    return rowOf(user, at);
   }
 
-  /** Somebody nobody knows: they are a member at once. */
+  function recordCreated(tx: Tx, context: CallerContext, rows: readonly UserRow[]): Promise<void> {
+    const orgUuid = callerOrg(context.caller);
+    const created = rows.map(({ userUuid, data, active, invited }) => ({
+      by: causedBy(context),
+      orgUuid,
+      userUuid,
+      resourceId: userUuid,
+      metadata: { user_name: data["userName"], active, invited },
+    }));
+    return events.emitEach(tx, EVENTS["scim.user.created"], created);
+  }
+
+  /** People nobody knows: they are members at once. */
+  async function admitAll(
+    tx: Tx,
+    context: CallerContext,
+    userUuids: readonly string[],
+    all: readonly UserAttributes[],
+  ): Promise<UserRow[]> {
+    const [orgUuid, at] = [callerOrg(context.caller), dateOf(clock)];
+    const users = all.map((attributes, index) => ({
+      ...attributes,
+      userUuid: userUuids[index] as string,
+      active: true,
+      invited: false,
+      wanted: true,
+    }));
+    const rows = users.map((user) => rowOf(user, at));
+    // Sent without waiting for each other. The memberships come last: whoever joins this organization meanwhile waits
+    // for the number of its members from then until the commit.
+    await Promise.all([
+      store.recordMade(tx, orgUuid, userUuids),
+      store.insertUsers(tx, orgUuid, users, at).catch(uniqueName),
+      recordCreated(tx, context, rows),
+      people.memberships.joinAll(tx, orgUuid, userUuids, builtInRoles.employee),
+    ]);
+    return rows;
+  }
+
+  /** Somebody who becomes a member, and an inactive one where their attributes say so. */
   async function admit(
     tx: Tx,
     context: CallerContext,
@@ -55,6 +109,12 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
     if (attributes.active !== false) return created;
     await membership.setActive(tx, context, userUuid, false);
     return store.userIn(tx, orgUuid, userUuid);
+  }
+
+  /** Somebody nobody knew, of whom there is an account by now. */
+  async function admitMade(tx: Tx, context: CallerContext, userUuid: string, attributes: UserAttributes) {
+    await store.recordMade(tx, callerOrg(context.caller), [userUuid]);
+    return admit(tx, context, userUuid, attributes);
   }
 
   /** Somebody who is known: they are invited, unless they are this organization's own and left it. */
@@ -82,28 +142,53 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
      */
     async create(context: CallerContext, body: Readonly<Record<string, unknown>>): Promise<UserRow> {
       const attributes = userAttributes(readResource(USER, body));
-      const { email, firstName, lastName } = attributes;
+      const { email } = attributes;
       const orgUuid = callerOrg(context.caller);
       const known = await store.personByEmail(database, orgUuid, email.key);
       if (known !== undefined && !known.member && !known.own && attributes.active !== false)
         await invitations.directory.takeBudget(orgUuid, email.key);
       return context.transaction(async (tx) => {
-        const person = { email, firstName, lastName, passwordHash: null, confirmed: false };
-        const made = known === undefined ? await people.createUnlessKnown(tx, person) : undefined;
-        if (made !== undefined) await store.recordMade(tx, orgUuid, made.uuid);
+        const [made] = known === undefined ? await people.createAllUnlessKnown(tx, [attributes]) : [];
+        if (made !== undefined && attributes.active !== false) {
+          const [created] = await admitAll(tx, context, [made], [attributes]);
+          if (created !== undefined) return created;
+        }
         const row = await (made === undefined
           ? invite(tx, context, attributes)
-          : admit(tx, context, made.uuid, attributes));
+          : admitMade(tx, context, made, attributes));
         if (row === undefined) throw scimErrors.notFound();
-        await events.emit(tx, EVENTS["scim.user.created"], {
-          by: causedBy(context),
-          orgUuid,
-          userUuid: row.userUuid,
-          resourceId: row.userUuid,
-          metadata: { user_name: attributes.data["userName"], active: row.active, invited: row.invited },
-        });
+        await recordCreated(tx, context, [row]);
         return row;
       });
+    },
+
+    /**
+     * Creates in one transaction those users who become active members and whom nobody knows; undefined for the others,
+     * which are to be created one by one. Rejects, and creates nobody, when one of them is refused.
+     */
+    async createTogether(
+      context: CallerContext,
+      bodies: readonly Readonly<Record<string, unknown>>[],
+    ): Promise<(UserRow | undefined)[]> {
+      const read = bodies.map(simpleAttributes);
+      const keys = read.flatMap((attributes) => attributes?.email.key ?? []);
+      const taken = new Set(await store.addressesInUse(database, keys));
+      // Two with one address: the second one is refused.
+      const chosen = read.map((attributes) => {
+        if (attributes === undefined || taken.has(attributes.email.key)) return undefined;
+        taken.add(attributes.email.key);
+        return attributes;
+      });
+      const together = chosen.filter((attributes) => attributes !== undefined);
+      if (together.length < 2) return [];
+      const rows = await context.transaction(async (tx) => {
+        const made = await people.createAllUnlessKnown(tx, together);
+        const uuids = made.filter((uuid) => uuid !== undefined);
+        if (uuids.length < made.length) throw scimErrors.uniqueness("An address has an account by now.");
+        return admitAll(tx, context, uuids, together);
+      });
+      let next = 0;
+      return chosen.map((attributes) => (attributes === undefined ? undefined : rows[next++]));
     },
   };
 }

@@ -15,8 +15,8 @@ export function createMembership({ people, rbac, offboarding }: Pick<ScimDeps, "
   ): Promise<void> {
     const member = await rbac.members.find(tx, callerOrg(context.caller), userUuid);
     if (member === undefined) throw scimErrors.notFound();
-    if (member.is_owner) throw scimErrors.ownerStays();
-    await offboarding.members.change(tx, context, member, { status }, undefined, "scim");
+    if (member.isOwner) throw scimErrors.ownerStays();
+    await offboarding.members.change(tx, context, member, { status }, "scim");
   }
 
   return {

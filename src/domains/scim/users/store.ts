@@ -30,7 +30,6 @@ export const USER_COLUMNS = `u.user_uuid as "userUuid", u.active, u.invited, u.w
 
 /** A user to store. */
 export interface NewUser {
-  orgUuid: string;
   userUuid: string;
   userName: string;
   externalId: string | null;
@@ -39,7 +38,6 @@ export interface NewUser {
   wanted: boolean;
   data: Resource;
   folded: Resource;
-  at: Date;
 }
 
 /** A user of an organization. */
@@ -58,23 +56,26 @@ export async function userIn(tx: Tx, orgUuid: string, userUuid: string): Promise
   return (await tx.query<UserRow>(sql, [orgUuid, userUuid]))[0];
 }
 
-/** Stores a user. */
-export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
+/** Stores users of an organization. */
+export async function insertUsers(tx: Tx, orgUuid: string, users: readonly NewUser[], at: Date): Promise<void> {
+  const all = <T>(member: (user: NewUser) => T): T[] => users.map(member);
   await tx.query(
     `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data,
        folded, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, true, $8, $9, $10, $10)`,
+     select $1, user_uuid, user_name, external_id, active, invited, wanted, true, data, folded, $10, $10
+     from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[], $8::jsonb[],
+       $9::jsonb[]) as n (user_uuid, user_name, external_id, active, invited, wanted, data, folded)`,
     [
-      user.orgUuid,
-      user.userUuid,
-      user.userName,
-      user.externalId,
-      user.active,
-      user.invited,
-      user.wanted,
-      JSON.stringify(user.data),
-      JSON.stringify(user.folded),
-      user.at,
+      orgUuid,
+      all(({ userUuid }) => userUuid),
+      all(({ userName }) => userName),
+      all(({ externalId }) => externalId),
+      all(({ active }) => active),
+      all(({ invited }) => invited),
+      all(({ wanted }) => wanted),
+      all(({ data }) => JSON.stringify(data)),
+      all(({ folded }) => JSON.stringify(folded)),
+      at,
     ],
   );
 }
@@ -82,7 +83,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<void> {
 /** Changes attributes of a user, and whether an invited one is wanted. */
 export async function updateUser(
   tx: Tx,
-  user: Pick<NewUser, "orgUuid" | "userUuid" | "userName" | "externalId" | "wanted" | "data" | "folded" | "at">,
+  user: Omit<NewUser, "active" | "invited"> & { orgUuid: string; at: Date },
 ): Promise<void> {
   await tx.query(
     `update scim_users set user_name = $3, external_id = $4, wanted = $5, managed = true, data = $6, folded = $7,
@@ -106,9 +107,9 @@ export async function deleteUser(tx: Tx, orgUuid: string, userUuid: string, at: 
   await tx.query("select scim_left($1, $2, $3)", [orgUuid, userUuid, at]);
 }
 
-/** Records that SCIM of an organization made a person. */
-export async function recordMade(tx: Tx, orgUuid: string, userUuid: string): Promise<void> {
-  await tx.query("insert into scim_people (user_uuid, org_uuid) values ($1, $2)", [userUuid, orgUuid]);
+/** Records that SCIM of an organization made people. */
+export async function recordMade(tx: Tx, orgUuid: string, userUuids: readonly string[]): Promise<void> {
+  await tx.query("insert into scim_people (user_uuid, org_uuid) select unnest($2::uuid[]), $1", [orgUuid, userUuids]);
 }
 
 /** A person with an address, and what SCIM of an organization may do with them. */
@@ -145,6 +146,16 @@ export async function personByEmail(
     emailKey,
   ]);
   return rows[0];
+}
+
+/** Which of these addresses somebody has. */
+export async function addressesInUse(
+  database: Pick<Database, "prepared">,
+  emailKeys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const sql = "select email_key from people where email_key = any($1)";
+  const rows = await database.prepared<{ email_key: string }>("scim_people", sql, [emailKeys]);
+  return new Set(rows.map(({ email_key }) => email_key));
 }
 
 /** The person with an address, read in a transaction. */

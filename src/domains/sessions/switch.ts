@@ -1,0 +1,60 @@
+import { dateOf } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { CallerContext } from "../../platform/context.ts";
+import { errors } from "../../platform/errors.ts";
+import type { Access } from "../access/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
+import { sessionErrors } from "./errors.ts";
+import { demandSingleSignOn } from "./open.ts";
+import type { OpenedPair, Opening } from "./open.ts";
+import { takeSource } from "./store.ts";
+
+/** Dependencies of {@link createOrganizationSwitch}. */
+export interface OrganizationSwitchDeps {
+  clock: Clock;
+  access: Pick<Access, "standing">;
+  events: Pick<Events, "emit">;
+  open: Opening;
+}
+
+/** The organization that has been switched to, and the tokens for it. */
+export interface SwitchedOrganization extends OpenedPair {
+  orgUuid: string;
+  orgName: string;
+}
+
+/** Switching between the organizations of one person (decisions 17.2). */
+export function createOrganizationSwitch({ clock, access, events, open }: OrganizationSwitchDeps) {
+  /**
+   * Opens a session of the caller in another of their organizations, never elevated, derived from the present one.
+   * @throws {conflict} when it is the organization of the present session
+   * @throws {org_not_found} when the caller is no active member
+   * @throws {sso_required} when the organization requires single sign-on, and the present session has not come by it
+   * @throws {unauthorized} when the present session has ended
+   */
+  return async function switchOrganization(context: CallerContext, wanted: string): Promise<SwitchedOrganization> {
+    const { userUuid, orgUuid: present, sessionId } = context.caller;
+    if (userUuid === null) throw errors.forbidden();
+    if (wanted.toLowerCase() === present) throw sessionErrors.sameOrganization();
+    return context.transaction(async (tx) => {
+      const standing = await access.standing(tx, userUuid, wanted);
+      if (standing === undefined || standing.org === null) throw sessionErrors.orgNotFound();
+      const source = await takeSource(tx, sessionId, dateOf(clock));
+      if (source === undefined) throw errors.unauthorized();
+      const { amr, authTime, deviceUuid: device } = source;
+      demandSingleSignOn(standing, amr);
+      const info = { ...context.info, deviceUuid: context.info.deviceUuid ?? device };
+      const opened = await open.pair(tx, { standing, amr, authTime, info, source });
+      const { uuid: orgUuid, name: orgName } = standing.org;
+      await events.emit(tx, EVENTS["session.switched"], {
+        by: causedBy(context),
+        orgUuid,
+        userUuid,
+        resourceId: opened.sessionId,
+        metadata: { session_id: opened.sessionId, source_session_id: source.uuid, from_org_uuid: present },
+      });
+      return { ...opened, orgUuid, orgName };
+    });
+  };
+}
