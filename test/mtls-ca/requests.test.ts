@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";
+import { chance, mutate } from "../support/mutations.ts";
 import { openWorkbench } from "../support/openssl.ts";
 import type { Workbench } from "../support/openssl.ts";
 import { authorityOf, fieldsOf } from "./support.ts";
@@ -96,6 +97,31 @@ test("a request that is refused returns 400 for its field", async () => {
   for (const [name, csr] of Object.entries(refused)) expect(fieldsOf(await ca.issue({ csr })), name).toEqual(["csr"]);
   expect(outcome(await ca.issue({ csr: good }))).toBe("201");
 }, 60_000);
+
+test("of 5,000 mutated requests each returns 201 or 400 for its field, and most are refused", async () => {
+  const kinds = [["-newkey", "rsa:2048"], ec("P-256"), ec("P-384"), ["-newkey", "ed25519"]];
+  const originals: Buffer[] = [];
+  for (const newkey of kinds) {
+    const csr = await request(newkey, "-addext", "subjectAltName=DNS:a.example");
+    originals.push(Buffer.from(csr.replaceAll(/-----[^-]+-----|\s/gu, ""), "base64"));
+  }
+  const next = chance(4_711);
+  const seen = { "201": 0, csr: 0 };
+  const send = async (): Promise<void> => {
+    const original = originals[next(originals.length)] ?? Buffer.alloc(0);
+    const mutated = next(100) === 0 ? original : mutate(original, next);
+    const name = next(50) === 0 ? "NEW CERTIFICATE REQUEST" : "CERTIFICATE REQUEST";
+    const csr = `-----BEGIN ${name}-----\n${mutated.toString("base64")}\n-----END ${name}-----\n`;
+    const fields = fieldsOf(await ca.issue({ csr }));
+    const outcome = Array.isArray(fields) ? fields.join(" ") : String(fields);
+    // A mutation may undo itself, or change what a request has no use for and its signature does not cover.
+    expect(outcome === "csr" || outcome === "201", `${outcome} for ${mutated.toString("hex")}`).toBe(true);
+    seen[outcome as keyof typeof seen]++;
+  };
+  for (let sent = 0; sent < 5_000; sent += 50) await Promise.all(Array.from({ length: 50 }, send));
+  expect(seen.csr).toBeGreaterThan(4_500);
+  expect(seen["201"]).toBeGreaterThan(20);
+}, 300_000);
 
 test("subject alternative names are DNS names and addresses", async () => {
   const label = "a".repeat(63);

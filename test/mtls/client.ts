@@ -1,8 +1,9 @@
+import { once } from "node:events";
 import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
 import { request } from "node:https";
 import { INSTANCE_KEY } from "../support/app.ts";
-import type { TestApp } from "../support/app.ts";
+import type { Fetch, TestApp } from "../support/app.ts";
 import type { Opened } from "../support/certificates.ts";
 
 /** A certificate with its key, PEM; nothing for a client without one. */
@@ -91,6 +92,35 @@ export async function open(app: TestApp, presented: Presented = {}): Promise<Con
         );
       }),
     close: () => session.destroy(),
+  };
+}
+
+/**
+ * `fetch` over mutual TLS: requests to any host arrive at the listener of `app`, on one HTTP/2 connection that is opened
+ * again when it has ended.
+ */
+export function fetchOver(app: TestApp, presented: Presented): Fetch {
+  let opened: Promise<Connection> | undefined;
+  const connected = async (): Promise<Connection> => {
+    if (opened === undefined || (await opened).session.closed || (await opened).session.destroyed)
+      opened = open(app, presented);
+    return opened;
+  };
+  return async (url, { method = "GET", headers, body }) => {
+    const { session } = await connected();
+    const { pathname, search } = new URL(url);
+    const sent = { ":method": method, ":path": pathname + search, ...(headers as Record<string, string>) };
+    const stream = session.request(sent);
+    stream.end(body ?? undefined);
+    const [head] = (await once(stream, "response")) as [IncomingHttpHeaders];
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    const status = Number(head[":status"]);
+    const received = Object.entries(head).filter(([name]) => !name.startsWith(":"));
+    return new Response(status === 204 || status === 304 ? null : Buffer.concat(chunks), {
+      status,
+      headers: received.map(([name, value]) => [name, String(value)] as [string, string]),
+    });
   };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID, X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
 import { DerError } from "../../src/platform/x509/der.ts";
 import { readEndEntity } from "../../src/platform/x509/end-entity.ts";
+import { chance, mutate } from "../support/mutations.ts";
 import { foreignRoot, issue } from "../support/certificates.ts";
 
 const now = Date.now();
@@ -29,20 +30,11 @@ test("a certificate is read as node reads it", async () => {
 
 test("of 5,000 mutated certificates each is read or refused as malformed, and nothing else happens", async () => {
   const { der } = await issue(now, await foreignRoot(now), { uris: [uri] });
-  // A linear congruential generator: the same mutations in every run.
-  let state = 12_345;
-  const next = (below: number): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const next = chance(12_345);
   let refused = 0;
   for (let n = 0; n < 5_000; n++) {
-    let mutated: Buffer = Buffer.from(der);
-    for (let times = 0; times <= next(3); times++) mutated[next(mutated.length)] = next(256);
-    if (next(4) === 0) mutated = mutated.subarray(0, next(mutated.length));
-    if (next(8) === 0) mutated = Buffer.concat([mutated, Buffer.alloc(next(16) + 1)]);
     try {
-      readEndEntity(mutated);
+      readEndEntity(mutate(der, next));
     } catch (reason) {
       expect(reason).toBeInstanceOf(DerError);
       refused++;

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { installPacked } from "../clients/packed.ts";
+import type { Installed } from "../clients/packed.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -15,20 +17,29 @@ const root = new URL("../..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "atrium-example-"));
 let app: TestApp;
 let owner: Somebody;
+let installed: Installed;
 beforeAll(async () => {
+  installed = installPacked(["@connectrpc/connect-node"]);
+  cpSync(join(root, "examples"), join(installed.folder, "examples"), { recursive: true });
   app = await startApp({ clock: systemClock });
   owner = await founder(app);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
+  installed.remove();
   await app.close();
 });
 
 function run(script: string, env: Record<string, string>): Promise<{ status: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [script], { cwd: root, env: { ...process.env, ...env } }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
-    });
+    execFile(
+      process.execPath,
+      [script],
+      { cwd: installed.folder, env: { ...process.env, ...env } },
+      (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
+      },
+    );
   });
 }
 

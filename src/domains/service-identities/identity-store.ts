@@ -1,6 +1,7 @@
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { boundedCount, MAX_EXACT, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { MAX_EXACT } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** A service identity. */
@@ -37,22 +38,20 @@ export async function insertIdentity(tx: Tx, orgUuid: string, identity: NewIdent
 }
 
 /** Living identities of an organization, newest first. */
-export async function identitiesOf(
+export function identitiesOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   at: Date,
-  { limit, offset }: Page,
-): Promise<{ rows: IdentityRow[] } & Total> {
-  const from = "from service_identities i where i.org_uuid = $1 and i.deleted_at is null";
-  const [rows, counts] = await Promise.all([
-    database.prepared<IdentityRow>(
-      "service-identities-list",
-      `select ${columns("$2")} ${from} order by i.created_at desc, i.identity_id limit $3 offset $4`,
-      [orgUuid, at, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("service-identities-count", boundedCount(from), [orgUuid]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  page: Page,
+): Promise<Listed<IdentityRow>> {
+  // The time is a parameter of the columns alone; the count needs it named too.
+  const from =
+    "from service_identities i where i.org_uuid = $1 and i.deleted_at is null and $2::timestamptz is not null";
+  const sort = { created_at: createdAt("i."), name: byText("i.name") };
+  const id = { sql: "i.identity_id", type: "uuid" } as const;
+  const q = ["i.name", "coalesce(i.description, '')"];
+  const list = { name: "service-identities", columns: columns("$2"), from, params: [orgUuid, at], id, q, sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 const one = `select ${columns("$3")} from service_identities i

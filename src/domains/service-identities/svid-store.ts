@@ -1,6 +1,6 @@
+import { createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** The record of an X.509-SVID. */
@@ -42,30 +42,23 @@ export async function insertSvid(tx: Tx, orgUuid: string, svid: Omit<SvidRow, "r
 }
 
 /** SVIDs of an organization, newest first. */
-export async function svidsOf(
+export function svidsOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   { identityId, status }: SvidFilter,
   at: Date,
-  { limit, offset }: Page,
-): Promise<{ rows: SvidRow[] } & Total> {
-  const shape = `${status ?? "any"}-${identityId === undefined ? "all" : "identity"}`;
+  page: Page,
+): Promise<Listed<SvidRow>> {
   const params: unknown[] = [orgUuid];
   const clauses = ["org_uuid = $1"];
   if (identityId !== undefined) clauses.push(`identity_id = $${params.push(identityId)}`);
   if (status === "revoked") clauses.push(revoked);
   else if (status !== undefined) clauses.push(inStatus[status](`$${params.push(at)}`));
   const from = `from svids where ${clauses.join(" and ")}`;
-  const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
-  const [rows, counts] = await Promise.all([
-    database.prepared<SvidRow>(
-      `svids-list-${shape}`,
-      `select ${columns} ${from} order by created_at desc, svid_id limit $${limitAt} offset $${offsetAt}`,
-      [...params, limit, offset],
-    ),
-    database.prepared<{ counted: number }>(`svids-count-${shape}`, boundedCount(from), params),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt() };
+  const id = { sql: "svid_id", type: "uuid" } as const;
+  const list = { name: "svids", columns, from, params, id, q: ["spiffe_id", "serial"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** The newest active SVIDs of an identity, at most `limit`. */

@@ -1,6 +1,6 @@
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** An automation token without its secret. */
@@ -33,27 +33,20 @@ export async function insertToken(tx: Tx, token: NewToken): Promise<void> {
 }
 
 /** Tokens of an organization, or of one identity, newest first, without those revoked before `since`. */
-export async function tokensOf(
+export function tokensOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   identityId: string | undefined,
   since: Date,
-  { limit, offset }: Page,
-): Promise<{ rows: TokenRow[] } & Total> {
-  const shape = identityId === undefined ? "all" : "identity";
-  const params = identityId === undefined ? [orgUuid, since] : [orgUuid, since, identityId];
+  page: Page,
+): Promise<Listed<TokenRow>> {
   const from = `from automation_tokens where org_uuid = $1 and (revoked_at is null or revoked_at > $2)
     ${identityId === undefined ? "" : "and identity_id = $3"}`;
-  const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
-  const [rows, counts] = await Promise.all([
-    database.prepared<TokenRow>(
-      `automation-tokens-list-${shape}`,
-      `select ${columns} ${from} order by created_at desc, token_id limit $${limitAt} offset $${offsetAt}`,
-      [...params, limit, offset],
-    ),
-    database.prepared<{ counted: number }>(`automation-tokens-count-${shape}`, boundedCount(from), params),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const params = identityId === undefined ? [orgUuid, since] : [orgUuid, since, identityId];
+  const sort = { created_at: createdAt(), name: byText("name") };
+  const id = { sql: "token_id", type: "uuid" } as const;
+  const list = { name: "automation-tokens", columns, from, params, id, q: ["name"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** A token that was revoked. */

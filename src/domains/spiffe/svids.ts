@@ -73,15 +73,21 @@ export function createSvids(
       });
       const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity };
       return context.transaction(async (tx) => {
-        if ((await identities.keep(tx, orgUuid, identityId)) === undefined) throw identityErrors.notFound();
-        await svids.recordSvid(tx, orgUuid, record);
-        await events.emit(tx, EVENTS["svid.issued"], {
-          by: causedBy(context),
-          orgUuid,
-          resourceId: record.svidId,
-          metadata: { svid_id: record.svidId, spiffe_id: spiffeId, identity_id: identityId, serial, kind: "x509" },
-          data: { svid_id: record.svidId, spiffe_id: spiffeId },
-        });
+        // Sent at once; the record of an identity that is not there fails, which only follows from that.
+        const kept = identities.keep(tx, orgUuid, identityId);
+        const recorded = Promise.all([
+          svids.recordSvid(tx, orgUuid, record),
+          events.emit(tx, EVENTS["svid.issued"], {
+            by: causedBy(context),
+            orgUuid,
+            resourceId: record.svidId,
+            metadata: { svid_id: record.svidId, spiffe_id: spiffeId, identity_id: identityId, serial, kind: "x509" },
+            data: { svid_id: record.svidId, spiffe_id: spiffeId },
+          }),
+        ]);
+        recorded.catch(() => undefined);
+        if ((await kept) === undefined) throw identityErrors.notFound();
+        await recorded;
         return {
           ...record,
           createdAt: dateOf(clock),
