@@ -7,6 +7,7 @@ import { createOrganizations, Organization } from "../../src/domains/organizatio
 import { createPeople, Person } from "../../src/domains/people/index.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import type { Clock } from "../../src/platform/clock.ts";
+import { createCursors } from "../../src/platform/cursors.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import { openDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -26,7 +27,9 @@ export async function composeAuditChain(
     clock,
     log: silentLog,
   });
-  const shared = { database, clock, log: silentLog, random: systemRandom, sealer: createSealer(INSTANCE_KEY) };
+  const sealer = createSealer(INSTANCE_KEY);
+  const cursors = createCursors({ clock, sealer, cursorMs: 3_600_000 });
+  const shared = { database, clock, log: silentLog, random: systemRandom, sealer, cursors };
   const organizations = createOrganizations(shared);
   const record = createAuditRecord(shared);
   const events = createEvents(record, async () => undefined);

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verifyExport } from "../../src/domains/auth-events/index.ts";
+import { verifyExport } from "../../src/audit-proof/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
@@ -33,11 +30,7 @@ async function proof(by: Somebody) {
     token: by.token,
   });
   const { body } = await app.call("GET", `/api/organizations/${by.org}/.well-known/jwks.json`);
-  const folder = mkdtempSync(join(tmpdir(), "atrium-audit-"));
-  writeFileSync(join(folder, "export"), text);
-  const result = await verifyExport(join(folder, "export"), body);
-  rmSync(folder, { recursive: true });
-  return result;
+  return verifyExport(new Blob([text]).stream().pipeThrough(new TextDecoderStream()), body);
 }
 
 describe("a purge", () => {

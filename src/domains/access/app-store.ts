@@ -80,7 +80,7 @@ export interface AppsOfToken {
  * all that an owner's organization publishes, and what its holder made since the token was issued (decisions 9.1).
  */
 export async function appsOfToken(database: Pick<Database, "identifying">, token: AppsOfToken): Promise<string[]> {
-  const sql = `select app_id from (
+  const sql = `select app_id as "appId" from (
       select app_id, created_at from apps
         where app_id = any($1::uuid[]) and (key_rotated_at is null or key_rotated_at < $2)
       union
@@ -89,29 +89,29 @@ export async function appsOfToken(database: Pick<Database, "identifying">, token
         order by created_at desc limit ${MOST_OWN_APPS})
     ) found order by created_at, app_id`;
   const { claimed, issuedAtMs, orgUuid, userUuid, isOwner } = token;
-  const rows = await database.identifying<{ app_id: string }>("apps-of-token", sql, [
+  const rows = await database.identifying<{ appId: string }>("apps-of-token", sql, [
     claimed,
     new Date(issuedAtMs),
     orgUuid,
     userUuid,
     isOwner,
   ]);
-  return rows.map((row) => row.app_id);
+  return rows.map((row) => row.appId);
 }
 
 /** The organization that publishes an app; undefined for an unknown one. */
 export async function publisherOf(database: Pick<Database, "prepared">, appId: string): Promise<string | undefined> {
-  const sql = "select org_uuid from apps where app_id = $1";
-  return (await database.prepared<{ org_uuid: string }>("app-owner", sql, [appId]))[0]?.org_uuid;
+  const sql = `select org_uuid as "orgUuid" from apps where app_id = $1`;
+  return (await database.prepared<{ orgUuid: string }>("app-owner", sql, [appId]))[0]?.orgUuid;
 }
 
 /** An app, and the newest install of it in one organization. */
 export interface AppWithInstall {
-  org_uuid: string;
+  orgUuid: string;
   status: string;
   /** Null where the organization never installed it. */
-  install_id: string | null;
-  install_status: string | null;
+  installId: string | null;
+  installStatus: string | null;
 }
 
 /** An app and the newest install of it in an organization; undefined for an unknown app. */
@@ -120,7 +120,7 @@ export async function appWithInstall(
   appId: string,
   orgUuid: string | null,
 ): Promise<AppWithInstall | undefined> {
-  const sql = `select a.org_uuid, a.status, i.install_id, i.status as install_status
+  const sql = `select a.org_uuid as "orgUuid", a.status, i.install_id as "installId", i.status as "installStatus"
     from apps a left join lateral (
       select install_id, status from installs where org_uuid = $2 and app_id = a.app_id order by created_at desc limit 1
     ) i on true
@@ -157,6 +157,6 @@ export async function isAdministrator(
 
 /** The person who made an API key, or the key it was made with; undefined where a service identity did. */
 export async function makerOfKey(tx: Pick<Tx, "query">, keyId: string): Promise<string | undefined> {
-  const sql = "select made_by from api_keys where key_id = $1 and made_by is not null";
-  return (await tx.query<{ made_by: string }>(sql, [keyId]))[0]?.made_by;
+  const sql = `select made_by as "madeBy" from api_keys where key_id = $1 and made_by is not null`;
+  return (await tx.query<{ madeBy: string }>(sql, [keyId]))[0]?.madeBy;
 }

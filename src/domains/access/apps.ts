@@ -68,23 +68,30 @@ export function createAppAccess(database: Pick<Database, "prepared" | "identifyi
       const app = await store.appWithInstall(database, appId, caller.orgUuid);
       if (app === undefined || !canSeeApp(caller, appId, app)) throw accessErrors.appNotFound();
       return {
-        isAppAdmin: administers(caller, { appId, orgUuid: app.org_uuid }),
-        isOrgOwner: caller.isOwner && caller.orgUuid === app.org_uuid,
-        ...(app.install_id !== null &&
-          app.install_status !== null && { installStatus: app.install_status, installId: app.install_id }),
+        isAppAdmin: administers(caller, { appId, orgUuid: app.orgUuid }),
+        isOrgOwner: caller.isOwner && caller.orgUuid === app.orgUuid,
+        ...(app.installId !== null &&
+          app.installStatus !== null && { installStatus: app.installStatus, installId: app.installId }),
       };
     },
   };
 }
 
 /**
- * The person a caller acts for: of an API key the person who made it, or the first of the keys it was made with.
+ * The person a caller acts for: of an API key the person who made it, or the first of the keys it was made with;
+ * undefined for a service identity, and for a key that one made.
+ */
+export function findPersonBehind(tx: Pick<Tx, "query">, caller: Caller): Promise<string | undefined> {
+  if (caller.userUuid !== null) return Promise.resolve(caller.userUuid);
+  return caller.principal.type === "api_key" ? store.makerOfKey(tx, caller.principal.id) : Promise.resolve(undefined);
+}
+
+/**
+ * The person a caller acts for ({@link findPersonBehind}).
  * @throws {forbidden} when there is none
  */
 export async function personBehind(tx: Pick<Tx, "query">, caller: Caller): Promise<string> {
-  const person =
-    caller.userUuid ??
-    (caller.principal.type === "api_key" ? await store.makerOfKey(tx, caller.principal.id) : undefined);
+  const person = await findPersonBehind(tx, caller);
   if (person === undefined) throw errors.forbidden({ message: "Only people, and keys that people made, do this." });
   return person;
 }

@@ -2,7 +2,7 @@ export { accessDomain } from "./domain.ts";
 export { createAccess } from "./access.ts";
 export type { Access, AccessDeps } from "./access.ts";
 export type { AppsOfToken } from "./app-store.ts";
-export { personBehind } from "./apps.ts";
+export { findPersonBehind, personBehind } from "./apps.ts";
 export { accessErrors } from "./errors.ts";
 export { accessRpc } from "./rpc.ts";
 export { administers } from "./rules.ts";

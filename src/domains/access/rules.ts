@@ -73,8 +73,8 @@ export function administers(
 export function canSeeApp(caller: Parameters<typeof administers>[0], appId: string, app: AppWithInstall): boolean {
   return (
     app.status === "published" ||
-    app.install_id !== null ||
-    caller.orgUuid === app.org_uuid ||
-    administers(caller, { appId, orgUuid: app.org_uuid })
+    app.installId !== null ||
+    caller.orgUuid === app.orgUuid ||
+    administers(caller, { appId, orgUuid: app.orgUuid })
   );
 }

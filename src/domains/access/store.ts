@@ -27,28 +27,29 @@ export interface OrgStanding {
 }
 
 interface StandingRow {
-  wanted_org_uuid: string | null;
+  wantedOrgUuid: string | null;
   uuid: string;
   id: number;
   email: string;
-  credentials_version: number;
-  is_platform_admin: boolean;
-  org_uuid: string | null;
-  org_name: string;
+  credentialsVersion: number;
+  isPlatformAdmin: boolean;
+  orgUuid: string | null;
+  orgName: string;
   sandbox: boolean;
-  sso_required: boolean;
+  ssoRequired: boolean;
   features: string[];
   role: string;
-  role_id: number;
-  is_owner: boolean;
-  membership_version: number;
+  roleId: number;
+  isOwner: boolean;
+  membershipVersion: number;
 }
 
 /** The standing of the one row of `subject`, which has the columns `user_uuid` and `org_uuid`. */
 const standingOf = (subject: string): string => `
-  select p.uuid, p.id, p.email, p.credentials_version, p.is_platform_admin, s.org_uuid as wanted_org_uuid,
-    o.uuid as org_uuid, o.name as org_name, o.sandbox, o.sso_required, plans.features, r.name as role, m.role_id,
-    m.is_owner, m.version as membership_version
+  select p.uuid, p.id, p.email, p.credentials_version as "credentialsVersion",
+    p.is_platform_admin as "isPlatformAdmin", s.org_uuid as "wantedOrgUuid", o.uuid as "orgUuid", o.name as "orgName",
+    o.sandbox, o.sso_required as "ssoRequired", plans.features, r.name as role, m.role_id as "roleId",
+    m.is_owner as "isOwner", m.version as "membershipVersion"
   from ${subject} as s
   join people p on p.uuid = s.user_uuid
   left join memberships m on m.user_uuid = p.uuid and m.org_uuid = s.org_uuid and m.status = 'active'
@@ -81,27 +82,27 @@ export async function readStandingOf(
 }
 
 function toStanding([row]: readonly StandingRow[]): Standing | undefined {
-  if (row === undefined || (row.wanted_org_uuid !== null && row.org_uuid === null)) return undefined;
+  if (row === undefined || (row.wantedOrgUuid !== null && row.orgUuid === null)) return undefined;
   const org =
-    row.org_uuid === null
+    row.orgUuid === null
       ? null
       : {
-          uuid: row.org_uuid,
-          name: row.org_name,
+          uuid: row.orgUuid,
+          name: row.orgName,
           sandbox: row.sandbox,
-          ssoRequired: row.sso_required,
+          ssoRequired: row.ssoRequired,
           features: row.features,
           role: row.role,
-          roleId: row.role_id,
-          isOwner: row.is_owner,
-          membershipVersion: row.membership_version,
+          roleId: row.roleId,
+          isOwner: row.isOwner,
+          membershipVersion: row.membershipVersion,
         };
   return {
     userUuid: row.uuid,
     id: row.id,
     email: row.email,
-    credentialsVersion: row.credentials_version,
-    isPlatformAdmin: row.is_platform_admin,
+    credentialsVersion: row.credentialsVersion,
+    isPlatformAdmin: row.isPlatformAdmin,
     org,
   };
 }

@@ -3,7 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
-import { appendEvent, appendEvents } from "./store.ts";
+import { appendEvent, appendEvents, appendEventsIn } from "./store.ts";
 import type { AuditEvent } from "./types.ts";
 
 /** Dependencies of the audit record. */
@@ -22,15 +22,17 @@ export function createAuditRecord({ database, clock, random }: AuditRecordDeps) 
     return eventId;
   }
 
+  const withIds = (events: readonly Omit<AuditEvent, "outcome">[]) =>
+    events.map((event) => ({ ...event, outcome: "success" as const, eventId: random.uuid() }));
+
   return {
     append,
+    /** Appends events of one transaction in one statement. */
+    appendAllIn: (tx: Tx, events: readonly Omit<AuditEvent, "outcome">[]): Promise<void> =>
+      appendEventsIn(tx, withIds(events), dateOf(clock)),
     /** Appends what happened in one statement of its own: for reads, which change nothing else. */
     appendAll: (events: readonly Omit<AuditEvent, "outcome">[]): Promise<void> =>
-      appendEvents(
-        database,
-        events.map((event) => ({ ...event, outcome: "success", eventId: random.uuid() })),
-        dateOf(clock),
-      ),
+      appendEvents(database, withIds(events), dateOf(clock)),
     /** Appends a failure in a transaction of its own, so that it outlives the refused work. @returns its id */
     appendFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
       database.transaction((tx) => append(tx, { ...event, outcome: "failure" }), SKIP_REAUTHORIZATION),

@@ -49,11 +49,22 @@ const insertEvents = `
 /** Appends events in one statement, and queues them for the hash chain. */
 export async function appendEvents(
   database: Pick<Database, "prepared">,
-  events: readonly (AuditEvent & { eventId: string })[],
+  events: readonly StoredEvent[],
   at: Date,
 ): Promise<void> {
-  const all = <T>(member: (event: AuditEvent & { eventId: string }) => T): T[] => events.map(member);
-  await database.prepared("audit-append-all", insertEvents, [
+  await database.prepared("audit-append-all", insertEvents, columnsOf(events, at));
+}
+
+/** As {@link appendEvents}, in a transaction. */
+export async function appendEventsIn(tx: Tx, events: readonly StoredEvent[], at: Date): Promise<void> {
+  await tx.query(insertEvents, columnsOf(events, at));
+}
+
+type StoredEvent = AuditEvent & { eventId: string };
+
+function columnsOf(events: readonly StoredEvent[], at: Date): unknown[] {
+  const all = <T>(member: (event: StoredEvent) => T): T[] => events.map(member);
+  return [
     all(({ eventId }) => eventId),
     all(({ type }) => type),
     all(({ isAuthentication }) => isAuthentication),
@@ -67,5 +78,5 @@ export async function appendEvents(
     all(({ resource }) => resource?.type ?? null),
     all(({ resource }) => resource?.id ?? null),
     at,
-  ]);
+  ];
 }

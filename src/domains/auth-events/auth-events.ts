@@ -10,9 +10,10 @@ import { createVerify } from "./chain/verify.ts";
 import { createExport } from "./export/export.ts";
 import { createReadEvents } from "./list/read-events.ts";
 import type { ReadEventsDeps } from "./list/read-events.ts";
+import { createStats } from "./list/stats.ts";
 
 /** Dependencies of the audit log. */
-export interface AuthEventsDeps extends LinkerDeps, Pick<ReadEventsDeps, "organizations" | "people"> {
+export interface AuthEventsDeps extends LinkerDeps, Pick<ReadEventsDeps, "organizations" | "people" | "cursors"> {
   /** Seals heads with the instance key. */
   sealer: Sealer;
   keys: HeadKeys;
@@ -20,13 +21,14 @@ export interface AuthEventsDeps extends LinkerDeps, Pick<ReadEventsDeps, "organi
 }
 
 /** The audit log: its lists, its hash chain with linking, verification and purge, and its exports. */
-export function createAuthEvents({ sealer, keys, organizations, people, ...deps }: AuthEventsDeps) {
+export function createAuthEvents({ sealer, keys, organizations, people, cursors, ...deps }: AuthEventsDeps) {
   const heads = createHeads({ sealer, keys });
   const linker = createLinker(deps, heads);
   const purge = createPurge(deps, linker);
   const pollers: readonly Poller[] = [linker.poller];
   return {
-    ...createReadEvents({ database: deps.database, organizations, people }),
+    ...createReadEvents({ database: deps.database, organizations, people, cursors }),
+    ...createStats(deps),
     ...createVerify(deps, linker, heads),
     ...createExport(deps, linker, heads),
     ...purge,

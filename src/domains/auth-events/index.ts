@@ -2,7 +2,5 @@ export { authEventsDomain } from "./domain.ts";
 export { createAuthEvents } from "./auth-events.ts";
 export type { AuthEvents, AuthEventsDeps } from "./auth-events.ts";
 export type { Verification } from "./chain/verify.ts";
-export type { ProofResult } from "./export/proof.ts";
-export { verifyExport } from "./export/verify-export.ts";
 export type { EventPage, EventQuery } from "./list/read-events.ts";
 export { authEventsRpc } from "./rpc.ts";

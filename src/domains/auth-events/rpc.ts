@@ -8,6 +8,7 @@ import type {
   VerifyAuditEventsResponseSchema,
 } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
+import { printStatistics } from "../../platform/statistics.ts";
 import { mediaTypeKey } from "../../transcoding/index.ts";
 import type { AuditRecord } from "../audit-record/index.ts";
 import type { AuthEvents } from "./auth-events.ts";
@@ -16,7 +17,7 @@ import type { Verification } from "./chain/verify.ts";
 
 /** Implements `atrium.auth_events.v1.AuthEventsService`. */
 export function authEventsRpc(
-  log: Pick<AuthEvents, "authEvents" | "auditEvents" | "authEvent" | "export" | "purge" | "verify">,
+  log: Pick<AuthEvents, "authEvents" | "auditEvents" | "authEvent" | "stats" | "export" | "purge" | "verify">,
   contexts: RequestContexts,
 ): ServiceImpl<typeof AuthEventsService> {
   return {
@@ -33,6 +34,10 @@ export function authEventsRpc(
     async listAuditEvents(request, call) {
       const { data, ...page } = await log.auditEvents(contexts.authenticated(call), request);
       return { data: data.map(printAuditEvent), ...page };
+    },
+    async getAuditStats(request) {
+      const { range, rows } = await log.stats(request.orgUuid.toLowerCase(), request);
+      return printStatistics(range, rows, { success: 0, failure: 0 });
     },
     async *exportAuditEvents(request, call) {
       const { contentType, fileName, chunks } = await log.export(contexts.authenticated(call), request, {

@@ -1,25 +1,15 @@
 import type { Caller } from "../../platform/caller.ts";
+import { parseIsoTime } from "../../platform/iso-time.ts";
 import { auditErrors } from "./errors.ts";
 
-const iso = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/u;
-
 /**
- * Parses an ISO 8601 time; a date alone means 00:00Z, a time without a zone is UTC. Events have whole milliseconds, so
- * a finer time is rounded up to the next one: the same events are before it.
+ * Parses an ISO 8601 time.
  * @throws {invalid_date_range} when `text` is no such time
  */
 export function parseTime(text: string): Date {
-  const match = iso.exec(text.trim());
-  if (match === null) throw auditErrors.invalidDateRange();
-  const [, year, month, day, hour = "00", minute = "00", second = "00", fraction = "", zone = "Z"] = match;
-  const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  const real = !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day);
-  const millis = fraction.padEnd(3, "0").slice(0, 3);
-  const finer = /[1-9]/u.test(fraction.slice(3)) ? 1 : 0;
-  const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase();
-  const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millis}${offset}`);
-  if (!real || Number.isNaN(time.getTime())) throw auditErrors.invalidDateRange();
-  return new Date(time.getTime() + finer);
+  const time = parseIsoTime(text);
+  if (time === undefined) throw auditErrors.invalidDateRange();
+  return time;
 }
 
 /**

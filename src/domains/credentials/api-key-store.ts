@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { ApiKeyRow as LiveApiKey } from "../liveness/index.ts";
 
@@ -77,23 +78,17 @@ export async function insertApiKey(tx: Tx, key: NewApiKey): Promise<boolean> {
 }
 
 /** API keys of an organization, newest first, without those revoked before `since`. */
-export async function apiKeysOf(
+export function apiKeysOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   since: Date,
-  limit: number,
-  offset: number,
-): Promise<{ rows: ApiKeyRow[] } & Total> {
+  page: Page,
+): Promise<Listed<ApiKeyRow>> {
   const from = "from api_keys where org_uuid = $1 and (revoked_at is null or revoked_at > $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<ApiKeyRow>(
-      "api-keys-list",
-      `select ${columns} ${from} order by created_at desc, key_id limit $3 offset $4`,
-      [orgUuid, since, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("api-keys-count", boundedCount(from), [orgUuid, since]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt(), name: byText("name") };
+  const id = { sql: "key_id", type: "uuid" } as const;
+  const list = { name: "api-keys", columns, from, params: [orgUuid, since], id, q: ["name"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** A live key with which another key is created; it cannot be revoked until the transaction ends. */

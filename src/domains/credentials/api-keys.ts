@@ -1,3 +1,4 @@
+import type { Page } from "../../platform/db/paging.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -108,8 +109,7 @@ export function createApiKeys({ database, clock, random, events, environment }: 
     },
 
     /** API keys, newest first, with those revoked in the last 30 days. */
-    listApiKeys: (orgUuid: string, limit: number, offset: number) =>
-      store.apiKeysOf(database, orgUuid, dateOf(clock, -LISTED_MS), limit, offset),
+    listApiKeys: (orgUuid: string, page: Page) => store.apiKeysOf(database, orgUuid, dateOf(clock, -LISTED_MS), page),
 
     /**
      * Revokes a key and the keys that were created with it.

@@ -1,21 +1,11 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import type { Actor } from "../audit-record/index.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Cause, Events } from "../event-catalogue/index.ts";
+import { EVENTS } from "../event-catalogue/index.ts";
+import type { Cause, EndedBy, Events } from "../event-catalogue/index.ts";
 import { revokeKeysMadeBy, revokeKeysOf, revokeKeysOfIdentity } from "./api-key-store.ts";
 import { revokeScimTokensOf } from "./scim-token-store.ts";
 import { revokeAllOf } from "./store.ts";
-
-/** Who ends credentials, and why in one word, for the audit log. */
-export interface EndedBy {
-  userUuid: string;
-  actor: Actor;
-  info: RequestInfo;
-  reason: string;
-}
 
 /** Records that an API key was revoked. */
 export function recordRevokedKey(
@@ -39,24 +29,19 @@ export function recordRevokedKey(
 export function createEnding({ clock, events }: { clock: Clock; events: Pick<Events, "emit"> }) {
   return {
     /** Revokes every API key of a person, in any organization. */
-    async keysOf(tx: Tx, madeBy: string, { reason, ...by }: EndedBy): Promise<void> {
+    async keysOf(tx: Tx, madeBy: string, { reason, by }: EndedBy): Promise<void> {
       for (const { keyId, orgUuid } of await revokeKeysMadeBy(tx, madeBy, dateOf(clock)))
         await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 
     /** Revokes every API key that a service identity made. */
-    async keysOfIdentity(
-      tx: Tx,
-      orgUuid: string,
-      identityId: string,
-      { reason, by }: { reason: string; by: Cause },
-    ): Promise<void> {
+    async keysOfIdentity(tx: Tx, orgUuid: string, identityId: string, { reason, by }: EndedBy): Promise<void> {
       for (const keyId of await revokeKeysOfIdentity(tx, identityId, dateOf(clock)))
         await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 
     /** Revokes every SCIM token of an organization. */
-    async scimTokensOf(tx: Tx, orgUuid: string, { reason, ...by }: EndedBy): Promise<void> {
+    async scimTokensOf(tx: Tx, orgUuid: string, { reason, by }: EndedBy): Promise<void> {
       for (const tokenId of await revokeScimTokensOf(tx, orgUuid, dateOf(clock)))
         await events.emit(tx, EVENTS["scim_token.revoked"], {
           by,
@@ -67,14 +52,9 @@ export function createEnding({ clock, events }: { clock: Clock; events: Pick<Eve
     },
 
     /** Revokes a person's keys in an organization when their membership ends; a later one does not restore them. */
-    async withMembership(
-      tx: Tx,
-      orgUuid: string,
-      userUuid: string,
-      { caller, info, reason }: { caller: Caller; info: RequestInfo; reason: string },
-    ): Promise<void> {
+    async withMembership(tx: Tx, orgUuid: string, userUuid: string, { reason, by }: EndedBy): Promise<void> {
       for (const keyId of await revokeKeysOf(tx, orgUuid, userUuid, dateOf(clock)))
-        await recordRevokedKey(events, tx, causedBy({ caller, info }), orgUuid, keyId, { reason });
+        await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 
     /** Revokes the keys and tokens of an organization when it is deleted. */

@@ -61,9 +61,9 @@ export function credentialsRpc(
       };
     },
     async listApiKeys(request) {
-      const { limit, offset } = pageOf(request);
-      const { rows, ...total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), limit, offset);
-      return { data: rows.map((row) => printApiKey(row, clock)), ...total, limit, offset };
+      const page = pageOf(request);
+      const { rows, ...total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), page);
+      return { data: rows.map((row) => printApiKey(row, clock)), ...total, ...page };
     },
     async revokeApiKey({ orgUuid, keyId }, call) {
       await manage.revokeApiKey(contexts.authenticated(call), orgUuid.toLowerCase(), keyId);
@@ -85,9 +85,9 @@ export function credentialsRpc(
       };
     },
     async listScimTokens(request) {
-      const { limit, offset } = pageOf(request);
-      const { rows, ...total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), limit, offset);
-      return { data: rows.map((row) => printScimToken(row, clock)), ...total, limit, offset };
+      const page = pageOf(request);
+      const { rows, ...total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), page);
+      return { data: rows.map((row) => printScimToken(row, clock)), ...total, ...page };
     },
     async revokeScimToken({ orgUuid, tokenId }, call) {
       await manage.revokeScimToken(contexts.authenticated(call), orgUuid.toLowerCase(), tokenId);

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "./store.ts";
 
@@ -39,23 +40,17 @@ export async function insertScimToken(tx: Tx, token: NewScimToken, most: number)
 }
 
 /** SCIM tokens of an organization, newest first, without those revoked before `since`. */
-export async function scimTokensOf(
+export function scimTokensOf(
   database: Pick<Database, "prepared">,
   orgUuid: string,
   since: Date,
-  limit: number,
-  offset: number,
-): Promise<{ rows: ScimTokenRow[] } & Total> {
+  page: Page,
+): Promise<Listed<ScimTokenRow>> {
   const from = "from scim_tokens where org_uuid = $1 and (revoked_at is null or revoked_at > $2)";
-  const [rows, counts] = await Promise.all([
-    database.prepared<ScimTokenRow>(
-      "scim-tokens-list",
-      `select ${columns} ${from} order by created_at desc, token_id limit $3 offset $4`,
-      [orgUuid, since, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("scim-tokens-count", boundedCount(from), [orgUuid, since]),
-  ]);
-  return { rows, ...totalOf(counts) };
+  const sort = { created_at: createdAt(), name: byText("name") };
+  const id = { sql: "token_id", type: "uuid" } as const;
+  const list = { name: "scim-tokens", columns, from, params: [orgUuid, since], id, q: ["name"], sort };
+  return readList(database, { ...list, order: "-created_at" }, page);
 }
 
 /** Revokes a SCIM token; false when there was no live one. */

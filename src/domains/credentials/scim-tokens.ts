@@ -1,3 +1,4 @@
+import type { Page } from "../../platform/db/paging.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -38,8 +39,8 @@ export function createScimTokens({ database, clock, random, events, environment 
       }),
 
     /** SCIM tokens, newest first, with those revoked in the last 30 days. */
-    listScimTokens: (orgUuid: string, limit: number, offset: number) =>
-      store.scimTokensOf(database, orgUuid, dateOf(clock, -LISTED_MS), limit, offset),
+    listScimTokens: (orgUuid: string, page: Page) =>
+      store.scimTokensOf(database, orgUuid, dateOf(clock, -LISTED_MS), page),
 
     /**
      * Revokes a SCIM token.

@@ -11,17 +11,18 @@ import { wakeRetries } from "./retries.ts";
 /** The poller of first attempts, woken after a commit that stored deliveries. */
 export const FIRST_ATTEMPTS = "webhook-first-attempts";
 
-/** An event for webhooks. `data` carries the id of its resource. */
+/** Events of one type for webhooks. */
 export interface Announcement {
   type: string;
-  /** The organization it happened in; of an install, the buyer's. */
+  /** The organization they happened in; of an install, the buyer's. */
   orgUuid: string;
   /** The app, for `app.*` and `install.*`. */
   appId?: string | undefined;
-  data: Readonly<Record<string, unknown>>;
+  /** Of each event; it carries the id of the event's resource. */
+  data: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Stores an event for the webhooks that subscribe to it, in the transaction in which it happens. */
+/** Stores events for the webhooks that subscribe to them, in the transaction in which they happen. */
 export type Announce = (tx: Tx, event: Announcement) => Promise<void>;
 
 /**
@@ -44,12 +45,17 @@ export function createAnnounce({ clock, random }: { clock: Clock; random: Pick<R
 
   return async function announce(tx, { type, orgUuid, appId, data }) {
     const at = dateOf(clock);
-    const id = newEventId(random);
-    const event = { id, type, body: bodyOf({ type, timestamp: at, id, orgUuid, data }), at };
-    if (type === "organization.deleted") return endWebhooks(tx, orgUuid, event);
+    const events = data.map((one) => {
+      const id = newEventId(random);
+      return { id, type, body: bodyOf({ type, timestamp: at, id, orgUuid, data: one }), at };
+    });
+    if (type === "organization.deleted") {
+      for (const event of events) await endWebhooks(tx, orgUuid, event);
+      return;
+    }
     const subscribers = await store.keepSubscribers(tx, type, orgUuid, appId);
     if (subscribers.length === 0) return;
-    await store.insertForSubscribers(tx, event, subscribers, databaseTime(clock));
+    for (const event of events) await store.insertForSubscribers(tx, event, subscribers, databaseTime(clock));
     tx.wake(FIRST_ATTEMPTS);
   };
 }

@@ -14,6 +14,13 @@ export interface Cause {
   info: Pick<RequestInfo, "address" | "userAgent">;
 }
 
+/** Who or what ends something together with something else, and why. */
+export interface EndedBy {
+  by: Cause;
+  /** In one word, for the audit log. */
+  reason: string;
+}
+
 /** One event to record. */
 export type Occurrence<R extends EventRow> = {
   by: Cause;
@@ -85,14 +92,20 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
     };
   }
 
+  async function announceTo<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
+    const { orgUuid, data, appId, receivers = orgUuid === null ? [] : [orgUuid] } = event;
+    if (row.webhook === null || data === undefined) return;
+    for (const receiver of receivers) await announce(tx, { type: row.webhook, orgUuid: receiver, appId, data: [data] });
+  }
+
   return {
     /** Records an event that happened, and sends it to the webhooks where there is `data`. */
     async emit<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
-      if (row.audit !== null) await record.append(tx, { ...audited(row, row.audit, event), outcome: "success" });
-      if (row.webhook === null || event.data === undefined) return;
-      const receivers = event.receivers ?? (event.orgUuid === null ? [] : [event.orgUuid]);
-      for (const orgUuid of receivers)
-        await announce(tx, { type: row.webhook, orgUuid, appId: event.appId, data: event.data });
+      // Sent without waiting for each other.
+      await Promise.all([
+        row.audit === null ? undefined : record.append(tx, { ...audited(row, row.audit, event), outcome: "success" }),
+        announceTo(tx, row, event),
+      ]);
     },
 
     /** Records reads of one kind in the audit log, in one statement of its own. */
@@ -100,13 +113,34 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
       if (reads.length > 0) await record.appendAll(reads.map((read) => audited(row, row.audit, read)));
     },
 
+    /** Records events of one kind that happened in one transaction, in one statement. */
+    async emitEach<R extends EventRow & { audit: string; webhook: null }>(
+      tx: Tx,
+      row: R,
+      events: readonly Occurrence<R>[],
+    ): Promise<void> {
+      await record.appendAllIn(
+        tx,
+        events.map((event) => audited(row, row.audit, event)),
+      );
+    },
+
     /** Sends an event to the webhooks of an organization alone. */
     notify<R extends EventRow & { webhook: string }>(
       tx: Tx,
       row: R,
-      event: { orgUuid: string; data: DataOf<R["data"]>; appId?: string | undefined },
+      { data, ...event }: { orgUuid: string; data: DataOf<R["data"]>; appId?: string | undefined },
     ): Promise<void> {
-      return announce(tx, { type: row.webhook, ...event });
+      return announce(tx, { type: row.webhook, ...event, data: [data] });
+    },
+
+    /** Sends events of one kind to the webhooks of an organization alone. */
+    notifyEach<R extends EventRow & { webhook: string }>(
+      tx: Tx,
+      row: R,
+      { orgUuid, data }: { orgUuid: string; data: readonly DataOf<R["data"]>[] },
+    ): Promise<void> {
+      return announce(tx, { type: row.webhook, orgUuid, data });
     },
 
     /** Records in the audit log, in a transaction that commits, that something was refused. */

@@ -30,6 +30,7 @@ const kind = <Row extends LiveRow>(definition: Kind<Row>): Kind<Row> => definiti
 /**
  * Every kind of credential that a request may present. All are checked on every request, by the same batched query; a
  * new kind is a row here, with triggers for what it depends on (CONTRIBUTING.md, How to add a kind of credential).
+ * Certificates of an organization's authority are no kind: they make no caller (decisions 7.4). SVIDs, which do, are.
  */
 export const KINDS = {
   // `id` is the session, `detail` the key that signed the token. The status of the membership is checked outside: an

@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { GuardedClient } from "../../platform/outgoing/client.ts";
 import type { Random } from "../../platform/random.ts";
@@ -12,6 +13,7 @@ import type { People } from "../people/index.ts";
 export interface MarketplaceDeps {
   database: Database;
   clock: Clock;
+  cursors: Cursors;
   random: Random;
   /** Seals webhook secrets of apps with the instance key. */
   sealer: Sealer;
@@ -42,8 +44,4 @@ export function secretContext(appId: string): string {
   return `app-provision-secret:${appId}`;
 }
 
-/** A page of a list. */
-export interface Page {
-  limit: number;
-  offset: number;
-}
+export type { Page } from "../../platform/db/paging.ts";

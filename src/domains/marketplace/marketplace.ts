@@ -12,6 +12,7 @@ import { createInstalls } from "./installs/installs.ts";
 import { pendingInstalls } from "./installs/pending-store.ts";
 import { createInstallPrice, notePayment } from "./installs/price.ts";
 import { createReports } from "./installs/reports.ts";
+import { createStats } from "./installs/stats.ts";
 import { createSuspension } from "./installs/suspension.ts";
 import { createWatch } from "./installs/watch.ts";
 import { createOrganizationEnd } from "./organization-end.ts";
@@ -35,6 +36,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
       ...createInstalls(deps, deprovisioning),
       ...createSuspension(deps),
       ...createReports(deps),
+      ...createStats(deps),
       ...createWatch(deps.database),
       price: createInstallPrice(deps.database),
       paid: notePayment,

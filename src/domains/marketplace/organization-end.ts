@@ -1,8 +1,8 @@
 import { dateOf } from "../../platform/clock.ts";
-import type { CallerContext } from "../../platform/context.ts";
 import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { EVENTS } from "../event-catalogue/index.ts";
+import type { Cause } from "../event-catalogue/index.ts";
 import { deleteGrantsOf } from "./apps/admin-store.ts";
 import { lockApp, unarchivedApps } from "./apps/store.ts";
 import type { MarketplaceDeps } from "./deps.ts";
@@ -22,7 +22,7 @@ export function createOrganizationEnd(
   async function deprovisionBatch(tx: Tx, left: LeftInstalls): Promise<void> {
     const installIds = await liveInstallsOf(tx, left.org_uuid, BATCH);
     for (const installId of installIds)
-      await deprovisioning.beginIfLive(tx, causedBy(left), installId, "the organization was deleted");
+      await deprovisioning.beginIfLive(tx, left.by, installId, "the organization was deleted");
     if (installIds.length === BATCH) await tx.emit({ topic: INSTALLS_LEFT, payload: { ...left } });
   }
 
@@ -33,18 +33,14 @@ export function createOrganizationEnd(
      * batch are deprovisioned in that transaction and the others afterwards: by then no member can use them, and
      * neither publishers' reports nor administrators of the app can change them.
      */
-    async organizationEnds(
-      tx: Tx,
-      orgUuid: string,
-      { caller, info }: Pick<CallerContext, "caller" | "info">,
-    ): Promise<void> {
+    async organizationEnds(tx: Tx, orgUuid: string, by: Cause): Promise<void> {
       for (const appId of await unarchivedApps(tx, orgUuid)) {
         const app = await lockApp(tx, appId);
         if (app === null || app.status === "archived") continue;
         app.archive(dateOf(clock));
         const data = { app_id: appId, slug: app.slug, status: app.status };
         await events.emit(tx, EVENTS["app.archived"], {
-          by: causedBy({ caller, info }),
+          by,
           orgUuid,
           resourceId: appId,
           metadata: data,
@@ -52,12 +48,8 @@ export function createOrganizationEnd(
           appId,
         });
       }
-      const { principal, userUuid, email } = caller;
-      await deprovisionBatch(tx, {
-        org_uuid: orgUuid,
-        caller: { principal, userUuid, email },
-        info: { address: info.address, userAgent: info.userAgent },
-      });
+      const { address, userAgent } = by.info;
+      await deprovisionBatch(tx, { org_uuid: orgUuid, by: { ...by, info: { address, userAgent } } });
     },
 
     /** Deprovisions the next batch of a deleted organization's installs; idempotent. */

@@ -6,10 +6,11 @@ import type { PublishAppRequest, UpdateAppRequest } from "../../../gen/atrium/ma
 import { callerOrg } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
+import { printStatistics } from "../../platform/statistics.ts";
 import type { App } from "./apps/entities.ts";
 import { printApp, printGrant, printListing } from "./apps/print.ts";
 import type { AppDraft } from "./apps/publishing.ts";
-import { printInstall, printTarget } from "./installs/print.ts";
+import { printCall, printInstall, printTarget } from "./installs/print.ts";
 import type { Marketplace } from "./marketplace.ts";
 
 /** Implements `atrium.marketplace.v1.PublisherService`, for publishers and platform admins. */
@@ -82,7 +83,14 @@ export function publisherRpc(
       const { views, ...total } = await installs.list({ appId: request.appId, status: request.status }, page);
       return { data: views.map(printInstall), ...total, ...page };
     },
+    async getAppStats(request) {
+      const { range, rows } = await installs.stats(request.appId, request);
+      return printStatistics(range, rows, { requested: 0, active: 0, failed: 0, deprovisioned: 0 });
+    },
     getAppInstall: async ({ appId, installId }) => printInstall(await installs.readOfApp(appId, installId)),
+    async listInstallCalls({ appId, installId }) {
+      return { data: (await installs.calls(appId, installId)).map(printCall) };
+    },
     async listAllInstalls(request) {
       const page = pageOf(request);
       const { appId, orgUuid, status } = request;

@@ -1,3 +1,4 @@
+import { createOrganizationList } from "./organization-list.ts";
 import { createSettings } from "./settings.ts";
 import type { SettingsDeps } from "./settings.ts";
 
@@ -7,7 +8,7 @@ export type OperatorDeps = SettingsDeps;
 /** What the operator of the installation sees and sets. */
 export function createOperator(deps: OperatorDeps) {
   const settings = createSettings(deps);
-  return { settings, tidy: { plans: settings.recordPlanEnds } };
+  return { settings, organizations: createOrganizationList(deps), tidy: { plans: settings.recordPlanEnds } };
 }
 
 /** The operator's functions as the server uses them. */

@@ -6,13 +6,14 @@ import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Operator } from "./operator.ts";
+import type { OrganizationOverviewRow } from "./organization-store.ts";
 import { describeFaults, isReady } from "./readiness.ts";
 import type { ProcessState } from "./readiness.ts";
 import type { SettingsRow } from "./settings-store.ts";
 
 /** Implements `atrium.operator.v1.OperatorService`. */
 export function operatorRpc(
-  { settings }: Operator,
+  { settings, organizations }: Operator,
   { readiness, metrics }: ProcessState,
   contexts: RequestContexts,
 ): ServiceImpl<typeof OperatorService> {
@@ -26,6 +27,11 @@ export function operatorRpc(
       const page = pageOf(window);
       const { data, ...total } = await settings.list(page);
       return { data: data.map(printSettings), ...total, ...page };
+    },
+    listAllOrganizations: async ({ q, ...window }) => {
+      const page = pageOf(window);
+      const { data, ...total } = await organizations.list(q ?? "", page);
+      return { data: data.map(printOrganization), ...total, ...page };
     },
     getHealth: () => ({ status: "ok" }),
     getReadiness: async () => {
@@ -41,11 +47,15 @@ export function operatorRpc(
   };
 }
 
+function printOrganization({ createdAt, ...row }: OrganizationOverviewRow) {
+  return { ...row, createdAt: timestampFromDate(createdAt) };
+}
+
 function printSettings(row: SettingsRow): Omit<MessageInitShape<typeof OrgConfigSchema>, "$typeName"> {
   return {
-    orgUuid: row.org_uuid,
-    auditRetentionDays: row.audit_retention_days,
+    orgUuid: row.orgUuid,
+    auditRetentionDays: row.auditRetentionDays,
     plan: row.plan,
-    ...(row.updated_at === null ? {} : { updatedAt: timestampFromDate(row.updated_at) }),
+    ...(row.updatedAt === null ? {} : { updatedAt: timestampFromDate(row.updatedAt) }),
   };
 }

@@ -4,14 +4,15 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** Settings of an organization as they are in force. */
 export interface SettingsRow {
-  org_uuid: string;
-  audit_retention_days: number;
+  orgUuid: string;
+  auditRetentionDays: number;
   plan: string;
   /** Null where the settings are the defaults. */
-  updated_at: Date | null;
+  updatedAt: Date | null;
 }
 
-const columns = "o.uuid as org_uuid, audit_retention_days(o.uuid) as audit_retention_days, o.plan, s.updated_at";
+const columns = `o.uuid as "orgUuid", audit_retention_days(o.uuid) as "auditRetentionDays", o.plan,
+  s.updated_at as "updatedAt"`;
 const from = "from organizations o left join organization_settings s on s.org_uuid = o.uuid where o.deleted_at is null";
 
 /** Settings of a live organization. */

@@ -46,7 +46,7 @@ export function createSettings({ database, clock, events, organizations }: Setti
           by: causedBy(context),
           orgUuid,
           resourceId: orgUuid,
-          metadata: { audit_retention_days: days, previous: before?.audit_retention_days ?? MAX_USUAL_DAYS },
+          metadata: { audit_retention_days: days, previous: before?.auditRetentionDays ?? MAX_USUAL_DAYS },
         });
         const row = await store.settingsOf(tx, orgUuid);
         if (row === undefined) throw organizationErrors.notFound();

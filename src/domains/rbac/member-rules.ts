@@ -22,7 +22,7 @@ export function hasSameRole(
   self: MemberRow | undefined,
 ): boolean {
   if (caller.userUuid === null) return true;
-  return self?.status === "active" && caller.roles.includes(self.role) && caller.isOwner === self.is_owner;
+  return self?.status === "active" && caller.roles.includes(self.role) && caller.isOwner === self.isOwner;
 }
 
 /**
@@ -42,7 +42,7 @@ export function eventOf(
 ): "user.removed" | "membership.deactivated" | "role.assigned" | "user.updated" {
   if (is.status === "removed") return "user.removed";
   if (is.status === "inactive" && was.status !== "inactive") return "membership.deactivated";
-  return is.roleId === was.role_id ? "user.updated" : "role.assigned";
+  return is.roleId === was.roleId ? "user.updated" : "role.assigned";
 }
 
 /**
@@ -58,13 +58,13 @@ export function nextMembership(
   wish: MembershipWish,
   others: number,
 ): MembershipState | undefined {
-  if (member.is_owner && !caller.isOwner) throw rbacErrors.ownersOnly();
+  if (member.isOwner && !caller.isOwner) throw rbacErrors.ownersOnly();
   const status = wish.status ?? member.status;
-  const roleId = wish.isOwner === true ? ADMIN_ROLE : (wish.roleId ?? member.role_id);
-  const isOwner = (wish.isOwner ?? member.is_owner) && roleId === ADMIN_ROLE && status !== "removed";
+  const roleId = wish.isOwner === true ? ADMIN_ROLE : (wish.roleId ?? member.roleId);
+  const isOwner = (wish.isOwner ?? member.isOwner) && roleId === ADMIN_ROLE && status !== "removed";
   if (wish.isOwner === true && status !== "active") throw rbacErrors.ownerInactive();
-  const owned = member.is_owner && member.status === "active";
+  const owned = member.isOwner && member.status === "active";
   if (owned && !(isOwner && status === "active") && others === 0) throw rbacErrors.lastOwner();
-  const same = status === member.status && roleId === member.role_id && isOwner === member.is_owner;
+  const same = status === member.status && roleId === member.roleId && isOwner === member.isOwner;
   return same ? undefined : { roleId, isOwner, status };
 }

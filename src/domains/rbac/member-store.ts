@@ -1,17 +1,24 @@
+import { unknownSort } from "../../platform/cursors.ts";
+import { boundedCount, totalOf } from "../../platform/db/total.ts";
+import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Page } from "../../platform/db/paging.ts";
 
 /** A member of an organization. */
 export interface MemberRow {
-  user_uuid: string;
+  userUuid: string;
   id: number;
   email: string;
-  first_name: string;
+  firstName: string;
   role: string;
-  role_id: number;
-  is_owner: boolean;
+  roleId: number;
+  isOwner: boolean;
   status: "active" | "inactive";
-  created_at: Date;
+  createdAt: Date;
+  /** Whether a second factor is active. */
+  mfaActive: boolean;
+  /** Null when never in this organization. */
+  lastSeenAt: Date | null;
 }
 
 /** Filters of a list of members. */
@@ -19,62 +26,80 @@ export interface MemberFilter {
   /** Folded address. */
   emailKey?: string | undefined;
   status?: string | undefined;
+  userUuid?: string | undefined;
+  roleId?: number | undefined;
+  /** Text that the address or the first name contains. */
+  q?: string | undefined;
 }
 
-const columns =
-  "m.user_uuid, p.id, p.email, p.first_name, r.name as role, m.role_id, m.is_owner, m.status, m.created_at";
+const columns = `m.user_uuid as "userUuid", p.id, p.email, p.first_name as "firstName", r.name as role,
+  m.role_id as "roleId", m.is_owner as "isOwner", m.status, m.created_at as "createdAt",
+  exists (select from mfa_factors f where f.user_uuid = m.user_uuid and f.status = 'active') as "mfaActive",
+  (select max(s.last_seen_at) from sessions s where s.user_uuid = m.user_uuid and s.org_uuid = m.org_uuid)
+    as "lastSeenAt"`;
 const joined = "join people p on p.uuid = m.user_uuid join roles r on r.id = m.role_id";
 
+/** Orders of a list of members; the index of each gives the page, whatever the organization's size. */
+const ORDERS: Readonly<Record<string, string>> = {
+  email: "email_key",
+  "-email": "email_key desc",
+  created_at: "created_at, user_uuid desc",
+  "-created_at": "created_at desc, user_uuid",
+};
+
 /**
- * A page of an organization's members by email: one index gives the page in its order, whatever the organization's
- * size.
+ * A page of an organization's members, by default by email.
+ * @throws {validation_error} when there is no such order
  */
 export function membersOf(
   database: Database,
   orgUuid: string,
   filter: MemberFilter,
-  { limit, offset }: Page,
+  { limit, offset, sort = "email" }: Page,
 ): Promise<MemberRow[]> {
+  const order = ORDERS[sort];
+  if (order === undefined) throw unknownSort(["email", "created_at"]);
   const { where, params, shape } = narrowed(orgUuid, filter);
   const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
   const sql = `select ${columns} from (
-      select * from memberships where ${where} order by email_key limit $${limitAt} offset $${offsetAt}) m
-    ${joined} order by m.email_key`;
-  return database.prepared<MemberRow>(`access_members_${shape}`, sql, [...params, limit, offset]);
+      select * from memberships x where ${where} order by ${order} limit $${limitAt} offset $${offsetAt}) m
+    ${joined} order by ${order.replaceAll(/\b(email_key|created_at|user_uuid)\b/gu, "m.$1")}`;
+  return database.prepared<MemberRow>(`access_members_${shape}_${sort}`, sql, [...params, limit, offset]);
 }
 
-/** How many members match a filter: counted by email, otherwise read from the stored counts. */
-export async function countMembers(database: Database, orgUuid: string, filter: MemberFilter): Promise<number> {
-  if (filter.emailKey !== undefined) {
+/** How many members match a filter: read from the stored counts where it is by status alone, otherwise counted. */
+export async function countMembers(database: Database, orgUuid: string, filter: MemberFilter): Promise<Total> {
+  const { status, ...others } = filter;
+  if (Object.values(others).some((value) => value !== undefined)) {
     const { where, params, shape } = narrowed(orgUuid, filter);
-    return (
-      (
-        await database.prepared<{ n: number }>(
-          `access_members_count_${shape}`,
-          `select count(*)::int as n from memberships where ${where}`,
-          params,
-        )
-      )[0]?.n ?? 0
-    );
+    const sql = boundedCount(`from memberships x where ${where}`);
+    return totalOf(await database.prepared<{ counted: number }>(`access_members_count_${shape}`, sql, params));
   }
   const sql = "select active, inactive from membership_counts where org_uuid = $1";
   const [counts] = await database.prepared<{ active: number; inactive: number }>("access_members_counts", sql, [
     orgUuid,
   ]);
-  if (counts === undefined) return 0;
-  if (filter.status !== undefined) return filter.status === "active" ? counts.active : counts.inactive;
-  return counts.active + counts.inactive;
+  if (counts === undefined) return { total: 0 };
+  if (status !== undefined) return { total: status === "active" ? counts.active : counts.inactive };
+  return { total: counts.active + counts.inactive };
 }
 
-function narrowed(orgUuid: string, { emailKey, status }: MemberFilter) {
+function narrowed(orgUuid: string, { emailKey, status, userUuid, roleId, q }: MemberFilter) {
   const params: unknown[] = [orgUuid];
   const clauses = ["org_uuid = $1"];
   clauses.push(status === undefined ? "status <> 'removed'" : `status = $${params.push(status)}`);
   if (emailKey !== undefined) clauses.push(`email_key = $${params.push(emailKey)}`);
+  if (userUuid !== undefined) clauses.push(`user_uuid = $${params.push(userUuid)}`);
+  if (roleId !== undefined) clauses.push(`role_id = $${params.push(roleId)}::bigint`);
+  if (q !== undefined) {
+    const text = `lower($${params.push(q)}::text)`;
+    clauses.push(`(strpos(email_key, ${text}) > 0
+      or exists (select from people p where p.uuid = x.user_uuid and strpos(lower(p.first_name), ${text}) > 0))`);
+  }
   return {
     where: clauses.join(" and "),
     params,
-    shape: `${status === undefined ? 0 : 1}${emailKey === undefined ? 0 : 1}`,
+    shape: [status, emailKey, userUuid, roleId, q].map((value) => (value === undefined ? 0 : 1)).join(""),
   };
 }
 

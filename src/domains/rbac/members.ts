@@ -1,3 +1,4 @@
+import type { Total } from "../../platform/db/total.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -7,7 +8,7 @@ import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Events } from "../event-catalogue/index.ts";
+import type { Cause, Events } from "../event-catalogue/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
 import { rbacErrors } from "./errors.ts";
@@ -28,6 +29,14 @@ export interface MembersDeps {
   people: Pick<People, "lock">;
 }
 
+/** Which members to list, as a request says it; empty texts stand for no filter. */
+export interface MemberQuery {
+  email?: string | undefined;
+  status?: string | undefined;
+  userUuid?: string | undefined;
+  roleId?: number | undefined;
+}
+
 /** A caller and where the request came from, as events name them. */
 export type Origin = { readonly caller: Caller } & Pick<RequestContext, "info">;
 
@@ -45,37 +54,40 @@ export function createMembers({ database, clock, events, organizations, people }
     return member;
   }
 
-  /** What a locked membership becomes by a wish; see {@link nextMembership}. `others`: active owners besides it. */
+  /** What a locked membership becomes by a wish; see {@link nextMembership}. */
   async function next(
     tx: Tx,
     caller: Caller,
     member: MemberRow,
     wish: MembershipWish,
-    others?: number,
   ): Promise<MembershipState | undefined> {
-    const otherOwners = others ?? (await store.otherOwners(tx, callerOrg(caller), member.user_uuid));
-    return nextMembership(caller, member, wish, otherOwners);
+    return nextMembership(caller, member, wish, await store.otherOwners(tx, callerOrg(caller), member.userUuid));
   }
 
   /** Records what a membership has become; returns it, undefined once removed. */
-  async function record(tx: Tx, by: Origin, member: MemberRow, state: MembershipState): Promise<MemberRow | undefined> {
-    const orgUuid = callerOrg(by.caller);
-    const after = await store.memberIn(tx, orgUuid, member.user_uuid);
+  async function record(
+    tx: Tx,
+    by: Cause,
+    orgUuid: string,
+    member: MemberRow,
+    state: MembershipState,
+  ): Promise<MemberRow | undefined> {
+    const after = await store.memberIn(tx, orgUuid, member.userUuid);
     const shown = { ...stateOf(after ?? member), is_owner: state.isOwner, status: state.status };
     await events.emit(tx, EVENTS[eventOf(member, state)], {
-      by: causedBy(by),
+      by,
       orgUuid,
-      userUuid: member.user_uuid,
-      resourceId: member.user_uuid,
+      userUuid: member.userUuid,
+      resourceId: member.userUuid,
       metadata: { before: stateOf(member), ...(after !== undefined && { after: stateOf(after) }) },
-      data: { user_uuid: member.user_uuid, email: member.email, ...shown },
+      data: { user_uuid: member.userUuid, email: member.email, ...shown },
     });
     return after;
   }
 
   /** Writes a locked membership; access tokens issued before are refused from then on. */
-  const write = (tx: Tx, caller: Caller, member: MemberRow, state: MembershipState): Promise<void> =>
-    store.changeMembership(tx, callerOrg(caller), member.user_uuid, state, dateOf(clock));
+  const write = (tx: Tx, orgUuid: string, member: MemberRow, state: MembershipState): Promise<void> =>
+    store.changeMembership(tx, orgUuid, member.userUuid, state, dateOf(clock));
 
   return {
     lock,
@@ -87,20 +99,17 @@ export function createMembers({ database, clock, events, organizations, people }
     /** A member, active or not; undefined for anybody else. */
     find: store.memberIn,
 
-    /** A page of the caller's organization by email; of one address and one status where they are given. */
-    async list(
-      { caller }: CallerContext,
-      { email, status }: { email?: string | undefined; status?: string | undefined },
-      page: Page,
-    ): Promise<{ data: MemberRow[]; total: number }> {
+    /** A page of the caller's organization by email; of one address, status, person and role where they are given. */
+    async list({ caller }: CallerContext, wanted: MemberQuery, page: Page): Promise<{ data: MemberRow[] } & Total> {
       const orgUuid = callerOrg(caller);
+      const { email, status, userUuid, roleId } = wanted;
       const emailKey = email ? (parseEmail(email)?.key ?? "") : undefined;
-      const filter = { emailKey, status: status || undefined };
+      const filter = { emailKey, status: status || undefined, userUuid: userUuid || undefined, roleId, q: page.q };
       const [data, total] = await Promise.all([
         store.membersOf(database, orgUuid, filter, page),
         store.countMembers(database, orgUuid, filter),
       ]);
-      return { data, total };
+      return { data, ...total };
     },
 
     /**
@@ -119,8 +128,8 @@ export function createMembers({ database, clock, events, organizations, people }
         demandGrantable(caller, role.permissions);
         const state = await next(tx, caller, member, { roleId: role.id });
         if (state === undefined) return;
-        await write(tx, caller, member, state);
-        await record(tx, context, member, state);
+        await write(tx, callerOrg(caller), member, state);
+        await record(tx, causedBy(context), callerOrg(caller), member, state);
       });
     },
   };
@@ -130,6 +139,6 @@ export function createMembers({ database, clock, events, organizations, people }
 export type Members = ReturnType<typeof createMembers>;
 
 /** What the audit log shows of a membership. */
-function stateOf({ role, role_id, is_owner, status }: MemberRow) {
-  return { role, role_id, is_owner, status };
+function stateOf({ role, roleId, isOwner, status }: MemberRow) {
+  return { role, role_id: roleId, is_owner: isOwner, status };
 }

@@ -1,5 +1,6 @@
 import { createMembers } from "./members.ts";
 import type { MembersDeps } from "./members.ts";
+import { createPermissionCheck } from "./permission-check.ts";
 import { createRoles } from "./roles.ts";
 import type { RolesDeps } from "./roles.ts";
 
@@ -8,7 +9,11 @@ export type RbacDeps = RolesDeps & MembersDeps;
 
 /** Roles, permissions, and the roles of members. */
 export function createRbac(deps: RbacDeps) {
-  return { roles: createRoles(deps), members: createMembers(deps) };
+  return {
+    roles: createRoles(deps),
+    members: createMembers(deps),
+    demandPermission: createPermissionCheck(deps.database),
+  };
 }
 
 /** Roles and members as other domains use them. */

@@ -5,12 +5,12 @@ export interface RoleRow {
   id: number;
   name: string;
   /** It exists in every organization and never changes. */
-  built_in: boolean;
+  builtIn: boolean;
   /** Names of its permissions. */
   permissions: string[];
 }
 
-const columns = `r.id, r.name, r.org_uuid is null as built_in, array(
+const columns = `r.id, r.name, r.org_uuid is null as "builtIn", array(
     select p.name from role_permissions rp join permissions p on p.id = rp.permission_id
     where rp.role_id = r.id order by p.id) as permissions`;
 
@@ -66,11 +66,16 @@ export interface NamedRow {
   name: string;
 }
 
+/** A role in a list, with its creation. */
+export interface ListedRole extends NamedRow {
+  createdAt: Date;
+}
+
 /** Roles of an organization: the built-in ones and its own. */
-export function listRoles(database: Database, orgUuid: string): Promise<NamedRow[]> {
-  return database.prepared<NamedRow>(
+export function listRoles(database: Database, orgUuid: string): Promise<ListedRole[]> {
+  return database.prepared<ListedRole>(
     "access_roles",
-    "select id, name from roles where org_uuid is null or org_uuid = $1 order by id",
+    `select id, name, created_at as "createdAt" from roles where org_uuid is null or org_uuid = $1 order by id`,
     [orgUuid],
   );
 }
@@ -78,6 +83,20 @@ export function listRoles(database: Database, orgUuid: string): Promise<NamedRow
 /** The whole catalogue of permissions. */
 export function listPermissions(database: Database): Promise<NamedRow[]> {
   return database.prepared<NamedRow>("access_permissions", "select id, name from permissions order by id", []);
+}
+
+/** Whether a role of one of these names, of the organization or built in, has a permission. */
+export async function rolesGrant(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  names: readonly string[],
+  permission: string,
+): Promise<boolean> {
+  const sql = `
+    select 1 as one from roles r
+    join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id
+    where (r.org_uuid = $1 or r.org_uuid is null) and r.name = any ($2) and p.name = $3 limit 1`;
+  return (await database.prepared("access_permission_check", sql, [orgUuid, names, permission])).length > 0;
 }
 
 /** Permissions of a role the organization has; undefined for a role it does not have. */

@@ -46,7 +46,7 @@ export function createRoles({ database, clock, events }: RolesDeps) {
 
   return {
     /** Roles of the caller's organization. */
-    list: ({ caller }: CallerContext): Promise<NamedRow[]> => store.listRoles(database, callerOrg(caller)),
+    list: ({ caller }: CallerContext): Promise<store.ListedRole[]> => store.listRoles(database, callerOrg(caller)),
     /** The catalogue of permissions. */
     permissions: (): Promise<NamedRow[]> => store.listPermissions(database),
     /**
@@ -110,7 +110,7 @@ export function createRoles({ database, clock, events }: RolesDeps) {
       return context.transaction(async (tx) => {
         const role = await store.lockRole(tx, orgUuid, roleId);
         if (role === undefined) throw rbacErrors.roleNotFound();
-        if (role.built_in) throw rbacErrors.roleImmutable();
+        if (role.builtIn) throw rbacErrors.roleImmutable();
         const permissions = await grantable(tx, context.caller, ids);
         const after = await setPermissions(tx, role.id, permissions);
         const same = after.length === role.permissions.length && after.every((name) => role.permissions.includes(name));

@@ -1,10 +1,12 @@
 import { dateOf } from "../../platform/clock.ts";
+import { pagingBy } from "../../platform/cursors.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/total.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { newEventId } from "../../platform/outgoing/delivery.ts";
 import { bodyOf, FIRST_ATTEMPTS, insertForWebhooks } from "../event-catalogue/index.ts";
-import { deliveriesOf, lockDelivery, reopenDelivery } from "./delivery-store.ts";
+import { deliveriesOf, deliveryOf, lockDelivery, reopenDelivery } from "./delivery-store.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
@@ -12,11 +14,17 @@ import { lockManageable } from "./power.ts";
 import type { Registration } from "./registration.ts";
 import { RETENTION_MS } from "./rules.ts";
 import { keepWebhook } from "./store.ts";
-import type { Page } from "./store.ts";
+
+/** A delivery with the request it sends. */
+export interface DeliveryDetail extends DeliveryRow {
+  request: { url: string; headers: Record<string, string>; body: string };
+}
+
+const unixSeconds = (time: string): string => String(Math.floor(new Date(time).getTime() / 1000));
 
 /** Listing and repeating deliveries, and sending a test event (decisions 11.1, 11.4). */
 export function createDeliveries(deps: WebhookDeps, registration: Pick<Registration, "read">) {
-  const { database, clock, random } = deps;
+  const { database, clock, random, cursors } = deps;
   return {
     /**
      * Deliveries of a webhook, newest first.
@@ -27,9 +35,25 @@ export function createDeliveries(deps: WebhookDeps, registration: Pick<Registrat
       webhookId: string,
       status: DeliveryRow["status"] | undefined,
       page: Page,
-    ): Promise<{ rows: DeliveryRow[] } & Total> {
+    ): Promise<Listed<DeliveryRow>> {
+      const paging = pagingBy(cursors, ["deliveries", webhookId.toLowerCase(), status], page);
       await registration.read(context, webhookId);
-      return deliveriesOf(database, webhookId, status, page);
+      return deliveriesOf(database, webhookId, status, page, paging);
+    },
+
+    /**
+     * One delivery of a webhook, with the request it sends; signatures are made for each attempt and not kept.
+     * @throws {not_found} when there is no such webhook or delivery
+     */
+    async read(context: CallerContext, webhookId: string, deliveryId: string): Promise<DeliveryDetail> {
+      await registration.read(context, webhookId);
+      const found = await deliveryOf(database, webhookId, deliveryId);
+      if (found === undefined) throw webhookErrors.deliveryNotFound();
+      const { url, body, ...delivery } = found;
+      const last = delivery.attempts.at(-1);
+      const timestamp = last === undefined ? {} : { "webhook-timestamp": unixSeconds(last.at) };
+      const headers = { "content-type": "application/json", "webhook-id": delivery.eventId, ...timestamp };
+      return { ...delivery, request: { url, headers, body } };
     },
 
     /**

@@ -1,9 +1,12 @@
+import type { CursorPaging } from "../../platform/cursors.ts";
+import { containing } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
 import { present } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { currentTraceparent } from "../../platform/tracing.ts";
-import type { AttemptRecord, Page } from "./store.ts";
+import type { AttemptRecord } from "./store.ts";
 
 /** A delivery as the contract shows it. */
 export interface DeliveryRow {
@@ -18,7 +21,8 @@ export interface DeliveryRow {
 
 /** Condition of a delivery of an earlier generation: it has failed, though its row is pending until the cleanup. */
 const isOver = "(d.status = 'pending' and d.generation < w.generation)";
-const columns = `d.delivery_id as "deliveryId", d.event_id as "eventId", e.type as "eventType",
+/** Columns of a {@link DeliveryRow} of the delivery `d` of the webhook `w` with the event `e`. */
+export const DELIVERY_COLUMNS = `d.delivery_id as "deliveryId", d.event_id as "eventId", e.type as "eventType",
   case when ${isOver} then 'failed' else d.status end as status, d.attempts,
   case when not ${isOver} then d.next_attempt_at end as "nextAttemptAt", d.created_at as "createdAt"`;
 const newestFirst = "order by created_at desc, delivery_id";
@@ -42,12 +46,14 @@ const earlier = `(with recursive generations as (
     from generations where generations.generation is not null
   ) select generation from generations where generation is not null) earlier`;
 
-interface Part {
+/** Deliveries of the webhook `w` in the order of the lists. */
+export interface Part {
   from: string;
   where: string;
 }
 
-const parts: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
+/** Deliveries of the webhook $1 by status. */
+export const PARTS: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
   pending: [{ from: "webhooks w", where: open }],
   delivered: [{ from: "webhooks w", where: settled("delivered") }],
   failed: [
@@ -56,53 +62,84 @@ const parts: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
   ],
 };
 
-/** SQL of the first rows of a part, in the order of the list; at most `limit` of each generation. */
-const first = ({ from, where }: Part, limit: string): string => `select d.* from ${from} cross join lateral (
+/** SQL of the first rows of a part in an order; at most `limit` of each generation. */
+export const firstOf = ({ from, where }: Part, limit: string, order = newestFirst): string => `select d.*
+  from ${from} cross join lateral (
     select d.delivery_id, d.created_at from webhook_deliveries d
-    where ${where} ${newestFirst} limit ${limit}) d where w.webhook_id = $1`;
+    where ${where} ${order} limit ${limit}) d where w.webhook_id = $1`;
 
-function listSql(of: readonly Part[]): string {
-  const listed = of.map((part) => `(${first(part, "$2::int + $3::int")})`).join(" union all ");
-  return `with page as materialized (select * from (${listed}) listed ${newestFirst} limit $2 offset $3)
-    select ${columns} from page join webhook_deliveries d using (delivery_id) join webhooks w using (webhook_id)
-      join webhook_events e using (event_id)
-    order by d.created_at desc, d.delivery_id`;
-}
+const searched = (param: string): string => `exists (select from webhook_events e
+  where e.event_id = d.event_id and ${containing(["e.event_id", "e.type"], param)})`;
 
-const countSql = (of: readonly Part[]): string =>
-  boundedCount(
-    `from (${of
-      .map(
-        ({ from, where }) =>
-          `select 1 from ${from} cross join lateral (
-            select 1 from webhook_deliveries d where ${where} ${newestFirst} limit 10001) d where w.webhook_id = $1`,
-      )
-      .join(" union all ")}) counted`,
-  );
-
-/** Deliveries of a webhook, newest first. The cost depends on the page, not on the number of deliveries. */
+/** Deliveries of a webhook, by default newest first. The cost depends on the page, not on the number of deliveries. */
 export async function deliveriesOf(
   database: Pick<Database, "prepared">,
   webhookId: string,
   status: DeliveryRow["status"] | undefined,
-  page: Page,
-): Promise<{ rows: DeliveryRow[] } & Total> {
-  const of = status === undefined ? Object.values(parts).flat() : parts[status];
-  const [rows, counted] = await Promise.all([
-    database.prepared<DeliveryRow>(`webhook-deliveries-${status ?? "all"}`, listSql(of), [
-      webhookId,
-      page.limit,
-      page.offset,
-    ]),
-    database.prepared<{ counted: number }>(`webhook-deliveries-count-${status ?? "all"}`, countSql(of), [webhookId]),
+  { limit, offset, q, sort }: Page,
+  paging?: CursorPaging,
+): Promise<Listed<DeliveryRow>> {
+  const ascending = sort === "created_at";
+  const order = ascending ? "order by created_at, delivery_id desc" : newestFirst;
+  const params: unknown[] = [webhookId];
+  const bind = (value: unknown): string => `$${params.push(value)}`;
+  const found = q === undefined ? "" : ` and ${searched(bind(q))}`;
+  const of = (status === undefined ? Object.values(PARTS).flat() : PARTS[status]).map(({ from, where }) => ({
+    from,
+    where: where + found,
+  }));
+  const counted = [...params];
+  const countSql = boundedCount(
+    `from (${of.map((part) => `(${firstOf(part, "10001")})`).join(" union all ")}) counted`,
+  );
+  let after = "";
+  if (paging?.position !== undefined) {
+    const [at, id] = [`${bind(paging.position.value)}::timestamptz`, `${bind(paging.position.id)}::uuid`];
+    const [sign, idSign] = ascending ? [">", "<"] : ["<", ">"];
+    after = ` and d.created_at ${sign}= ${at} and (d.created_at ${sign} ${at} or d.delivery_id ${idSign} ${id})`;
+  }
+  const [most, skipped] = [bind(paging === undefined ? limit : limit + 1), bind(paging === undefined ? offset : 0)];
+  const listed = of
+    .map(({ from, where }) => `(${firstOf({ from, where: where + after }, `${most}::int + ${skipped}::int`, order)})`)
+    .join(" union all ");
+  const sql = `with page as materialized (select * from (${listed}) listed ${order} limit ${most} offset ${skipped})
+    select ${DELIVERY_COLUMNS} from page join webhook_deliveries d using (delivery_id)
+      join webhooks w using (webhook_id) join webhook_events e using (event_id)
+    ${ascending ? "order by d.created_at, d.delivery_id desc" : "order by d.created_at desc, d.delivery_id"}`;
+  const shape = [status ?? "all", ascending ? "a" : "d", q === undefined ? 0 : 1, after === "" ? 0 : 1].join("-");
+  const [all, counts] = await Promise.all([
+    database.prepared<DeliveryRow>(`webhook-deliveries-${shape}`, sql, params),
+    database.prepared<{ counted: number }>(`webhook-deliveries-count-${shape}`, countSql, counted),
   ]);
-  return { rows, ...totalOf(counted) };
+  const rows = all.slice(0, limit);
+  const last = rows.at(-1);
+  const next =
+    paging === undefined || all.length <= limit || last === undefined
+      ? {}
+      : { nextCursor: paging.next({ value: last.createdAt.toISOString(), id: last.deliveryId }) };
+  return { rows, ...totalOf(counts), ...next };
+}
+
+/** One delivery of a webhook, with the request it sends. */
+export async function deliveryOf(
+  database: Pick<Database, "prepared">,
+  webhookId: string,
+  deliveryId: string,
+): Promise<(DeliveryRow & { url: string; body: string }) | undefined> {
+  const sql = `select ${DELIVERY_COLUMNS}, w.url, e.body from webhook_deliveries d join webhooks w using (webhook_id)
+      join webhook_events e using (event_id)
+    where d.webhook_id = $1 and d.delivery_id = $2`;
+  const rows = await database.prepared<DeliveryRow & { url: string; body: string }>("webhook-delivery", sql, [
+    webhookId,
+    deliveryId,
+  ]);
+  return rows[0];
 }
 
 /** One delivery of a webhook, its row locked. */
 export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string): Promise<DeliveryRow | undefined> {
   const rows = await tx.query<DeliveryRow>(
-    `select ${columns} from webhook_deliveries d join webhooks w using (webhook_id)
+    `select ${DELIVERY_COLUMNS} from webhook_deliveries d join webhooks w using (webhook_id)
        join webhook_events e using (event_id)
      where d.webhook_id = $1 and d.delivery_id = $2 for update of d`,
     [webhookId, deliveryId],

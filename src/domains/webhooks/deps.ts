@@ -1,4 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
@@ -12,6 +13,7 @@ import type { Organizations } from "../organizations/index.ts";
 export interface WebhookDeps {
   database: Database;
   clock: Clock;
+  cursors: Cursors;
   random: Random;
   log: Log;
   /** Seals signing secrets with the instance key. */

@@ -1,7 +1,7 @@
 import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/total.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -12,7 +12,8 @@ import { webhookErrors } from "./errors.ts";
 import { demandManageable, demandPower, lockManageable } from "./power.ts";
 import { appEventsViolation, appIdViolation, MAX_WEBHOOKS } from "./rules.ts";
 import * as store from "./store.ts";
-import type { Page, WebhookRow } from "./store.ts";
+import type { Page } from "../../platform/db/paging.ts";
+import type { WebhookRow } from "./store.ts";
 
 /** A webhook to create. */
 export interface WebhookRequest {
@@ -107,7 +108,7 @@ export function createRegistration(deps: WebhookDeps) {
      * Webhooks that the caller may manage, newest first.
      * @throws {forbidden} when the caller is neither administrator of their organization nor of any app
      */
-    async list({ caller }: CallerContext, page: Page): Promise<{ webhooks: WebhookRow[] } & Total> {
+    async list({ caller }: CallerContext, page: Page): Promise<Listed<WebhookRow>> {
       demandPower(caller);
       return store.webhooksOf(database, caller.isAdmin ? caller.orgUuid : null, caller.appAdmin, page);
     },

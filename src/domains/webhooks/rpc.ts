@@ -3,13 +3,21 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { WebhooksService } from "../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
+import { printStatistics } from "../../platform/statistics.ts";
+import { sendHeadKey } from "../../transcoding/index.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
+import type { DeliveryCounts } from "./stats-store.ts";
 import type { WebhookRow } from "./store.ts";
 import type { Webhooks } from "./webhooks.ts";
 
 /** Implements `atrium.webhooks.v1.WebhooksService`. */
 export function webhooksRpc(
-  { registration, deliveries }: Pick<Webhooks, "registration" | "deliveries">,
+  {
+    registration,
+    deliveries,
+    statistics,
+    watch,
+  }: Pick<Webhooks, "registration" | "deliveries" | "statistics" | "watch">,
   contexts: RequestContexts,
 ): ServiceImpl<typeof WebhooksService> {
   return {
@@ -24,8 +32,8 @@ export function webhooksRpc(
     },
     async listWebhooks(request, call) {
       const page = pageOf(request);
-      const { webhooks, ...total } = await registration.list(contexts.authenticated(call), page);
-      return { data: webhooks.map(printWebhook), ...total, ...page };
+      const { rows, ...total } = await registration.list(contexts.authenticated(call), page);
+      return { data: rows.map(printWebhook), ...total, ...page };
     },
     getWebhook: async ({ webhookId }, call) =>
       printWebhook(await registration.read(contexts.authenticated(call), webhookId)),
@@ -37,6 +45,10 @@ export function webhooksRpc(
           status: status as "enabled" | "disabled" | undefined,
         }),
       ),
+    async getWebhookStats(request, call) {
+      const { range, rows } = await statistics.stats(contexts.authenticated(call), request.webhookId, request);
+      return printStatistics<Partial<DeliveryCounts>>(range, rows, { delivered: 0, failed: 0 });
+    },
     async deleteWebhook({ webhookId }, call) {
       await registration.remove(contexts.authenticated(call), webhookId);
       return {};
@@ -47,6 +59,15 @@ export function webhooksRpc(
       const context = contexts.authenticated(call);
       const { rows, ...total } = await deliveries.list(context, request.webhookId, status, page);
       return { data: rows.map(printDelivery), ...total, ...page };
+    },
+    async getDelivery({ webhookId, deliveryId }, call) {
+      const { request, ...delivery } = await deliveries.read(contexts.authenticated(call), webhookId, deliveryId);
+      return { ...printDelivery(delivery), request };
+    },
+    async *watchDeliveries({ webhookId }, call) {
+      const ready = call.values.get(sendHeadKey);
+      for await (const row of watch(contexts.authenticated(call), webhookId, call.signal, ready))
+        yield printDelivery(row);
     },
     redeliver: async ({ webhookId, deliveryId }, call) =>
       printDelivery(await deliveries.redeliver(contexts.authenticated(call), webhookId, deliveryId)),

@@ -1,7 +1,8 @@
+import { createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { Webhook } from "./entities.ts";
 
@@ -12,12 +13,6 @@ export interface AttemptRecord {
   error: string | null;
   duration_ms: number;
   response: string | null;
-}
-
-/** A page of a list. */
-export interface Page {
-  limit: number;
-  offset: number;
 }
 
 /** A webhook as the contract shows it. */
@@ -51,23 +46,16 @@ const manageable = `from webhooks where ended_at is null
   and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))`;
 
 /** Webhooks of an organization and of apps, newest first. */
-export async function webhooksOf(
+export function webhooksOf(
   database: Pick<Database, "prepared">,
   orgUuid: string | null,
   appIds: readonly string[],
   page: Page,
-): Promise<{ webhooks: WebhookRow[] } & Total> {
-  const [webhooks, counted] = await Promise.all([
-    database.prepared<WebhookRow>(
-      "webhooks-list",
-      `select webhook_id as "webhookId", scope, app_id as "appId", url, events, status, created_at as "createdAt"
-       ${manageable}
-       order by created_at desc, webhook_id limit $3 offset $4`,
-      [orgUuid, appIds, page.limit, page.offset],
-    ),
-    database.prepared<{ counted: number }>("webhooks-count", boundedCount(manageable), [orgUuid, appIds]),
-  ]);
-  return { webhooks, ...totalOf(counted) };
+): Promise<Listed<WebhookRow>> {
+  const columns = `webhook_id as "webhookId", scope, app_id as "appId", url, events, status, created_at as "createdAt"`;
+  const id = { sql: "webhook_id", type: "uuid" } as const;
+  const list = { name: "webhooks", columns, from: manageable, params: [orgUuid, appIds], id, q: ["url"] };
+  return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }
 
 /**

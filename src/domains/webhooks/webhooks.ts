@@ -13,6 +13,12 @@ import type { FirstAttempts } from "./first-attempts.ts";
 import { retriedEndpoints } from "./queue-store.ts";
 import { createRegistration } from "./registration.ts";
 import { RETENTION_MS } from "./rules.ts";
+import { createStats } from "./stats.ts";
+import { createWatch } from "./watch.ts";
+import { purgeChanges } from "./watch-store.ts";
+
+/** Noted changes that are deleted at once. */
+const CHANGES = 2_000;
 
 /** Outgoing webhooks: their registration, and the delivery of events to them. */
 export function createWebhooks(deps: WebhookDeps) {
@@ -22,15 +28,19 @@ export function createWebhooks(deps: WebhookDeps) {
   const firstAttempts: FirstAttempts = createFirstAttempts(background, attempt);
   const pollers: readonly Poller[] = [firstAttempts, createCleanup(background)];
 
-  /** Deletes a batch of events and deliveries older than 30 days, and marks webhooks that ended as long ago. */
+  /** Deletes a batch of events and deliveries older than 30 days, marks webhooks that ended as long ago, and deletes
+   * noted changes. */
   async function tidy(): Promise<number> {
     const before = dateOf(deps.clock, -RETENTION_MS);
-    return (await purgeEvents(background.database, before)) + (await purgeEnded(background.database, before));
+    const changes = await purgeChanges(background.database, CHANGES);
+    return changes + (await purgeEvents(background.database, before)) + (await purgeEnded(background.database, before));
   }
 
   return {
     registration,
     deliveries: createDeliveries(deps, registration),
+    statistics: createStats(deps, registration),
+    ...createWatch(deps.database, registration),
     /** Ends every webhook of an organization; none receives another event. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
       const { retrying } = await endWebhooksOf(tx, orgUuid, "organization.deleted", dateOf(deps.clock));

@@ -4,7 +4,7 @@ import type { SigningKey, VerificationKey } from "../../../platform/crypto/jwk.t
 import type { Sealer } from "../../../platform/crypto/sealed.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { headBytes } from "./hashing.ts";
-import type { HeadFacts } from "./hashing.ts";
+import type { HeadFacts } from "../../../audit-proof/index.ts";
 import type { HeadRow } from "./store.ts";
 
 /** Keys that sign heads; signing-keys provides them. */
@@ -65,7 +65,7 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
 }
 
 /** Whether `signature` is a key's signature of a head. */
-export function isSignedBy(key: VerificationKey, facts: HeadFacts, signature: Buffer): boolean {
+function isSignedBy(key: VerificationKey, facts: HeadFacts, signature: Buffer): boolean {
   return verify(key.algorithm === "ed25519" ? null : "sha256", headBytes(facts), key.publicKey, signature);
 }
 

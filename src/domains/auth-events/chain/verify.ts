@@ -1,6 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/types.ts";
-import { GENESIS, hashEvent, hashLink, printEvent } from "./hashing.ts";
+import { GENESIS } from "../../../audit-proof/index.ts";
+import { hashEvent, hashLink, printEvent } from "./hashing.ts";
 import * as store from "./store.ts";
 import type { HeadRow, LinkRow } from "./store.ts";
 import type { Heads } from "./heads.ts";

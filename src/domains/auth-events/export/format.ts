@@ -1,34 +1,4 @@
-import type { PrintedEvent } from "../chain/hashing.ts";
-
-/** A link whose event is not in the export: purged, or outside the requested times. */
-export interface ExportedGap {
-  sequence: number;
-  previous_hash: string;
-  hash: string;
-  event_id: string;
-  created_at: string;
-  payload_hash: string;
-  purged: boolean;
-}
-
-/** An event with its place in the chain; `before` holds the links between the event before it and this one. */
-export type ExportedEvent = PrintedEvent & {
-  sequence: number;
-  previous_hash: string;
-  hash: string;
-  before?: ExportedGap[];
-};
-
-/** Summary of an export. */
-export interface ExportSummary {
-  /** Events in it. */
-  total: number;
-  /** The requested times, RFC 3339; null where open. */
-  from: string | null;
-  to: string | null;
-  /** Signed head at the last event of the export; null without events, or when the chain is not valid. */
-  head: { sequence: number; hash: string; signature: string; kid: string; at: string } | null;
-}
+import type { ExportedEvent, ExportSummary } from "../../../audit-proof/index.ts";
 
 /** A file format: `open`, then a `row` for each event (with `last` for the final one), then `close`. */
 export interface ExportFormat {

@@ -1,3 +1,7 @@
+import { pagingBy } from "../../../platform/cursors.ts";
+import type { Cursors } from "../../../platform/cursors.ts";
+import { pageOf } from "../../../platform/db/paging.ts";
+import type { Total } from "../../../platform/db/total.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Database } from "../../../platform/db/types.ts";
 import { auditErrors } from "../errors.ts";
@@ -7,7 +11,8 @@ import type { Organizations } from "../../organizations/index.ts";
 import type { People } from "../../people/index.ts";
 import { requestedScope, mayRead, parseRange } from "../rules.ts";
 import { countEvents } from "./count-store.ts";
-import { findEvent, pageOfEvents } from "./store.ts";
+import { countSearched, findEvent, pageOfEvents } from "./store.ts";
+import type { FoundEvents } from "./store.ts";
 
 /** Filters and page of a list; empty strings count as absent. */
 export interface EventQuery {
@@ -22,12 +27,18 @@ export interface EventQuery {
   /** Default 50. */
   limit?: number | undefined;
   offset?: number | undefined;
+  ipAddress?: string | undefined;
+  /** Id or email. */
+  actor?: string | undefined;
+  q?: string | undefined;
+  /** `created_at` or `-created_at`, which is the default. */
+  sort?: string | undefined;
+  /** Empty to start; `offset` is ignored beside it. */
+  cursor?: string | undefined;
 }
 
 /** One page of a list. */
-export interface EventPage {
-  data: AuditRecord[];
-  total: number;
+export interface EventPage extends FoundEvents, Total {
   limit: number;
   offset: number;
 }
@@ -35,6 +46,7 @@ export interface EventPage {
 /** Dependencies of reading the log. */
 export interface ReadEventsDeps {
   database: Pick<Database, "prepared">;
+  cursors: Cursors;
   organizations: Pick<Organizations, "existsEver">;
   people: Pick<People, "isKnown">;
 }
@@ -62,13 +74,19 @@ export function createReadEvents(deps: ReadEventsDeps) {
     ) {
       throw auditErrors.notFound();
     }
-    const filter = { scope, authOnly, userUuid, type, outcome: given(query.outcome), ...range };
-    const [limit, offset] = [query.limit ?? 50, query.offset ?? 0];
-    const [data, total] = await Promise.all([
-      pageOfEvents(deps.database, filter, limit, offset),
-      countEvents(deps.database, filter),
+    const outcome = given(query.outcome);
+    const searched = { ipAddress: given(query.ipAddress), actor: given(query.actor), q: given(query.q) };
+    const filter = { scope, authOnly, userUuid, type, outcome, ...searched, ...range };
+    const { limit, offset, ...order } = pageOf(query);
+    const paging = pagingBy(deps.cursors, ["events", filter], order);
+    const isSearched = Object.values(searched).some((one) => one !== undefined);
+    const [found, total] = await Promise.all([
+      pageOfEvents(deps.database, filter, { limit, offset, ascending: order.sort === "created_at", paging }),
+      isSearched
+        ? countSearched(deps.database, filter)
+        : countEvents(deps.database, filter).then((exact) => ({ total: exact })),
     ]);
-    return { data, total, limit, offset };
+    return { ...found, ...total, limit, offset };
   }
 
   return {

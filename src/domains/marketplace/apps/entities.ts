@@ -20,7 +20,8 @@ export const appSchema = defineEntity({
     provisionWebhook: p.text(),
     webhookSecret: p.blob().$type<Buffer>(),
     status: p.text().$type<AppStatus>(),
-    createdBy: p.uuid(),
+    /** Null for an app that a service identity published. */
+    createdBy: p.uuid().nullable(),
     keyId: p.uuid(),
     keyRotatedAt: p.datetime().nullable(),
     rejectionReason: p.text().nullable(),

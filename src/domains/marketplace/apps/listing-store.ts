@@ -1,8 +1,7 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
-import type { Total } from "../../../platform/db/total.ts";
-import type { Tx } from "../../../platform/db/types.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
+import type { Listed } from "../../../platform/db/list.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Page } from "../deps.ts";
-import { pageOfRows } from "../list-store.ts";
 
 /** A product and plan under which an app is listed on another marketplace. */
 export interface ListingKey {
@@ -51,7 +50,13 @@ export async function insertListing(tx: Tx, listing: ListingRow): Promise<void> 
 }
 
 /** Listings of an app, newest first. */
-export function listingsOf(em: EntityManager, appId: string, page: Page): Promise<{ rows: ListingRow[] } & Total> {
-  const list = { columns, from: "app_listings where app_id = ?", order: "created_at desc, listing_id" };
-  return pageOfRows(em, list, [appId], page);
+export function listingsOf(
+  database: Pick<Database, "prepared">,
+  appId: string,
+  page: Page,
+): Promise<Listed<ListingRow>> {
+  const id = { sql: "listing_id", type: "uuid" } as const;
+  const q = ["marketplace", "external_product_id"];
+  const list = { name: "listings", columns, from: "from app_listings where app_id = $1", params: [appId], id, q };
+  return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }

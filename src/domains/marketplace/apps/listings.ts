@@ -32,6 +32,6 @@ export function createListings(deps: MarketplaceDeps) {
       }),
 
     /** Listings of an app, newest first. */
-    listings: (appId: string, page: Page) => database.read((em) => listingsOf(em, appId, page)),
+    listings: (appId: string, page: Page) => listingsOf(database, appId, page),
   };
 }

@@ -5,7 +5,7 @@ import type { Total } from "../../../platform/db/total.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
 import { newWebhookSecret } from "../../../platform/outgoing/signature.ts";
-import { personBehind } from "../../access/index.ts";
+import { findPersonBehind } from "../../access/index.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { MarketplaceDeps, Page } from "../deps.ts";
 import { secretContext } from "../deps.ts";
@@ -93,7 +93,8 @@ export function createPublishing(deps: MarketplaceDeps) {
 
   return {
     /**
-     * Creates a draft. Its webhook secret is returned only here.
+     * Creates a draft. Its webhook secret is returned only here. App administrators are people: an app that a service
+     * identity published is administered by the owners of its organization.
      * @throws {validation_error} when the draft or the slug is invalid
      * @throws {unauthorized} when the caller's organization has been deleted meanwhile
      * @throws {slug_taken} when the slug is or was in use
@@ -109,7 +110,7 @@ export function createPublishing(deps: MarketplaceDeps) {
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
         const at = dateOf(clock);
         const appId = random.uuid();
-        const creator = await personBehind(tx, context.caller);
+        const creator = await findPersonBehind(tx, context.caller);
         const secret = newWebhookSecret(random);
         const app = tx.em.create(App, {
           ...draft,
@@ -119,7 +120,7 @@ export function createPublishing(deps: MarketplaceDeps) {
           plans: draft.plans.length > 0 ? draft.plans : [defaultPlan(draft.basePriceCents)],
           webhookSecret: sealer.seal(secret, secretContext(appId)),
           status: "draft",
-          createdBy: creator,
+          createdBy: creator ?? null,
           keyId: random.uuid(),
           keyRotatedAt: null,
           rejectionReason: null,
@@ -128,7 +129,14 @@ export function createPublishing(deps: MarketplaceDeps) {
           updatedAt: at,
         });
         await tx.em.flush();
-        await insertGrant(tx, { grantId: random.uuid(), appId, userUuid: creator, grantedBy: creator, createdAt: at });
+        if (creator !== undefined)
+          await insertGrant(tx, {
+            grantId: random.uuid(),
+            appId,
+            userUuid: creator,
+            grantedBy: creator,
+            createdAt: at,
+          });
         await events.emit(tx, EVENTS["app.created"], {
           by: causedBy(context),
           orgUuid,
@@ -181,7 +189,7 @@ export function createPublishing(deps: MarketplaceDeps) {
 
     /** Apps by publisher and status, newest first, with the names of their publishers. */
     async list(filter: AppFilter, page: Page): Promise<{ apps: NamedApp[] } & Total> {
-      const { apps, ...total } = await database.read((em) => store.appsWhere(em, filter, page));
+      const { apps, ...total } = await store.appsWhere(database, filter, page);
       const nameOf = await publisherNames(apps.map(({ orgUuid }) => orgUuid));
       return { apps: apps.map((app) => ({ app, publisher: nameOf(app.orgUuid) })), ...total };
     },

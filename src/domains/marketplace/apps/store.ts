@@ -1,9 +1,9 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Total } from "../../../platform/db/total.ts";
-import type { Tx } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Page } from "../deps.ts";
-import { countRows, givenMembers } from "../list-store.ts";
+import { byText, createdAt, readList } from "../../../platform/db/list.ts";
 import { App } from "./entities.ts";
 
 /** Which apps a list has. */
@@ -55,12 +55,27 @@ export async function countDrafts(tx: Tx, orgUuid: string, most: number): Promis
 }
 
 /** Apps by publisher and status, newest first. */
-export async function appsWhere(em: EntityManager, filter: AppFilter, page: Page): Promise<{ apps: App[] } & Total> {
-  const [apps, total] = await Promise.all([
-    em.find(App, givenMembers(filter), { orderBy: { createdAt: "desc", appId: "asc" }, ...page }),
-    countRows(em, "apps", { org_uuid: filter.orgUuid, status: filter.status }, "created_at desc, app_id"),
-  ]);
-  return { apps, ...total };
+export async function appsWhere(
+  database: Pick<Database, "prepared" | "read">,
+  { orgUuid, status }: AppFilter,
+  page: Page,
+): Promise<{ apps: App[] } & Total> {
+  const params: unknown[] = [];
+  const clauses = [
+    orgUuid === undefined ? "true" : `org_uuid = $${params.push(orgUuid)}`,
+    status === undefined ? "true" : `status = $${params.push(status)}`,
+  ];
+  const id = { sql: "app_id", type: "uuid" } as const;
+  const from = `from apps where ${clauses.join(" and ")}`;
+  const list = { name: "apps", columns: "apps.*", from, params, id, q: ["name", "slug"] };
+  const sort = { created_at: createdAt(), name: byText("name") };
+  const { rows, ...total } = await readList<Record<string, unknown>>(
+    database,
+    { ...list, sort, order: "-created_at" },
+    page,
+  );
+  // This reads nothing: the entity manager only maps rows to entities.
+  return database.read((em) => Promise.resolve({ apps: rows.map((row) => em.map(App, row)), ...total }));
 }
 
 /** Ids of an organization's apps that are not archived. */

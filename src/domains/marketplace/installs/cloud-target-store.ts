@@ -1,8 +1,7 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
-import type { Total } from "../../../platform/db/total.ts";
-import type { Tx } from "../../../platform/db/types.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
+import type { Listed } from "../../../platform/db/list.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Page } from "../deps.ts";
-import { pageOfRows } from "../list-store.ts";
 import type { Install } from "./entities.ts";
 
 /** Where a single-tenant install runs. */
@@ -37,13 +36,15 @@ export async function insertCloudTarget(
 
 /** Cloud targets of every organization, newest first. */
 export function cloudTargets(
-  em: EntityManager,
+  database: Pick<Database, "prepared">,
   status: string | undefined,
   page: Page,
-): Promise<{ rows: CloudTargetRow[] } & Total> {
-  const from = status === undefined ? "cloud_targets" : "cloud_targets where status = ?";
-  const list = { columns, from, order: "created_at desc, target_id" };
-  return pageOfRows(em, list, status === undefined ? [] : [status], page);
+): Promise<Listed<CloudTargetRow>> {
+  const from = `from cloud_targets where ${status === undefined ? "true" : "status = $1"}`;
+  const params = status === undefined ? [] : [status];
+  const id = { sql: "target_id", type: "uuid" } as const;
+  const list = { name: "cloud-targets", columns, from, params, id, q: ["provider", "region"] };
+  return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }
 
 /** Revokes a cloud target and returns it, whether or not it was revoked before; undefined for an unknown one. */

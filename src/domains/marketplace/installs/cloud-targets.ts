@@ -10,7 +10,7 @@ import type { Deprovisioning } from "./deprovisioning.ts";
 export function createCloudTargets({ database }: Pick<MarketplaceDeps, "database">, deprovisioning: Deprovisioning) {
   return {
     /** Cloud targets of every organization, newest first. */
-    list: (status: string | undefined, page: Page) => database.read((em) => cloudTargets(em, status, page)),
+    list: (status: string | undefined, page: Page) => cloudTargets(database, status, page),
 
     /**
      * Revokes a cloud target and begins deprovisioning its install; changes nothing when it is revoked already.

@@ -1,4 +1,4 @@
-import type { Caller, RequestInfo } from "../../../platform/caller.ts";
+import type { Cause } from "../../event-catalogue/index.ts";
 
 /** Outbox topic: an install changed and its workflow has to read the row. Payload: {@link InstallChanged}. */
 export const INSTALL_CHANGED = "install.changed";
@@ -15,6 +15,5 @@ export const INSTALLS_LEFT = "installs.left";
 export interface LeftInstalls {
   org_uuid: string;
   /** Who deleted the organization and from where, for the audit events of the remaining installs. */
-  caller: Pick<Caller, "principal" | "userUuid" | "email">;
-  info: Pick<RequestInfo, "address" | "userAgent">;
+  by: Cause;
 }

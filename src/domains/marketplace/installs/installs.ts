@@ -1,3 +1,4 @@
+import { pagingBy } from "../../../platform/cursors.ts";
 import { callerOrg } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
@@ -13,6 +14,8 @@ import { chosenMode, chosenPlan } from "./choice.ts";
 import type { InstallChoice } from "./choice.ts";
 import type { Deprovisioning } from "./deprovisioning.ts";
 import { Install } from "./entities.ts";
+import { callsOf } from "./call-store.ts";
+import type { InstallCall } from "./call-store.ts";
 import { readInstall } from "./read-install.ts";
 import type { InstallView } from "./read-install.ts";
 import { emitChanged, recordInstallEvent } from "./record.ts";
@@ -26,7 +29,7 @@ function isUniqueViolation(error: unknown): boolean {
 
 /** Installing, reading and uninstalling apps (decisions 9.3–9.5). */
 export function createInstalls(deps: MarketplaceDeps, deprovisioning: Deprovisioning) {
-  const { database, clock, random, organizations, config } = deps;
+  const { database, clock, random, organizations, config, cursors } = deps;
 
   async function insert(
     tx: Tx,
@@ -94,9 +97,10 @@ export function createInstalls(deps: MarketplaceDeps, deprovisioning: Deprovisio
     },
 
     /** Installs by buyer, app and status, newest first; without timelines. */
-    list: (filter: InstallFilter, page: Page): Promise<{ views: InstallView[] } & Total> =>
-      database.read(async (em) => {
-        const { installs, ...total } = await store.installsWhere(em, filter, page);
+    async list(filter: InstallFilter, page: Page): Promise<{ views: InstallView[]; nextCursor?: string } & Total> {
+      const paging = pagingBy(cursors, ["installs", filter.orgUuid, filter.appId, filter.status], page);
+      const { installs, ...total } = await store.installsWhere(database, filter, page, paging);
+      return database.read(async (em) => {
         const apps = await appsByIds(
           em,
           installs.map((install) => install.appId),
@@ -106,7 +110,8 @@ export function createInstalls(deps: MarketplaceDeps, deprovisioning: Deprovisio
           return app === undefined ? [] : [{ install, app }];
         });
         return { views, ...total };
-      }),
+      });
+    },
 
     /**
      * One install of the caller's organization with its timeline.
@@ -121,6 +126,15 @@ export function createInstalls(deps: MarketplaceDeps, deprovisioning: Deprovisio
      */
     readOfApp: (appId: string, installId: string): Promise<InstallView> =>
       readInstall(database, installId, (install) => install.appId === appId),
+
+    /**
+     * Requests to the publisher for an install of an app, newest first.
+     * @throws {install_not_found} when the app has no such install
+     */
+    async calls(appId: string, installId: string): Promise<InstallCall[]> {
+      await readInstall(database, installId, (install) => install.appId === appId);
+      return callsOf(database, installId);
+    },
 
     /**
      * Begins deprovisioning, in place of a provisioning in progress; changes nothing when it has begun already.

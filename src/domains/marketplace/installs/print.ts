@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { CloudTargetRow } from "./cloud-target-store.ts";
+import type { InstallCall } from "./call-store.ts";
 import type { InstallView } from "./read-install.ts";
 
 /** An install as the contract shows it. */
@@ -23,6 +24,17 @@ export function printInstall({ install, app, timeline }: InstallView) {
       event: entry.event,
       detail: entry.detail,
     })),
+  };
+}
+
+/** A request to the publisher as the contract shows it. */
+export function printCall({ at, statusCode, error, response, ...call }: InstallCall) {
+  return {
+    ...call,
+    at: timestampFromDate(at),
+    ...(statusCode === null ? {} : { statusCode }),
+    ...(error === null ? {} : { error }),
+    ...(response === null ? {} : { response }),
   };
 }
 

@@ -1,9 +1,13 @@
 import { retryAfterMs } from "../../../platform/outgoing/delivery.ts";
+import type { OutgoingResponse } from "../../../platform/outgoing/client.ts";
 import { signDelivery } from "../../../platform/outgoing/signature.ts";
 import { parseJson } from "../../../transcoding/index.ts";
 import type { App } from "../apps/entities.ts";
+import { dateOf } from "../../../platform/clock.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { secretContext } from "../deps.ts";
+import { addCall } from "./call-store.ts";
+import type { InstallCall } from "./call-store.ts";
 import type { Install } from "./entities.ts";
 import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage, resultOf } from "./publisher-rules.ts";
 import type { PublisherResult } from "./publisher-rules.ts";
@@ -49,7 +53,10 @@ function parseBody(body: Buffer, truncated: boolean): Body {
   }
 }
 
-/** Creates a function that sends a request of an install to its publisher, signed with the app's webhook secret. */
+/**
+ * Creates a function that sends a request of an install to its publisher, signed with the app's webhook secret, and
+ * records it for the app's administrators.
+ */
 export function createPublisherClient({ database, clock, config, outgoing, sealer, organizations }: MarketplaceDeps) {
   async function bodyOf(install: Install, app: App, kind: InstallStepKind, eventId: string): Promise<string> {
     const orgName = await database.transaction((tx) => organizations.nameOf(tx, install.orgUuid));
@@ -84,26 +91,41 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
   ): Promise<PublisherResponse> {
     const body = await bodyOf(install, app, kind, eventId);
     const secret = sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
-    const timestamp = Math.floor(clock.now() / 1000);
+    const at = dateOf(clock);
+    const timestamp = Math.floor(at.getTime() / 1000);
     const signature = signDelivery({ id: eventId, timestamp, body, secrets: [secret] });
+    const begun = performance.now();
+    const record = (outcome: Pick<InstallCall, "statusCode" | "error" | "response">): Promise<void> =>
+      addCall(database, install.installId, {
+        at,
+        type: STEP_MESSAGE[kind],
+        url: app.provisionWebhook,
+        durationMs: Math.round(performance.now() - begun),
+        requestBody: body,
+        ...outcome,
+      });
+    let response: OutgoingResponse;
     try {
-      const response = await outgoing.request({
+      response = await outgoing.request({
         method: "POST",
         url: app.provisionWebhook,
         headers: { "content-type": "application/json", ...signature },
         body,
         timeoutMs: config.webhookTimeoutMs,
       });
-      const { note, ...parsed } = parseBody(response.body, response.truncated);
-      return {
-        ...parsed,
-        result: resultOf(kind, response.status),
-        note: `the publisher answered ${response.status}${note}`,
-        retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()),
-      };
     } catch (error) {
-      const note = `no answer: ${error instanceof Error ? error.message : "unknown"}`;
-      return { ...EMPTY, result: "retry", note, retryAfterMs: 0 };
+      const message = error instanceof Error ? error.message : "unknown";
+      await record({ statusCode: null, error: message, response: null });
+      return { ...EMPTY, result: "retry", note: `no answer: ${message}`, retryAfterMs: 0 };
     }
+    const text = response.body.toString("utf8");
+    await record({ statusCode: response.status, error: null, response: text === "" ? null : text });
+    const { note, ...parsed } = parseBody(response.body, response.truncated);
+    return {
+      ...parsed,
+      result: resultOf(kind, response.status),
+      note: `the publisher answered ${response.status}${note}`,
+      retryAfterMs: retryAfterMs(response.headers["retry-after"], clock.now()),
+    };
   };
 }

@@ -1,9 +1,10 @@
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Total } from "../../../platform/db/total.ts";
-import type { Tx } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Page } from "../deps.ts";
-import { countRows, givenMembers } from "../list-store.ts";
+import type { CursorPaging } from "../../../platform/cursors.ts";
+import { createdAt, readList } from "../../../platform/db/list.ts";
 import { Install } from "./entities.ts";
 import { LIVE_INSTALL } from "./rules.ts";
 
@@ -26,16 +27,29 @@ export function installById(em: EntityManager, installId: string): Promise<Insta
 
 /** Installs by buyer, app and status, newest first. */
 export async function installsWhere(
-  em: EntityManager,
-  filter: InstallFilter,
+  database: Pick<Database, "prepared" | "read">,
+  { orgUuid, appId, status }: InstallFilter,
   page: Page,
-): Promise<{ installs: Install[] } & Total> {
-  const columns = { org_uuid: filter.orgUuid, app_id: filter.appId, status: filter.status };
-  const [installs, total] = await Promise.all([
-    em.find(Install, givenMembers(filter), { orderBy: { createdAt: "desc", installId: "asc" }, ...page }),
-    countRows(em, "installs", columns, "created_at desc, install_id"),
-  ]);
-  return { installs, ...total };
+  paging?: CursorPaging,
+): Promise<{ installs: Install[]; nextCursor?: string } & Total> {
+  const params: unknown[] = [];
+  const clauses = [
+    orgUuid === undefined ? "true" : `i.org_uuid = $${params.push(orgUuid)}`,
+    appId === undefined ? "true" : `i.app_id = $${params.push(appId)}`,
+    status === undefined ? "true" : `i.status = $${params.push(status)}`,
+  ];
+  const nameOfApp = "(select a.name || ' ' || a.slug from apps a where a.app_id = i.app_id)";
+  const id = { sql: "i.install_id", type: "uuid" } as const;
+  const from = `from installs i where ${clauses.join(" and ")}`;
+  const list = { name: "installs", columns: "i.*", from, params, id, q: [nameOfApp] };
+  const { rows, ...total } = await readList<Record<string, unknown>>(
+    database,
+    { ...list, sort: { created_at: createdAt("i.") }, order: "-created_at" },
+    page,
+    paging,
+  );
+  // This reads nothing: the entity manager only maps rows to entities.
+  return database.read((em) => Promise.resolve({ installs: rows.map((row) => em.map(Install, row)), ...total }));
 }
 
 /** Whether an organization has a live install of an app; under races the partial unique index decides. */

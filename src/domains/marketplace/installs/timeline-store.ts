@@ -23,7 +23,8 @@ export async function addTimeline(
   event: TimelineEvent,
   detail: string,
 ): Promise<void> {
-  const sql = `with line as (insert into install_timeline (install_id, at, event, detail) values ($1, $2, $3, $4))
+  const sql = `with line as (insert into install_timeline (install_id, at, event, detail, app_id)
+      values ($1, $2, $3, $4, (select app_id from installs where install_id = $1)))
     delete from install_timeline where install_id = $1 and id <= (
       select id from install_timeline where install_id = $1 order by id desc offset ${MAX_ENTRIES - 1} limit 1)`;
   await tx.query(sql, [installId, at, event, detail.slice(0, MAX_DETAIL)]);

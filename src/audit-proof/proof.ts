@@ -1,8 +1,9 @@
-import type { VerificationKey } from "../../../platform/crypto/jwk.ts";
-import { GENESIS, hashEvent, hashLink } from "../chain/hashing.ts";
-import type { ExportedEvent, ExportedGap, ExportSummary } from "./format.ts";
-import { isSignedBy } from "../chain/heads.ts";
-import { SHORTEST_RETENTION_MS } from "../rules.ts";
+import { eventText, GENESIS, headText, linkText } from "./chain.ts";
+import type { ExportedEvent, ExportedGap, ExportSummary } from "./chain.ts";
+import type { ProofKey } from "./keys.ts";
+
+/** Events may be purged at this age and no sooner (decisions 5). */
+const SHORTEST_RETENTION_MS = 90 * 86_400_000;
 
 /** Result of the verification of an export; `problem` is null when it is valid. */
 export interface ProofResult {
@@ -22,7 +23,7 @@ type Missing = Pick<ExportedGap, "event_id" | "sequence" | "created_at" | "purge
  * against the retention period and the file's times, the end against the head's signature. Only the gaps are kept in
  * memory.
  */
-export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
+export function createProof(keys: ReadonlyMap<string, ProofKey>) {
   const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, head: null };
   const missing: Missing[] = [];
   let owner: string | null = null;
@@ -33,7 +34,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
   }
 
   /** Checks one link against the one before it; what the first link of a file follows is not known. */
-  function follow(link: Omit<ExportedGap, "purged">): void {
+  async function follow(link: Omit<ExportedGap, "purged">): Promise<void> {
     const { sequence, previous_hash: previous, event_id, created_at, payload_hash } = link;
     if (last === undefined && sequence === 1 && previous !== GENESIS)
       fail(link, "the chain does not begin with this event");
@@ -43,9 +44,8 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
         `it is number ${sequence} and follows number ${last.sequence}: events were taken out, put in or moved`,
       );
     if (last !== undefined && previous !== last.hash) fail(link, "its link does not continue the one before it");
-    if (
-      hashLink({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash }) !== link.hash
-    )
+    const text = linkText({ org_uuid: owner, sequence, previous_hash: previous, event_id, created_at, payload_hash });
+    if ((await sha256(text)) !== link.hash)
       fail(link, "it does not fit its link: the event or the link has been changed");
     last = { sequence, hash: link.hash };
   }
@@ -60,7 +60,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
     }
   }
 
-  function checkHead({ head }: ExportSummary): void {
+  async function checkHead({ head }: ExportSummary): Promise<void> {
     if (head === null) return fail(null, "the file has no signed head");
     const key = keys.get(head.kid);
     if (last?.sequence !== head.sequence || last.hash !== head.hash)
@@ -71,13 +71,13 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
       );
     if (key === undefined) return fail(null, `the key set has no key ${head.kid}, which signed the head`);
     const facts = { org_uuid: owner, sequence: head.sequence, hash: head.hash, at: head.at };
-    if (!isSignedBy(key, facts, Buffer.from(head.signature, "base64url")))
+    if (!(await key.verify(head.signature, headText(facts))))
       fail(null, "the signature of the head is not that of its key");
   }
 
   return {
     /** Checks the next event of the file. */
-    add(event: ExportedEvent): void {
+    async add(event: ExportedEvent): Promise<void> {
       result.events++;
       if (result.problem !== null) return;
       if (last === undefined) owner = event.org_uuid;
@@ -86,7 +86,7 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
       if (last === undefined && gaps.length === 0 && event.sequence !== 1)
         fail(event, "the file begins in the middle of the chain without saying why");
       for (const gap of gaps) {
-        follow(gap);
+        await follow(gap);
         missing.push({
           event_id: gap.event_id,
           sequence: gap.sequence,
@@ -94,17 +94,17 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
           purged: gap.purged,
         });
       }
-      follow({ ...event, payload_hash: hashEvent(event) });
+      await follow({ ...event, payload_hash: await sha256(eventText(event)) });
     },
 
     /** Checks the summary of the file and returns the result. */
-    end(summary: ExportSummary | undefined): ProofResult {
+    async end(summary: ExportSummary | undefined): Promise<ProofResult> {
       if (result.problem === null && summary === undefined)
         fail(null, "the file is not whole: what an export ends with is missing");
       if (summary === undefined || result.problem !== null) return result;
       if (summary.total !== result.events) fail(null, `the file has ${result.events} events and says ${summary.total}`);
       checkMissing(summary);
-      if (result.events > 0) checkHead(summary);
+      if (result.events > 0) await checkHead(summary);
       return { ...result, head: summary.head };
     },
   };
@@ -112,3 +112,10 @@ export function createProof(keys: ReadonlyMap<string, VerificationKey>) {
 
 /** Verification of an export in progress. */
 export type Proof = ReturnType<typeof createProof>;
+
+const encoder = new TextEncoder();
+
+async function sha256(text: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

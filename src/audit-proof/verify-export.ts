@@ -1,37 +1,35 @@
-import { createReadStream } from "node:fs";
-import { importPublicKey } from "../../../platform/crypto/jwk.ts";
-import type { PublicJwk, VerificationKey } from "../../../platform/crypto/jwk.ts";
-import type { ExportedEvent, ExportSummary } from "./format.ts";
+import type { ExportedEvent, ExportSummary } from "./chain.ts";
+import { keysOf } from "./keys.ts";
 import { createProof } from "./proof.ts";
 import type { ProofResult } from "./proof.ts";
 
 type LastEvent = ExportedEvent & { export?: ExportSummary };
 
 /**
- * Verifies an exported file (NDJSON or JSON) with a JWK Set, without the service. A file as the service writes it is
- * read line by line, JSON in another layout as a whole.
+ * Verifies an export (NDJSON or JSON), given as pieces of text, with a JWK Set, without the service. An export as the
+ * service writes it is read line by line, JSON in another layout as a whole.
  * @throws {Error} when the file is no export or the key set no JWK Set
  */
-export async function verifyExport(file: string, jwks: unknown): Promise<ProofResult> {
-  const proof = createProof(keysOf(jwks));
+export async function verifyExport(texts: AsyncIterable<string>, jwks: unknown): Promise<ProofResult> {
+  const proof = createProof(await keysOf(jwks));
   let summary: ExportSummary | undefined;
   let other: string[] | undefined;
   let number = 0;
-  for await (const line of linesOf(createReadStream(file, "utf8"))) {
+  for await (const line of linesOf(texts)) {
     number++;
     if (other !== undefined) other.push(line);
     else if (number === 1 && isOtherLayout(line)) other = [line];
     else if (line.startsWith("],")) summary = parsed<ExportSummary>(`{${line.slice(2)}`, number);
     else if (line !== "" && line !== '{"data":[') {
       const event = parsed<LastEvent>(line.endsWith("},") ? line.slice(0, -1) : line, number);
-      proof.add(demandChain(event, number));
+      await proof.add(demandChain(event, number));
       if (event.export !== undefined) summary = event.export;
     }
   }
   if (other !== undefined) {
     const whole = parsed<ExportSummary & { data: ExportedEvent[] }>(other.join("\n"), 1);
     if (!Array.isArray(whole.data)) throw new Error("the file is not an export of audit events: it has no data");
-    whole.data.forEach((event, index) => proof.add(demandChain(event, index + 1)));
+    for (const [index, event] of whole.data.entries()) await proof.add(demandChain(event, index + 1));
     summary = whole;
   }
   if (number === 0) summary = { total: 0, from: null, to: null, head: null };
@@ -75,17 +73,4 @@ function parsed<T>(text: string, line: number): T {
   } catch {
     throw new Error(`line ${line} is not JSON; verify NDJSON or JSON, CSV has no chain`);
   }
-}
-
-function keysOf(jwks: unknown): Map<string, VerificationKey> {
-  const { keys } = (jwks ?? {}) as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error("the key set is not a JWK Set: it has no keys");
-  return new Map(
-    (keys as PublicJwk[])
-      .filter(({ kid }) => typeof kid === "string")
-      .map((jwk) => {
-        const algorithm = jwk.kty === "RSA" ? "rsa4096" : "ed25519";
-        return [jwk.kid, { kid: jwk.kid, algorithm, publicKey: importPublicKey(algorithm, jwk) }];
-      }),
-  );
 }
