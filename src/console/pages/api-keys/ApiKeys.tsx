@@ -1,0 +1,157 @@
+import { useState } from "react";
+import { CreateApiKeyRequestSchema, CredentialsService } from "../../../../gen/atrium/credentials/v1/credentials_pb.ts";
+import type { ApiKey, CreateApiKeyResponse } from "../../../../gen/atrium/credentials/v1/credentials_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample, ShowAsCode } from "../../widgets/CodeSample.tsx";
+import { Confirm, Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
+import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { expiresSoon } from "../delegated/expiry.ts";
+import { opened, OPERATIONS, SCOPES } from "./reach.ts";
+import style from "./ApiKeys.module.css";
+
+/** Keys with which programs call the API. */
+export default function ApiKeys() {
+  const orgUuid = useOrg();
+  const [creating, setCreating] = useState(false);
+  const [made, setMade] = useState<CreateApiKeyResponse>();
+  const [revoked, setRevoked] = useState<ApiKey>();
+  const revoke = useCall(CredentialsService.method.revokeApiKey, { done: "API key revoked" });
+  return (
+    <Page
+      title="API keys"
+      about="Programs call the API with a key. It opens what its scopes name, and never more than its maker may do."
+      actions={
+        <Button look="primary" data-create onClick={() => setCreating(true)}>
+          Create API key
+        </Button>
+      }
+    >
+      <DataTable
+        caption="API keys"
+        things="API keys"
+        method={CredentialsService.method.listApiKeys}
+        request={({ limit, offset }) => ({ orgUuid, limit, offset })}
+        rows={({ data }) => data}
+        rowKey={({ keyId }) => keyId}
+        columns={[
+          { header: "Name", cell: ({ name }) => name, csv: ({ name }) => name },
+          {
+            header: "Key",
+            cell: ({ prefix, last4 }) => (
+              <code>
+                {prefix}…{last4}
+              </code>
+            ),
+            csv: ({ prefix, last4 }) => `${prefix}…${last4}`,
+          },
+          { header: "Scopes", cell: ({ scopes }) => scopes.join(", "), csv: ({ scopes }) => scopes.join(" ") },
+          {
+            header: "Status",
+            cell: (key) => <Status of={expiresSoon(key, Date.now()) ? "expiring" : key.status} />,
+            csv: ({ status }) => status,
+          },
+          { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        ]}
+        actions={(key) =>
+          key.status === "active" && (
+            <Button small aria-label={`Revoke ${key.name}`} onClick={() => setRevoked(key)}>
+              Revoke
+            </Button>
+          )
+        }
+        empty={{
+          text: "No program has a key yet. A key lets a backend call the API without a person.",
+          api: `POST /api/admin/organizations/${orgUuid}/api-keys`,
+        }}
+      />
+      {creating && <Create onClose={() => setCreating(false)} onMade={setMade} />}
+      <SecretDialog
+        thing="API key"
+        secret={made?.apiKey}
+        file={`${made?.name ?? "api-key"}.txt`}
+        onSaved={() => setMade(undefined)}
+      />
+      <Confirm
+        title={`Revoke ${revoked?.name ?? ""}?`}
+        about="Programs that use it are refused from their next request on. Keys that were made with it end too."
+        verb="Revoke"
+        open={revoked !== undefined}
+        call={revoke}
+        onCancel={() => setRevoked(undefined)}
+        onConfirm={() => {
+          if (revoked === undefined) return;
+          void revoke.run({ orgUuid, keyId: revoked.keyId }).then((done) => done && setRevoked(undefined));
+        }}
+      />
+      <CodeSample
+        http={`POST /api/admin/organizations/${orgUuid}/api-keys`}
+        body={{ name: "ci", scopes: ["read:users"] }}
+      />
+    </Page>
+  );
+}
+
+function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: CreateApiKeyResponse) => void }) {
+  const orgUuid = useOrg();
+  const form = useForm(CreateApiKeyRequestSchema, { orgUuid, name: "", scopes: [], expiresInDays: 365 });
+  const call = useCall(CredentialsService.method.createApiKey);
+  const scopes = form.values.scopes ?? [];
+  const reach = opened(scopes);
+  return (
+    <Dialog title="Create API key" open wide dirty={form.changed} onClose={onClose}>
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async (values) => {
+          const answer = await call.run(values);
+          if (answer === undefined) return;
+          onClose();
+          onMade(answer);
+        })}
+      >
+        <Field form={form} name="name" />
+        <Field form={form} name="expiresInDays" label="Expires in days" />
+        <fieldset className={style["scopes"]}>
+          <legend>Scopes</legend>
+          {SCOPES.map((scope) => (
+            <Check
+              key={scope}
+              label={scope}
+              checked={scopes.includes(scope)}
+              onChange={(on) =>
+                form.set({ scopes: on ? [...scopes, scope] : scopes.filter((other) => other !== scope) })
+              }
+            />
+          ))}
+        </fieldset>
+        {form.errors["scopes"] !== undefined && <p role="alert">{form.errors["scopes"]}</p>}
+        <details className={style["reach"]}>
+          <summary>
+            <span role="status">
+              Opens {reach.length} of {OPERATIONS} operations
+            </span>
+          </summary>
+          <ul tabIndex={0} aria-label="Operations">
+            {reach.map((name) => (
+              <li key={name}>
+                <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+        <ShowAsCode
+          http={`POST /api/admin/organizations/${orgUuid}/api-keys`}
+          body={{ name: form.values.name, scopes, expires_in_days: form.values.expiresInDays }}
+        />
+        <SubmitActions call={call} verb="Create" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

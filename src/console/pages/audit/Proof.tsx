@@ -1,0 +1,103 @@
+import { useState } from "react";
+import { verifyExport } from "../../../audit-proof/index.ts";
+import type { ProofResult } from "../../../audit-proof/index.ts";
+import { AuthEventsService } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
+import { SigningKeysService } from "../../../../gen/atrium/signing_keys/v1/signing_keys_pb.ts";
+import { failureOf } from "../../session/failures.ts";
+import { callRest } from "../../session/session.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { plural } from "../../widgets/words.ts";
+import style from "./Audit.module.css";
+
+interface Outcome {
+  valid: boolean;
+  message: string;
+}
+
+/** Proves that the log is whole: by the service, or in this browser, which takes nothing on trust but the keys. */
+export function Proof() {
+  const orgUuid = useOrg();
+  const verify = useCall(AuthEventsService.method.verifyAuditEvents);
+  const [busy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<Outcome>();
+
+  const onServer = async (): Promise<void> => {
+    setOutcome(undefined);
+    const answer = await verify.run({ orgUuid });
+    if (answer === undefined) return;
+    setOutcome({
+      valid: answer.valid,
+      message: answer.valid
+        ? `Valid: ${plural(answer.events, "event")}, checked by the service.`
+        : `Not valid: the chain is broken at event ${answer.firstBrokenEventId ?? "unknown"}.`,
+    });
+  };
+
+  const inBrowser = async (file?: File): Promise<void> => {
+    setBusy(true);
+    setOutcome(undefined);
+    try {
+      const { getOrganizationJwks } = SigningKeysService.method;
+      const organization = `/api/organizations/${orgUuid}`;
+      const answer = await callRest(getOrganizationJwks, `${organization}/.well-known/jwks.json`);
+      const keys: unknown = await answer.json();
+      const { exportAuditEvents } = AuthEventsService.method;
+      const log =
+        file ?? (await (await callRest(exportAuditEvents, `${organization}/audit-events/export?format=ndjson`)).blob());
+      setOutcome(wordsOf(await verifyExport(textOf(log), keys)));
+    } catch (error) {
+      const isOwn = error instanceof Error && error.name === "Error";
+      setOutcome({ valid: false, message: isOwn ? `Not valid: ${error.message}.` : failureOf(error).message });
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <div className={style["proof"]}>
+      <div className={style["buttons"]}>
+        <Button busy={busy} onClick={() => void inBrowser()}>
+          Verify in this browser
+        </Button>
+        <Button busy={verify.busy} onClick={() => void onServer()}>
+          Verify on server
+        </Button>
+        <label className={style["file"]}>
+          Verify a file
+          <input
+            type="file"
+            accept=".ndjson,.json"
+            onChange={({ target }) => {
+              const [file] = target.files ?? [];
+              if (file !== undefined) void inBrowser(file);
+              target.value = "";
+            }}
+          />
+        </label>
+      </div>
+      {verify.failure !== undefined && <FailureNotice failure={verify.failure} />}
+      {outcome !== undefined && (
+        <div role="status">
+          <Notice kind={outcome.valid ? "good" : "bad"}>{outcome.message}</Notice>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function wordsOf({ events, problem, head }: ProofResult): Outcome {
+  if (problem !== null) {
+    const where = problem.eventId === null ? "" : `event ${problem.eventId}: `;
+    return { valid: false, message: `Not valid: ${where}${problem.message}.` };
+  }
+  const signed = head === null ? "" : `, up to number ${head.sequence}, signed by key ${head.kid}`;
+  return { valid: true, message: `Valid: ${plural(events, "event")}${signed}. Checked in this browser.` };
+}
+
+async function* textOf(log: Blob): AsyncGenerator<string> {
+  const reader = log.stream().pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+}

@@ -1,0 +1,52 @@
+import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { ExternalLink } from "../../widgets/ExternalLink.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { inWords } from "../../widgets/words.ts";
+import { money } from "../apps/money.ts";
+
+const STATUSES = ["paid", "failed", "refunded"];
+
+/** Payments of the organization, with their invoices. */
+export function Payments() {
+  return (
+    <Section title="Payments">
+      <DataTable
+        caption="Payments"
+        things="payments"
+        method={BillingService.method.listHistory}
+        request={({ q, sort, filters, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+          ...(filters["status"] !== undefined && { status: filters["status"] }),
+        })}
+        rows={({ data }) => data}
+        rowKey={({ id }) => String(id)}
+        searchable
+        filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
+        columns={[
+          { header: "Date", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "For", cell: ({ description }) => description ?? "–", csv: ({ description }) => description },
+          {
+            header: "Amount",
+            cell: ({ amount, currency }) => money(amount, currency),
+            csv: ({ amount }) => amount,
+            right: true,
+          },
+          { header: "Currency", cell: ({ currency }) => currency.toUpperCase(), csv: ({ currency }) => currency },
+          { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+          {
+            header: "Invoice",
+            cell: ({ invoiceUrl }) => <ExternalLink href={invoiceUrl} label="Invoice" />,
+            csv: ({ invoiceId }) => invoiceId,
+          },
+        ]}
+        empty={{ text: "Nothing was paid yet.", api: "GET /api/billing/history" }}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,83 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
+import type { Subscription } from "../../../../gen/atrium/billing/v1/payments_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Answer, Empty } from "../../widgets/States.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+import style from "./Billing.module.css";
+
+/** Payments that come again, and when each ends. */
+export function Subscriptions() {
+  const subscriptions = useQuery(BillingService.method.listSubscriptions, { limit: 200 });
+  const [ending, setEnding] = useState<Subscription>();
+  const cancel = useCall(BillingService.method.cancelSubscription, { done: "Subscription ends with its period" });
+  return (
+    <Section title="Subscriptions">
+      <Answer of={subscriptions} lines={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty text="There is no subscription." api="POST /api/pricing/checkout-session" />
+          ) : (
+            <div className={style["frame"]}>
+              <Rows
+                caption="Subscriptions"
+                rows={data}
+                rowKey={({ subscriptionId }) => subscriptionId}
+                columns={[
+                  { header: "For", cell: (one) => <Bought of={one} /> },
+                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                  { header: "Seats", cell: ({ seats }) => seats.toLocaleString("en"), right: true },
+                  { header: "Provider", cell: ({ provider }) => inWords(provider) },
+                  {
+                    header: "Period",
+                    cell: ({ currentPeriodEnd, cancelAtPeriodEnd, status }) => (
+                      <>
+                        {status === "canceled" ? "Ended " : cancelAtPeriodEnd ? "Ends " : "Renews "}
+                        <Time at={currentPeriodEnd} none="after the first payment" />
+                      </>
+                    ),
+                  },
+                ]}
+                actions={(one) =>
+                  one.status !== "canceled" &&
+                  !one.cancelAtPeriodEnd && (
+                    <Button small aria-label={`Cancel ${nameOf(one)}`} onClick={() => setEnding(one)}>
+                      Cancel
+                    </Button>
+                  )
+                }
+              />
+            </div>
+          )
+        }
+      </Answer>
+      <Confirm
+        title={`Cancel ${ending === undefined ? "the subscription" : nameOf(ending)}?`}
+        about="It ends with the period that is paid. Until then everything works as before."
+        verb="Cancel subscription"
+        open={ending !== undefined}
+        call={cancel}
+        onCancel={() => setEnding(undefined)}
+        onConfirm={() =>
+          void cancel.run({ id: ending?.subscriptionId ?? "" }).then((done) => done && setEnding(undefined))
+        }
+      />
+    </Section>
+  );
+}
+
+const nameOf = ({ plan, priceId, installId }: Subscription): string =>
+  plan !== undefined ? `plan ${plan}` : installId !== undefined ? "an install" : `price ${priceId}`;
+
+function Bought({ of }: { of: Subscription }) {
+  if (of.installId !== undefined) return <Link to={`/console/installs/${of.installId}`}>Install</Link>;
+  return <>{inWords(nameOf(of))}</>;
+}

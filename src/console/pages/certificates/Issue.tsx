@@ -1,0 +1,73 @@
+import { useState } from "react";
+import { IssueCertificateRequestSchema, MtlsCaService } from "../../../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { Field, FormBody, Input, Radios } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { useCall } from "../../widgets/use-call.ts";
+
+/** A certificate with its key, as it is shown once. */
+export interface Issued {
+  pem: string;
+  /** Whether the key was made in this browser and never left it. */
+  keyStayed: boolean;
+}
+
+/** Issues a certificate for a key of this browser, of somebody's own request, or of the service. */
+export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (issued: Issued) => void }) {
+  const orgUuid = useOrg();
+  const [source, setSource] = useState("browser");
+  const [sans, setSans] = useState("");
+  const [preparing, setPreparing] = useState(false);
+  const form = useForm(IssueCertificateRequestSchema, { orgUuid, commonName: "", validityDays: 90 });
+  const call = useCall(MtlsCaService.method.issueCertificate);
+  const send = async (): Promise<void> => {
+    const { commonName = "", validityDays } = form.values;
+    setPreparing(true);
+    // The library loads where it is needed: most visits to this page issue nothing.
+    const own =
+      source === "browser" ? await import("./csr.ts").then((csr) => csr.requestCertificate(commonName)) : undefined;
+    setPreparing(false);
+    const made = await call.run({
+      orgUuid,
+      commonName,
+      validityDays,
+      sans: sans.split(/[\s,]+/u).filter(Boolean),
+      ...(own !== undefined && { csr: own.csr }),
+    });
+    if (made === undefined) return;
+    onClose();
+    onIssued({
+      pem: `${made.certificate ?? ""}${own?.privateKey ?? made.privateKey ?? ""}`,
+      keyStayed: own !== undefined,
+    });
+  };
+  return (
+    <Dialog title="Issue certificate" open dirty={form.changed || sans !== ""} onClose={onClose}>
+      <FormBody form={form} onSubmit={form.submit(send)}>
+        <Field form={form} name="commonName" placeholder="worker" />
+        <Input
+          label="Alternative names"
+          value={sans}
+          onChange={setSans}
+          placeholder="worker.example.com, 10.0.0.7"
+          hint="DNS names and IP addresses, parted by commas."
+          error={call.failure?.fields["sans"]}
+          spellCheck={false}
+        />
+        <Field form={form} name="validityDays" label="Valid for days" />
+        <Radios
+          legend="Private key"
+          name="key"
+          value={source}
+          onChange={setSource}
+          options={[
+            ["browser", "Made in this browser, which it never leaves (P-256)"],
+            ["service", "Made by the service, shown once"],
+          ]}
+        />
+        <SubmitActions call={{ ...call, busy: call.busy || preparing }} verb="Issue" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

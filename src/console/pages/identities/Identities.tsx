@@ -1,0 +1,111 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
+import {
+  CreateServiceIdentityRequestSchema,
+  ServiceIdentitiesService,
+} from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+
+/** Programs with an identity of their own. */
+export default function Identities() {
+  const orgUuid = useOrg();
+  const [creating, setCreating] = useState(false);
+  const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
+  const names = new Map(roles.data?.data.map(({ id, name }) => [id, name]));
+  return (
+    <Page
+      title="Service identities"
+      about="Workloads that prove who they are by an SVID or an automation token, with the power of a role."
+      actions={
+        <Button look="primary" data-create onClick={() => setCreating(true)}>
+          Create service identity
+        </Button>
+      }
+    >
+      <DataTable
+        caption="Service identities"
+        things="service identities"
+        method={ServiceIdentitiesService.method.listServiceIdentities}
+        request={({ limit, offset }) => ({ orgUuid, limit, offset })}
+        rows={({ data }) => data}
+        rowKey={({ identityId }) => identityId}
+        columns={[
+          {
+            header: "Name",
+            cell: ({ identityId, name }) => <Link to={`/console/identities/${identityId}`}>{name}</Link>,
+            csv: ({ name }) => name,
+          },
+          {
+            header: "Description",
+            cell: ({ description }) => description ?? "–",
+            csv: ({ description }) => description,
+          },
+          { header: "Role", cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)) },
+          { header: "SVIDs", cell: ({ svidCount }) => svidCount, csv: ({ svidCount }) => svidCount, right: true },
+          { header: "Last seen", cell: ({ lastAuthAt }) => <Time at={lastAuthAt} /> },
+        ]}
+        empty={{
+          text: "No workload has an identity yet.",
+          api: `POST /api/organizations/${orgUuid}/service-identities`,
+        }}
+      />
+      {creating && roles.data !== undefined && (
+        <Create
+          roles={(roles.data?.data ?? []).map(({ id, name }) => [String(id), inWords(name)] as const)}
+          onClose={() => setCreating(false)}
+        />
+      )}
+      <CodeSample http={`POST /api/organizations/${orgUuid}/service-identities`} body={{ name: "billing-worker" }} />
+    </Page>
+  );
+}
+
+interface CreateProps {
+  roles: readonly (readonly [string, string])[];
+  onClose: () => void;
+}
+
+function Create({ roles, onClose }: CreateProps) {
+  const orgUuid = useOrg();
+  const form = useForm(CreateServiceIdentityRequestSchema, {
+    orgUuid,
+    name: "",
+    description: "",
+    roleId: Number(roles.find(([, name]) => name === "Employee")?.[0] ?? roles[0]?.[0]),
+  });
+  const call = useCall(ServiceIdentitiesService.method.createServiceIdentity, { done: "Service identity created" });
+  return (
+    <Dialog title="Create service identity" open dirty={form.changed} onClose={onClose}>
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async ({ description, ...values }) => {
+          const made = await call.run({ ...values, ...(description !== "" && { description: String(description) }) });
+          if (made !== undefined) onClose();
+        })}
+      >
+        <Field form={form} name="name" />
+        <Field form={form} name="description" />
+        <Select
+          label="Role"
+          value={String(form.values.roleId)}
+          onChange={(id) => form.set({ roleId: Number(id) })}
+          options={roles}
+          error={form.errors["roleId"]}
+        />
+        <SubmitActions call={call} verb="Create" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,202 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
+import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import type { ServiceIdentityDetail } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { SpiffeService } from "../../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+import type { Svid } from "../../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+import { serviceUrl } from "../../settings.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Confirm, Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
+import { Input } from "../../widgets/form/Field.tsx";
+import { Life } from "../../widgets/Life.tsx";
+import { Lines } from "../../widgets/Lines.tsx";
+import { FailureNotice } from "../../widgets/Notice.tsx";
+import { Facts, Page, Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+import { Tokens } from "./Tokens.tsx";
+import { TrustBundle } from "./TrustBundle.tsx";
+import style from "./Identities.module.css";
+
+/** One service identity, its SVIDs and its tokens. */
+export default function Identity() {
+  const orgUuid = useOrg();
+  const { identity: identityId = "" }: { identity?: string } = useParams({ strict: false });
+  const answer = useQuery(ServiceIdentitiesService.method.getServiceIdentity, { orgUuid, identityId });
+  if (answer.data === undefined)
+    return (
+      <Page title="Service identity">
+        <Answer of={answer}>{() => null}</Answer>
+      </Page>
+    );
+  return <Details identity={answer.data} />;
+}
+
+interface Shown {
+  thing: string;
+  secret: string;
+  file: string;
+}
+
+function Details({ identity }: { identity: ServiceIdentityDetail }) {
+  const orgUuid = useOrg();
+  const navigate = useNavigate();
+  const { identityId, name } = identity;
+  const [asked, setAsked] = useState<"delete" | "jwt">();
+  const [revoked, setRevoked] = useState<Svid>();
+  const [shown, setShown] = useState<Shown>();
+  const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
+  const issue = useCall(SpiffeService.method.issueSvid);
+  const token = useCall(ServiceIdentitiesService.method.createAutomationToken);
+  const revoke = useCall(SpiffeService.method.revokeSvid, { done: "SVID revoked" });
+  const remove = useCall(ServiceIdentitiesService.method.deleteServiceIdentity, { done: "Service identity deleted" });
+  const failure = issue.failure ?? token.failure;
+
+  const issueSvid = async (): Promise<void> => {
+    const made = await issue.run({ serviceIdentityId: identityId });
+    if (made === undefined) return;
+    setShown({ thing: "SVID", secret: `${made.certificatePem}${made.privateKeyPem}`, file: "svid.pem" });
+  };
+  const createToken = async (): Promise<void> => {
+    const made = await token.run({ orgUuid, identityId, name: `${name} token` });
+    if (made !== undefined) setShown({ thing: "automation token", secret: made.token, file: "automation-token.txt" });
+  };
+
+  return (
+    <Page
+      title={name}
+      about={identity.description}
+      actions={
+        <>
+          <Button look="primary" busy={issue.busy} onClick={() => void issueSvid()}>
+            Issue SVID
+          </Button>
+          <Button onClick={() => setAsked("jwt")}>Issue JWT-SVID</Button>
+          <Button busy={token.busy} onClick={() => void createToken()}>
+            Create automation token
+          </Button>
+          <Button onClick={() => setAsked("delete")}>Delete</Button>
+        </>
+      }
+    >
+      {failure !== undefined && <FailureNotice failure={failure} />}
+      <Section title="Details">
+        <Facts>
+          {[
+            ["Identity id", <Id key="id" of={identityId} what="identity id" />],
+            [
+              "Role",
+              inWords(roles.data?.data.find(({ id }) => id === identity.roleId)?.name ?? String(identity.roleId)),
+            ],
+            ["Last seen", <Time key="seen" at={identity.lastAuthAt} />],
+            ["Created", <Time key="made" at={identity.createdAt} />],
+          ]}
+        </Facts>
+      </Section>
+      <Section title="SVIDs" about="Certificates by which the workload proves its SPIFFE ID.">
+        {identity.svids.length === 0 ? (
+          <p>No SVID was issued yet.</p>
+        ) : (
+          <ul className={style["svids"]}>
+            {identity.svids.map((svid) => (
+              <li key={svid.svidId}>
+                <code>{svid.spiffeId}</code> <Status of={svid.status} />
+                <Life from={svid.notBefore} to={svid.notAfter} />
+                <span>
+                  expires <Time at={svid.notAfter} />
+                </span>
+                {svid.status === "active" && (
+                  <Button small aria-label={`Revoke ${svid.serial}`} onClick={() => setRevoked(svid)}>
+                    Revoke
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+      <Section title="Check an SVID" about="With the root of this organization, as any relying party can.">
+        <Lines
+          what="openssl line"
+          before={`curl -s ${serviceUrl}/orgs/${orgUuid}/.well-known/ca.pem -o ca.pem`}
+          line="openssl verify -CAfile ca.pem svid.pem"
+        />
+      </Section>
+      <TrustBundle />
+      <Tokens identityId={identityId} />
+      <CodeSample http="POST /api/auth/spiffe/svid" body={{ service_identity_id: identityId }} />
+      <SecretDialog
+        thing={shown?.thing ?? "secret"}
+        secret={shown?.secret}
+        file={shown?.file ?? "secret.txt"}
+        onSaved={() => setShown(undefined)}
+      />
+      {asked === "jwt" && <JwtSvid identityId={identityId} onClose={() => setAsked(undefined)} onMade={setShown} />}
+      <Confirm
+        title="Revoke this SVID?"
+        about="Its next request is refused, on connections that are already open too."
+        verb="Revoke"
+        open={revoked !== undefined}
+        call={revoke}
+        onCancel={() => setRevoked(undefined)}
+        onConfirm={() => {
+          if (revoked === undefined) return;
+          void revoke.run({ svidId: revoked.svidId }).then((done) => done && setRevoked(undefined));
+        }}
+      />
+      <Confirm
+        title={`Delete ${name}?`}
+        about="Its SVIDs, tokens and open connections end at once."
+        verb="Delete"
+        typed={name}
+        open={asked === "delete"}
+        call={remove}
+        onCancel={() => setAsked(undefined)}
+        onConfirm={() =>
+          void remove.run({ orgUuid, identityId }).then((done) => done && void navigate({ to: "/console/identities" }))
+        }
+      />
+    </Page>
+  );
+}
+
+interface JwtProps {
+  identityId: string;
+  onClose: () => void;
+  onMade: (shown: Shown) => void;
+}
+
+function JwtSvid({ identityId, onClose, onMade }: JwtProps) {
+  const [audience, setAudience] = useState("");
+  const issue = useCall(SpiffeService.method.issueJwtSvid);
+  return (
+    <Dialog
+      title="Issue JWT-SVID"
+      about="A token for relying parties that cannot use mutual TLS."
+      open
+      onClose={onClose}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void issue.run({ identityId, audience: audience.split(/[\s,]+/u).filter(Boolean) }).then((made) => {
+            if (made === undefined) return;
+            onClose();
+            onMade({ thing: "JWT-SVID", secret: made.svid, file: "svid.jwt" });
+          });
+        }}
+      >
+        <Input label="Audience" value={audience} onChange={setAudience} hint="One or more, parted by commas." />
+        <SubmitActions call={issue} verb="Issue" onCancel={onClose} />
+      </form>
+    </Dialog>
+  );
+}

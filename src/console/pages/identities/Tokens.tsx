@@ -1,0 +1,66 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import type { AutomationToken } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import style from "./Identities.module.css";
+
+/** Automation tokens of an identity. */
+export function Tokens({ identityId }: { identityId: string }) {
+  const orgUuid = useOrg();
+  const [revoked, setRevoked] = useState<AutomationToken>();
+  const tokens = useQuery(ServiceIdentitiesService.method.listAutomationTokens, { orgUuid, identityId, limit: 200 });
+  const revoke = useCall(ServiceIdentitiesService.method.revokeAutomationToken, { done: "Automation token revoked" });
+  return (
+    <Section title="Automation tokens" about="For programs that call the API without a certificate.">
+      <Answer of={tokens} lines={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p>It has no automation token yet.</p>
+          ) : (
+            <div className={style["frame"]}>
+              <Rows
+                caption="Automation tokens"
+                rows={data}
+                rowKey={({ tokenId }) => tokenId}
+                columns={[
+                  { header: "Name", cell: ({ name }) => name },
+                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                  { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+                  { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+                ]}
+                actions={(token) =>
+                  token.status === "active" && (
+                    <Button small aria-label={`Revoke ${token.name}`} onClick={() => setRevoked(token)}>
+                      Revoke
+                    </Button>
+                  )
+                }
+              />
+            </div>
+          )
+        }
+      </Answer>
+      <Confirm
+        title={`Revoke ${revoked?.name ?? ""}?`}
+        about="Programs that use it are refused from their next request on."
+        verb="Revoke"
+        open={revoked !== undefined}
+        call={revoke}
+        onCancel={() => setRevoked(undefined)}
+        onConfirm={() => {
+          if (revoked === undefined) return;
+          void revoke.run({ orgUuid, tokenId: revoked.tokenId }).then((done) => done && setRevoked(undefined));
+        }}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,49 @@
+import { Link } from "@tanstack/react-router";
+import { BuyerService } from "../../../../gen/atrium/marketplace/v1/buyer_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { ButtonLink } from "../../widgets/Button.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { inWords } from "../../widgets/words.ts";
+
+const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
+
+/** The apps that the organization has installed. */
+export default function Installs() {
+  return (
+    <Page title="Installs" about="Apps that this organization has installed, and how each stands.">
+      <DataTable
+        caption="Installs"
+        things="installs"
+        method={BuyerService.method.listInstalls}
+        request={({ filters, limit, offset }) => ({
+          limit,
+          offset,
+          ...(filters["status"] !== undefined && { status: filters["status"] }),
+        })}
+        rows={({ data }) => data}
+        rowKey={({ installId }) => installId}
+        filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
+        columns={[
+          {
+            header: "App",
+            cell: ({ installId, app }) => <Link to={`/console/installs/${installId}`}>{app?.name}</Link>,
+            csv: ({ app }) => app?.name,
+          },
+          { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+          { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
+          { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
+          { header: "Period ends", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} none="–" /> },
+          { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+        empty={{
+          text: "No app is installed yet. The marketplace has apps to install.",
+          action: <ButtonLink to="/console/apps">Open the marketplace</ButtonLink>,
+          api: "POST /api/marketplace/{slug}/install",
+        }}
+        refetchMs={10_000}
+      />
+    </Page>
+  );
+}

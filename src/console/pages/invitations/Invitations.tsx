@@ -1,0 +1,98 @@
+import { useState } from "react";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import type { Invitation } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { FailureNotice } from "../../widgets/Notice.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { roleLabel } from "../roles/use-roles.ts";
+import { Invite } from "./Invite.tsx";
+
+/** Who was asked to join, and has not answered. */
+export default function Invitations() {
+  const orgUuid = useOrg();
+  const [inviting, setInviting] = useState(false);
+  const [withdrawn, setWithdrawn] = useState<Invitation>();
+  const withdraw = useCall(UsersService.method.deleteInvitation, { done: "Invitation withdrawn" });
+  const resend = useCall(UsersService.method.createInvitation, { done: "Invitation sent again" });
+  return (
+    <Page
+      title="Invitations"
+      about="People who were asked to join, by mail. An invitation works once."
+      actions={
+        <Button look="primary" data-create onClick={() => setInviting(true)}>
+          Invite
+        </Button>
+      }
+    >
+      {resend.failure !== undefined && <FailureNotice failure={resend.failure} />}
+      <DataTable
+        caption="Invitations"
+        things="invitations"
+        method={UsersService.method.listInvitations}
+        request={({ q, sort, limit, offset }) => ({
+          orgUuid,
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+        })}
+        searchable
+        rows={({ data }) => data}
+        rowKey={({ invitationId }) => invitationId}
+        columns={[
+          { header: "Email", sort: "email", cell: ({ email }) => email, csv: ({ email }) => email },
+          { header: "Role", cell: ({ roleId, role }) => roleLabel(roleId, role), csv: ({ role }) => role },
+          { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+          { header: "Sent", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        ]}
+        actions={(invitation) =>
+          invitation.status === "pending" && (
+            <>
+              <Button
+                small
+                aria-label={`Resend to ${invitation.email}`}
+                onClick={() => void resend.run({ orgUuid, email: invitation.email, roleId: invitation.roleId })}
+              >
+                Resend
+              </Button>
+              <Button small aria-label={`Withdraw ${invitation.email}`} onClick={() => setWithdrawn(invitation)}>
+                Withdraw
+              </Button>
+            </>
+          )
+        }
+        empty={{
+          text: "Nobody is invited. Invite people by their addresses.",
+          api: `POST /api/admin/organizations/${orgUuid}/invitations`,
+        }}
+      />
+      {inviting && <Invite onClose={() => setInviting(false)} />}
+      <Confirm
+        title={`Withdraw the invitation of ${withdrawn?.email ?? ""}?`}
+        about="The link in their mail stops working."
+        verb="Withdraw"
+        open={withdrawn !== undefined}
+        call={withdraw}
+        onCancel={() => setWithdrawn(undefined)}
+        onConfirm={() => {
+          if (withdrawn === undefined) return;
+          void withdraw
+            .run({ orgUuid, invitationId: withdrawn.invitationId })
+            .then((done) => done && setWithdrawn(undefined));
+        }}
+      />
+      <CodeSample
+        http={`POST /api/admin/organizations/${orgUuid}/invitations`}
+        body={{ email: "ada@example.com", role_id: 2 }}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,72 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { forgetSession } from "../../session/session.ts";
+import { useMe } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { roleLabel } from "../roles/use-roles.ts";
+import style from "./Sessions.module.css";
+
+/** The organizations of the caller, and the way out of the present one. */
+export function Memberships() {
+  const { userUuid = "", orgUuid, orgName = "" } = useMe();
+  const [leaving, setLeaving] = useState(false);
+  const list = useQuery(UsersService.method.listOrganizations, { limit: 200 });
+  const leave = useCall(UsersService.method.deleteUser, { done: `You left ${orgName}` });
+  return (
+    <Section
+      title="Memberships"
+      about="The organizations that you belong to, and your role in each."
+      actions={orgUuid !== undefined && <Button onClick={() => setLeaving(true)}>Leave organization</Button>}
+    >
+      <Answer of={list} lines={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p>You belong to no organization.</p>
+          ) : (
+            <div className={style["frame"]}>
+              <Rows
+                caption="Memberships"
+                rows={data}
+                rowKey={(one) => one.orgUuid}
+                columns={[
+                  {
+                    header: "Organization",
+                    cell: (one) => (
+                      <>
+                        {one.name} {one.orgUuid === orgUuid && <strong>You are here</strong>}
+                      </>
+                    ),
+                  },
+                  {
+                    header: "Role",
+                    cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
+                  },
+                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                  { header: "Since", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                ]}
+              />
+            </div>
+          )
+        }
+      </Answer>
+      <Confirm
+        title={`Leave ${orgName}?`}
+        about="Your sessions and API keys there end at once. To come back you need an invitation."
+        verb="Leave organization"
+        typed={orgName}
+        open={leaving}
+        call={leave}
+        onCancel={() => setLeaving(false)}
+        onConfirm={() => void leave.run({ userUuid }).then((done) => done && forgetSession())}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,138 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { MfaService } from "../../../../gen/atrium/mfa/v1/mfa_pb.ts";
+import type { Factor, NewFactor } from "../../../../gen/atrium/mfa/v1/mfa_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm, SecretDialog } from "../../widgets/Dialog.tsx";
+import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
+import { Page, Section } from "../../widgets/Page.tsx";
+import { Answer, Empty } from "../../widgets/States.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { plural } from "../../widgets/words.ts";
+import { AddAuthenticator } from "./AddAuthenticator.tsx";
+import { ChangePassword } from "./ChangePassword.tsx";
+
+const labelOf = ({ label, id }: Factor): string => label ?? `authenticator ${id}`;
+
+/** Password, second factor and recovery codes of the caller. */
+export default function Security() {
+  const factors = useQuery(MfaService.method.listFactors, {});
+  const codes = useQuery(MfaService.method.listRecoveryCodes, {});
+  const [adding, setAdding] = useState<NewFactor>();
+  const [removed, setRemoved] = useState<Factor>();
+  const [shown, setShown] = useState<readonly string[]>();
+  const create = useCall(MfaService.method.createFactor);
+  const remove = useCall(MfaService.method.deleteFactor, { done: "Authenticator removed" });
+  const regenerate = useCall(MfaService.method.regenerateRecoveryCodes);
+  const active = factors.data?.data.filter(({ status }) => status === "active") ?? [];
+  const left = codes.data?.data.filter(({ usedAt }) => usedAt === undefined).length ?? 0;
+
+  async function newCodes(): Promise<void> {
+    const answer = await regenerate.run({});
+    if (answer?.data !== undefined) setShown(answer.data.codes);
+  }
+
+  return (
+    <Page title="Security" about="How you prove that it is you.">
+      <ChangePassword />
+      <Section
+        title="Authenticator"
+        about="A second factor: an app that shows a new code every 30 seconds."
+        actions={
+          <Button
+            data-create
+            look="primary"
+            busy={create.busy}
+            onClick={() => void create.run({ factorType: "totp" }).then((answer) => setAdding(answer?.data))}
+          >
+            Add authenticator
+          </Button>
+        }
+      >
+        {create.failure !== undefined && <FailureNotice failure={create.failure} />}
+        <Answer of={factors} lines={2}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty text="You have no second factor. With one, a stolen password is not enough to sign in." />
+            ) : (
+              <Rows
+                caption="Authenticators"
+                rows={data}
+                rowKey={({ id }) => String(id)}
+                columns={[
+                  { header: "Name", cell: (factor) => labelOf(factor) },
+                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                ]}
+                actions={(factor) => (
+                  <Button small onClick={() => setRemoved(factor)}>
+                    Remove {labelOf(factor)}
+                  </Button>
+                )}
+              />
+            )
+          }
+        </Answer>
+      </Section>
+      {active.length > 0 && (
+        <Section
+          title="Recovery codes"
+          about="Each signs you in once when the authenticator is lost."
+          actions={
+            <Button busy={regenerate.busy} onClick={() => void newCodes()}>
+              New recovery codes
+            </Button>
+          }
+        >
+          {regenerate.failure !== undefined && <FailureNotice failure={regenerate.failure} />}
+          {left < 3 ? (
+            <Notice kind="warn">{left === 0 ? "No code is left." : `Only ${plural(left, "code")} left.`}</Notice>
+          ) : (
+            <p>{plural(left, "code")} left.</p>
+          )}
+        </Section>
+      )}
+      <CodeSample http="GET /api/v1/me/mfa/factors" />
+      {adding !== undefined && (
+        <AddAuthenticator
+          factor={adding}
+          onClose={() => setAdding(undefined)}
+          onActive={() => {
+            setAdding(undefined);
+            // The first factor comes with recovery codes; a further one leaves them as they are.
+            if (active.length === 0) void newCodes();
+          }}
+        />
+      )}
+      <Confirm
+        title={`Remove ${removed === undefined ? "" : labelOf(removed)}?`}
+        about={
+          active.length <= 1
+            ? "Your password alone will be enough to sign in, and your recovery codes end."
+            : "Its codes stop working at once."
+        }
+        verb="Remove"
+        open={removed !== undefined}
+        busy={remove.busy}
+        onCancel={() => setRemoved(undefined)}
+        onConfirm={() => {
+          if (removed === undefined) return;
+          const { id } = removed;
+          setRemoved(undefined);
+          void remove.run({ id });
+        }}
+      />
+      {remove.failure !== undefined && <FailureNotice failure={remove.failure} />}
+      <SecretDialog
+        thing="set of recovery codes"
+        secret={shown?.join("\n")}
+        file="recovery-codes.txt"
+        about="They are shown once. Keep them where you would keep a key, apart from the phone."
+        print
+        onSaved={() => setShown(undefined)}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,106 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import type { User } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { Invite } from "../invitations/Invite.tsx";
+import { roleLabel } from "../roles/use-roles.ts";
+
+/** The people of the organization. */
+export default function Members() {
+  const orgUuid = useOrg();
+  const [inviting, setInviting] = useState(false);
+  const [removed, setRemoved] = useState<User>();
+  const remove = useCall(UsersService.method.deleteUser, { done: "Member removed" });
+  return (
+    <Page
+      title="Members"
+      about="The people of this organization, and what each may do."
+      actions={
+        <Button look="primary" data-create onClick={() => setInviting(true)}>
+          Invite
+        </Button>
+      }
+    >
+      <DataTable
+        caption="Members"
+        things="members"
+        method={UsersService.method.listUsers}
+        request={({ q, sort, filters, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+          ...(filters["status"] !== undefined && { status: filters["status"] }),
+        })}
+        rows={({ data }) => data}
+        rowKey={({ userUuid }) => userUuid}
+        searchable
+        filters={[
+          {
+            name: "status",
+            label: "Status",
+            values: [
+              ["active", "Active"],
+              ["inactive", "Inactive"],
+            ],
+          },
+        ]}
+        columns={[
+          {
+            header: "Email",
+            sort: "email",
+            cell: ({ userUuid, email }) => <Link to={`/console/members/${userUuid}`}>{email}</Link>,
+            csv: ({ email }) => email,
+          },
+          { header: "First name", cell: ({ firstName }) => firstName, csv: ({ firstName }) => firstName },
+          {
+            header: "Role",
+            cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
+            csv: ({ role }) => role,
+          },
+          { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+          {
+            header: "Second factor",
+            cell: ({ mfaActive }) => (mfaActive ? "Active" : "None"),
+            csv: ({ mfaActive }) => (mfaActive ? "active" : "none"),
+          },
+          { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { header: "Joined", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+        actions={(user) => (
+          <Button small aria-label={`Remove ${user.email}`} onClick={() => setRemoved(user)}>
+            Remove
+          </Button>
+        )}
+        empty={{
+          text: "Nobody is a member yet. Invite people by email.",
+          api: `POST /api/admin/organizations/${orgUuid}/invitations`,
+        }}
+      />
+      {inviting && <Invite onClose={() => setInviting(false)} />}
+      <Confirm
+        title={`Remove ${removed?.email ?? ""}?`}
+        about="Their sessions and API keys in this organization end at once. Invitations that they sent are withdrawn."
+        verb="Remove"
+        typed={removed?.email}
+        open={removed !== undefined}
+        call={remove}
+        onCancel={() => setRemoved(undefined)}
+        onConfirm={() => {
+          if (removed === undefined) return;
+          void remove.run({ userUuid: removed.userUuid }).then((done) => done && setRemoved(undefined));
+        }}
+      />
+      <CodeSample http="GET /api/users?limit=50" />
+    </Page>
+  );
+}

@@ -1,0 +1,48 @@
+import { useState } from "react";
+import { CreateOrganizationRequestSchema, UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { admit } from "../../session/session.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { Field, FormBody } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { Section } from "../../widgets/Page.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+
+/** For somebody who is nobody's member. */
+export function FirstOrganization() {
+  const [creating, setCreating] = useState(false);
+  return (
+    <Section
+      title="Your organization"
+      about="Members, keys, apps and billing belong to an organization. Create one, or ask to be invited to another."
+    >
+      <div>
+        <Button look="primary" data-create onClick={() => setCreating(true)}>
+          Create an organization
+        </Button>
+      </div>
+      {creating && <Create onClose={() => setCreating(false)} />}
+    </Section>
+  );
+}
+
+function Create({ onClose }: { onClose: () => void }) {
+  const form = useForm(CreateOrganizationRequestSchema, { name: "" });
+  const call = useCall(UsersService.method.createOrganization, { done: ({ name }) => `You are the owner of ${name}` });
+  return (
+    <Dialog title="Create an organization" about="You become its owner." open dirty={form.changed} onClose={onClose}>
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async (values) => {
+          const made = await call.run(values);
+          if (made === undefined) return;
+          await admit(made);
+          onClose();
+        })}
+      >
+        <Field form={form} name="name" autoFocus autoComplete="organization" />
+        <SubmitActions call={call} verb="Create" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

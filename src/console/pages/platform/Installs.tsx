@@ -1,0 +1,52 @@
+import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { inWords } from "../../widgets/words.ts";
+import { useOrganizationNames } from "./use-organization-names.tsx";
+
+const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
+
+/** The installs of all organizations. */
+export default function Installs() {
+  const nameOf = useOrganizationNames();
+  return (
+    <Page title="All installs" about="The installs of every organization.">
+      <DataTable
+        caption="All installs"
+        things="installs"
+        method={PublisherService.method.listAllInstalls}
+        request={({ q, sort, filters, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+          ...(filters["status"] !== undefined && { status: filters["status"] }),
+        })}
+        rows={({ data }) => data}
+        rowKey={({ installId }) => installId}
+        searchable
+        filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
+        columns={[
+          { header: "App", cell: ({ app }) => app?.name, csv: ({ app }) => app?.name },
+          { header: "Organization", cell: ({ orgUuid }) => nameOf(orgUuid), csv: ({ orgUuid }) => orgUuid },
+          { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+          { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
+          { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
+          {
+            header: "Install id",
+            cell: ({ installId }) => <Id of={installId} what="install id" />,
+            csv: ({ installId }) => installId,
+          },
+          { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+        ]}
+        empty={{ text: "No organization has installed an app yet.", api: "GET /api/admin/marketplace/installs" }}
+        refetchMs={10_000}
+      />
+      <CodeSample http="GET /api/admin/marketplace/installs" />
+    </Page>
+  );
+}

@@ -1,0 +1,113 @@
+import { useState } from "react";
+import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
+import { ReconcilePaymentsRequestSchema } from "../../../../gen/atrium/billing/v1/operations_pb.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { FormBody, Input, Select } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { Notice } from "../../widgets/Notice.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+import { money } from "../apps/money.ts";
+
+/** Payments that granted nothing, and the search for events that never came. */
+export default function Payments() {
+  const [asking, setAsking] = useState(false);
+  const [workflow, setWorkflow] = useState<string>();
+  return (
+    <Page
+      title="Unmatched payments"
+      about="Payments that belong to no purchase, or are not of the quoted sum. They granted nothing."
+      actions={<Button onClick={() => setAsking(true)}>Reconcile</Button>}
+    >
+      {workflow !== undefined && (
+        <Notice kind="good">
+          Reconciliation started: workflow <Id of={workflow} what="workflow id" />
+        </Notice>
+      )}
+      <DataTable
+        caption="Unmatched payments"
+        things="payments"
+        method={BillingService.method.listUnmatchedPayments}
+        request={({ limit, offset }) => ({ limit, offset })}
+        rows={({ data }) => data}
+        rowKey={({ eventId }) => eventId}
+        columns={[
+          { header: "Provider", cell: ({ provider }) => inWords(provider), csv: ({ provider }) => provider },
+          {
+            header: "Event",
+            cell: ({ eventId }) => <Id of={eventId} what="event id" />,
+            csv: ({ eventId }) => eventId,
+          },
+          { header: "Type", cell: ({ type }) => <code>{type}</code>, csv: ({ type }) => type },
+          {
+            header: "Amount",
+            cell: ({ amount, currency }) => money(amount, currency),
+            csv: ({ amount }) => amount,
+            right: true,
+          },
+          { header: "Reason", cell: ({ reason }) => inWords(reason), csv: ({ reason }) => reason },
+          { header: "Received", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+        ]}
+        empty={{ text: "Every payment is matched.", api: "GET /api/operator/billing/unmatched" }}
+        refetchMs={10_000}
+      />
+      <CodeSample http="POST /api/operator/billing/reconcile" body={{}} />
+      {asking && <Reconcile onClose={() => setAsking(false)} onStarted={setWorkflow} />}
+    </Page>
+  );
+}
+
+function Reconcile({ onClose, onStarted }: { onClose: () => void; onStarted: (workflow: string) => void }) {
+  const form = useForm(ReconcilePaymentsRequestSchema, { provider: "", from: "", to: "" });
+  const call = useCall(BillingService.method.reconcilePayments, { done: "Reconciliation started" });
+  const day = (name: "from" | "to", label: string, hint: string) => (
+    <Input
+      label={label}
+      type="date"
+      value={String(form.values[name])}
+      onChange={(value) => form.set({ [name]: value })}
+      hint={hint}
+      error={form.errors[name] ?? call.failure?.fields[name]}
+    />
+  );
+  return (
+    <Dialog
+      title="Reconcile payments"
+      about="Asks the providers for events that never came, and applies them. Nothing counts twice."
+      open
+      dirty={form.changed}
+      onClose={onClose}
+    >
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async (values) => {
+          const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
+          const started = await call.run(given);
+          if (started === undefined) return;
+          onStarted(started.workflowId);
+          onClose();
+        })}
+      >
+        <Select
+          label="Provider"
+          value={String(form.values.provider)}
+          onChange={(provider) => form.set({ provider })}
+          options={[
+            ["", "All that are configured"],
+            ["stripe", "Stripe"],
+            ["paddle", "Paddle"],
+          ]}
+        />
+        {day("from", "From", "Three days before the end when it is empty")}
+        {day("to", "To", "Now when it is empty")}
+        <SubmitActions call={call} verb="Reconcile" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,107 @@
+import { useState } from "react";
+import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
+import type { Price } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords, plural } from "../../widgets/words.ts";
+import { money } from "../apps/money.ts";
+import { CreatePrice } from "./CreatePrice.tsx";
+
+/** Prices of plans and products; one is never changed, only replaced. */
+export default function Prices() {
+  const [creating, setCreating] = useState(false);
+  const [asked, setAsked] = useState<Price>();
+  const deactivate = useCall(BillingService.method.deactivatePrice, { done: "Price deactivated" });
+  return (
+    <Page
+      title="Prices"
+      about="A price is never changed: make another one and deactivate the old."
+      actions={
+        <Button look="primary" data-create onClick={() => setCreating(true)}>
+          Create price
+        </Button>
+      }
+    >
+      <DataTable
+        caption="Prices"
+        things="prices"
+        method={BillingService.method.listPrices}
+        request={({ q, sort, filters, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+          ...(filters["active"] !== undefined && { active: filters["active"] === "true" }),
+        })}
+        rows={({ data }) => data}
+        rowKey={({ priceId }) => String(priceId)}
+        searchable
+        filters={[
+          {
+            name: "active",
+            label: "Active",
+            values: [
+              ["true", "Yes"],
+              ["false", "No"],
+            ],
+          },
+        ]}
+        columns={[
+          { header: "Id", cell: ({ priceId }) => priceId, csv: ({ priceId }) => priceId },
+          { header: "Product", cell: ({ product }) => product, csv: ({ product }) => product },
+          { header: "Plan", cell: ({ plan }) => plan ?? "–", csv: ({ plan }) => plan },
+          {
+            header: "Price",
+            cell: ({ unitAmountCents, currency }) => money(unitAmountCents, currency),
+            csv: ({ unitAmountCents }) => unitAmountCents,
+            right: true,
+          },
+          { header: "Interval", cell: ({ interval }) => inWords(interval), csv: ({ interval }) => interval },
+          {
+            header: "Tax",
+            cell: ({ taxPercent }) => (taxPercent === undefined ? "–" : `${taxPercent} %`),
+            csv: ({ taxPercent }) => taxPercent,
+            right: true,
+          },
+          {
+            header: "Regions",
+            cell: ({ regions }) => (
+              <span title={regions.map(({ region, currency }) => `${region} ${currency}`).join(", ")}>
+                {regions.length === 0 ? "–" : plural(regions.length, "region")}
+              </span>
+            ),
+          },
+          { header: "Status", cell: ({ active }) => <Status of={active ? "active" : "inactive"} /> },
+          { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+        ]}
+        actions={(price) =>
+          price.active && (
+            <Button small aria-label={`Deactivate ${price.product}`} onClick={() => setAsked(price)}>
+              Deactivate
+            </Button>
+          )
+        }
+        empty={{ text: "There is no price yet.", api: "POST /api/admin/pricing/prices" }}
+      />
+      <CodeSample http="GET /api/pricing/prices" />
+      {creating && <CreatePrice onClose={() => setCreating(false)} />}
+      <Confirm
+        title={`Deactivate ${asked?.product ?? "the price"}?`}
+        about="Nobody can quote it any more. Open quotes and present subscriptions keep it."
+        verb="Deactivate"
+        open={asked !== undefined}
+        call={deactivate}
+        onCancel={() => setAsked(undefined)}
+        onConfirm={() =>
+          void deactivate.run({ priceId: asked?.priceId ?? 0 }).then((done) => done && setAsked(undefined))
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,101 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import type { AppAdmin } from "../../../../gen/atrium/marketplace/v1/publishing_pb.ts";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { FormBody, Input, Select } from "../../widgets/form/Field.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import style from "./Publish.module.css";
+
+/** Who administers an app. */
+export function Admins({ app }: { app: App }) {
+  const { appId, name } = app;
+  const admins = useQuery(PublisherService.method.listAdmins, { appId });
+  const [granting, setGranting] = useState(false);
+  const [removed, setRemoved] = useState<AppAdmin>();
+  const revoke = useCall(PublisherService.method.revokeAdmin, { done: "Grant revoked" });
+  return (
+    <>
+      <Section
+        title="Admins"
+        about="Owners of your organization administer every app. Others need a grant; tokens show it after a refresh."
+        actions={<Button onClick={() => setGranting(true)}>Add admin</Button>}
+      >
+        <Answer of={admins} lines={2}>
+          {({ data }) => (
+            <div className={style["frame"]}>
+              <Rows
+                caption="Admins"
+                rows={data}
+                rowKey={({ userUuid }) => userUuid}
+                columns={[
+                  { header: "Email", cell: ({ email }) => email },
+                  { header: "By", cell: ({ isOrgOwner }) => (isOrgOwner ? "Ownership" : "Grant") },
+                  { header: "Since", cell: ({ grantedAt }) => <Time at={grantedAt} none="–" /> },
+                ]}
+                actions={(admin) =>
+                  !admin.isOrgOwner && (
+                    <Button small aria-label={`Revoke ${admin.email}`} onClick={() => setRemoved(admin)}>
+                      Revoke
+                    </Button>
+                  )
+                }
+              />
+            </div>
+          )}
+        </Answer>
+      </Section>
+      <CodeSample http={`GET /api/marketplace/apps/${appId}/admins`} />
+      {granting && <Grant app={app} onClose={() => setGranting(false)} />}
+      <Confirm
+        title={`Revoke ${removed?.email ?? "the grant"}?`}
+        about={`They no longer administer ${name}. A present token is good until it expires; "Rotate app key" ends it.`}
+        verb="Revoke"
+        open={removed !== undefined}
+        call={revoke}
+        onCancel={() => setRemoved(undefined)}
+        onConfirm={() =>
+          void revoke.run({ appId, userUuid: removed?.userUuid ?? "" }).then((done) => done && setRemoved(undefined))
+        }
+      />
+    </>
+  );
+}
+
+function Grant({ app, onClose }: { app: App; onClose: () => void }) {
+  const [q, setQ] = useState("");
+  const [userUuid, setUserUuid] = useState("");
+  const people = useQuery(UsersService.method.listUsers, { limit: 200, ...(q !== "" && { q }) });
+  const call = useCall(PublisherService.method.grantAdmin, { done: "Admin added" });
+  return (
+    <Dialog title="Add admin" about={`Of ${app.name}`} open dirty={userUuid !== ""} onClose={onClose}>
+      <FormBody
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (userUuid !== "") void call.run({ appId: app.appId, userUuid }).then((done) => done && onClose());
+        }}
+      >
+        <Input label="Search members" type="search" value={q} onChange={setQ} />
+        <Answer of={people} lines={1}>
+          {({ data }) => (
+            <Select
+              label="Member"
+              value={userUuid}
+              onChange={setUserUuid}
+              options={[["", "Choose"], ...data.map((one) => [one.userUuid, one.email] as const)]}
+            />
+          )}
+        </Answer>
+        <SubmitActions call={call} verb="Add" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,111 @@
+import { useQuery } from "@connectrpc/connect-query";
+import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import type { AppStatsItem } from "../../../../gen/atrium/marketplace/v1/statistics_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { Chart } from "../../widgets/Chart.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { FailureNotice } from "../../widgets/Notice.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { usePeriod } from "../../widgets/use-period.ts";
+import { inWords } from "../../widgets/words.ts";
+
+const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
+
+/** What became of the installs of an app, and each of them. */
+export function AppInstalls({ app }: { app: App }) {
+  const { appId } = app;
+  const period = usePeriod(30);
+  const stats = useQuery(PublisherService.method.getAppStats, { appId, from: period.from, bucket: "day" });
+  const suspend = useCall(PublisherService.method.suspendInstall, { done: "Install suspended" });
+  const resume = useCall(PublisherService.method.resumeInstall, { done: "Install resumed" });
+  const failure = suspend.failure ?? resume.failure;
+  return (
+    <>
+      {failure !== undefined && <FailureNotice failure={failure} />}
+      <Chart
+        title="Install funnel"
+        about={
+          stats.data === undefined
+            ? "Installs that were requested, and how their provisioning ended."
+            : outcomeOf(stats.data.data)
+        }
+        period={period}
+        of={stats}
+        buckets={({ data }) => data}
+        bars="overlaid"
+        series={[
+          { label: "Requested", colour: "accent", value: ({ requested }) => requested },
+          { label: "Active", colour: "good", value: ({ active }) => active },
+          { label: "Failed", colour: "bad", value: ({ failed }) => failed },
+          { label: "Deprovisioned", colour: "warn", value: ({ deprovisioned }) => deprovisioned },
+        ]}
+      />
+      <Section title="Installs">
+        <DataTable
+          caption="Installs"
+          things="installs"
+          method={PublisherService.method.listAppInstalls}
+          request={({ sort, filters, limit, offset }) => ({
+            appId,
+            limit,
+            offset,
+            ...(sort !== "" && { sort }),
+            ...(filters["status"] !== undefined && { status: filters["status"] }),
+          })}
+          rows={({ data }) => data}
+          rowKey={({ installId }) => installId}
+          filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
+          columns={[
+            {
+              header: "Install",
+              cell: ({ installId }) => <Id of={installId} what="install id" />,
+              csv: ({ installId }) => installId,
+            },
+            {
+              header: "Organization",
+              cell: ({ orgUuid }) => <Id of={orgUuid} what="organization id" />,
+              csv: ({ orgUuid }) => orgUuid,
+            },
+            { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+            { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
+            { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
+            { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          ]}
+          actions={({ installId, status }) =>
+            status === "active" ? (
+              <Button small onClick={() => void suspend.run({ appId, installId })}>
+                Suspend
+              </Button>
+            ) : (
+              status === "suspended" && (
+                <Button small onClick={() => void resume.run({ appId, installId })}>
+                  Resume
+                </Button>
+              )
+            )
+          }
+          empty={{ text: "Nobody has installed it yet.", api: `POST /api/marketplace/${app.slug}/install` }}
+          refetchMs={5_000}
+        />
+      </Section>
+      <CodeSample http={`GET /api/marketplace/apps/${appId}/installs`} />
+    </>
+  );
+}
+
+/** `12 requested, 9 active (75 %), 2 failed (17 %), 1 deprovisioned.` */
+function outcomeOf(buckets: readonly AppStatsItem[]): string {
+  const sum = (name: "requested" | "active" | "failed" | "deprovisioned"): number =>
+    buckets.reduce((all, bucket) => all + bucket[name], 0);
+  const requested = sum("requested");
+  const share = (count: number): string => (requested === 0 ? "" : ` (${Math.round((100 * count) / requested)} %)`);
+  const [active, failed] = [sum("active"), sum("failed")];
+  const ended = `${active} active${share(active)}, ${failed} failed${share(failed)}`;
+  return `${requested} requested, ${ended}, ${sum("deprovisioned")} deprovisioned.`;
+}

@@ -1,0 +1,90 @@
+import { useState } from "react";
+import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { UpdateAppRequestSchema } from "../../../../gen/atrium/marketplace/v1/publishing_pb.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { ExternalLink } from "../../widgets/ExternalLink.tsx";
+import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { Facts, Section } from "../../widgets/Page.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+import { money } from "../apps/money.ts";
+
+const MODES = ["multi_tenant", "single_tenant"];
+
+/** What the marketplace shows of an app. */
+export function Listing({ app }: { app: App }) {
+  const [editing, setEditing] = useState(false);
+  return (
+    <>
+      <Section title="Listing" actions={<Button onClick={() => setEditing(true)}>Edit</Button>}>
+        <Facts>
+          {[
+            ["App id", <Id key="id" of={app.appId} what="app id" />],
+            ["Slug", <code key="slug">{app.slug}</code>],
+            ["Description", app.description],
+            ["Pricing", inWords(app.pricingModel)],
+            ["From", money(app.basePriceCents, app.currency)],
+            ["Deployment", app.deploymentModes.map(inWords).join(", ")],
+            ["Provision webhook", <ExternalLink key="url" href={app.provisionWebhook} />],
+            ["Published", <Time key="at" at={app.publishedAt} none="not yet" />],
+            ["Changed", <Time key="changed" at={app.updatedAt} />],
+          ]}
+        </Facts>
+      </Section>
+      <CodeSample http={`PATCH /api/marketplace/apps/${app.appId}`} body={{ description: app.description }} />
+      {editing && <Edit app={app} onClose={() => setEditing(false)} />}
+    </>
+  );
+}
+
+function Edit({ app, onClose }: { app: App; onClose: () => void }) {
+  const form = useForm(UpdateAppRequestSchema, {
+    appId: app.appId,
+    name: app.name,
+    description: app.description,
+    deploymentModes: app.deploymentModes,
+    pricingModel: app.pricingModel,
+    basePriceCents: app.basePriceCents,
+    currency: app.currency,
+    provisionWebhook: app.provisionWebhook ?? "",
+  });
+  const call = useCall(PublisherService.method.updateApp, { done: "App saved" });
+  const modes = form.values.deploymentModes ?? [];
+  return (
+    <Dialog title={`Edit ${app.name}`} open wide dirty={form.changed} onClose={onClose}>
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async (values) => {
+          if ((await call.run(values)) !== undefined) onClose();
+        })}
+      >
+        <Field form={form} name="name" />
+        <Field form={form} name="description" />
+        <fieldset>
+          <legend>Deployment modes</legend>
+          {MODES.map((mode) => (
+            <Check
+              key={mode}
+              label={inWords(mode)}
+              checked={modes.includes(mode)}
+              onChange={(on) =>
+                form.set({ deploymentModes: on ? [...modes, mode] : modes.filter((other) => other !== mode) })
+              }
+            />
+          ))}
+        </fieldset>
+        <Field form={form} name="pricingModel" />
+        <Field form={form} name="basePriceCents" label="Base price in minor units" />
+        <Field form={form} name="currency" />
+        <Field form={form} name="provisionWebhook" type="url" />
+        <SubmitActions call={call} verb="Save" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Notice } from "../../widgets/Notice.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { PageTabs } from "../../widgets/PageTabs.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { Admins } from "./Admins.tsx";
+import { AppInstalls } from "./AppInstalls.tsx";
+import { AppPlans } from "./AppPlans.tsx";
+import { Listing } from "./Listing.tsx";
+import { Provisioning } from "./Provisioning.tsx";
+
+/** One app that the caller publishes. */
+export default function MyApp() {
+  const { app: appId = "" }: { app?: string } = useParams({ strict: false });
+  // There is no read of one app for its publisher: the list has at most a few hundred.
+  const apps = useQuery(PublisherService.method.listApps, { limit: 200 });
+  const app = apps.data?.data.find((one) => one.appId === appId);
+  if (app === undefined)
+    return (
+      <Page title="App">
+        <Answer of={apps}>{() => <p>You do not administer an app with this id.</p>}</Answer>
+      </Page>
+    );
+  return <Details app={app} />;
+}
+
+function Details({ app }: { app: App }) {
+  const { appId, name } = app;
+  const [asking, setAsking] = useState(false);
+  const archive = useCall(PublisherService.method.archiveApp, { done: "App archived" });
+  return (
+    <Page
+      title={name}
+      about={<Status of={app.status} />}
+      actions={app.status !== "archived" && <Button onClick={() => setAsking(true)}>Archive</Button>}
+    >
+      {app.status === "rejected" && (
+        <Notice kind="bad">
+          Rejected{app.rejectionReason === undefined ? "" : `: ${app.rejectionReason}`}. Any change makes it a draft
+          again.
+        </Notice>
+      )}
+      {app.status === "draft" && (
+        <Notice>A platform admin has to approve this draft before it can be installed.</Notice>
+      )}
+      <PageTabs
+        label="Parts of the app"
+        tabs={[
+          { name: "listing", label: "Listing", content: () => <Listing app={app} /> },
+          { name: "plans", label: "Plans", content: () => <AppPlans app={app} /> },
+          { name: "installs", label: "Installs", content: () => <AppInstalls app={app} /> },
+          { name: "admins", label: "Admins", content: () => <Admins app={app} /> },
+          { name: "provisioning", label: "Provisioning", content: () => <Provisioning app={app} /> },
+        ]}
+      />
+      <Confirm
+        title={`Archive ${name}?`}
+        about="It leaves the marketplace. What is installed goes on."
+        verb="Archive"
+        typed={name}
+        open={asking}
+        call={archive}
+        onCancel={() => setAsking(false)}
+        onConfirm={() => void archive.run({ appId }).then((done) => done && setAsking(false))}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,145 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
+import type { Permission, Role as RoleMessage } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button, ButtonLink } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
+import { FormBody } from "../../widgets/form/Field.tsx";
+import { Page, Section } from "../../widgets/Page.tsx";
+import { Answer, Empty } from "../../widgets/States.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { Diff } from "./Diff.tsx";
+import { PermissionChecks, PermissionList } from "./PermissionChecks.tsx";
+import { Simulate } from "./Simulate.tsx";
+import { isBuiltIn, roleLabel, useCatalogue, useRolePermissions, useRoles } from "./use-roles.ts";
+
+/** One role: its permissions, and who has it. */
+export default function Role() {
+  const { role: id = "" }: { role?: string } = useParams({ strict: false });
+  const roles = useRoles();
+  const role = roles.data?.data.find((one) => String(one.id) === id);
+  if (role !== undefined) return <Details key={id} role={role} />;
+  return (
+    <Page title="Role">
+      <Answer of={roles}>
+        {() => (
+          <Empty
+            text="This organization has no such role."
+            action={<ButtonLink to="/console/roles">Go to the roles</ButtonLink>}
+          />
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function Details({ role: { id, name } }: { role: RoleMessage }) {
+  const [open, setOpen] = useState<"edit" | "simulate">();
+  const catalogue = useCatalogue();
+  const held = useRolePermissions(id);
+  const close = (): void => setOpen(undefined);
+  const locked = isBuiltIn(id);
+  const loaded = catalogue.data !== undefined && held.data !== undefined;
+  return (
+    <Page
+      title={roleLabel(id, name)}
+      about={locked ? "Built in: it exists in every organization and never changes." : "A role of this organization."}
+      actions={
+        <>
+          {!locked && (
+            <Button look="primary" disabled={!loaded} onClick={() => setOpen("edit")}>
+              Edit
+            </Button>
+          )}
+          <Button onClick={() => setOpen("simulate")}>Simulate</Button>
+        </>
+      }
+    >
+      <Section title="Permissions">
+        <Answer of={catalogue}>
+          {({ data }) => (
+            <Answer of={held}>
+              {(has) => <PermissionList catalogue={data} held={new Set(has.data.map((one) => one.name))} />}
+            </Answer>
+          )}
+        </Answer>
+      </Section>
+      <Section title="Members" about="Who has this role.">
+        <DataTable
+          caption="Members"
+          things="members"
+          method={UsersService.method.listUsers}
+          request={({ q, sort, limit, offset }) => ({
+            roleId: id,
+            limit,
+            offset,
+            ...(q !== "" && { q }),
+            ...(sort !== "" && { sort }),
+          })}
+          rows={({ data }) => data}
+          rowKey={({ userUuid }) => userUuid}
+          searchable
+          columns={[
+            {
+              header: "Email",
+              sort: "email",
+              cell: ({ userUuid, email }) => <Link to={`/console/members/${userUuid}`}>{email}</Link>,
+              csv: ({ email }) => email,
+            },
+            { header: "First name", cell: ({ firstName }) => firstName, csv: ({ firstName }) => firstName },
+            { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+            { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          ]}
+          empty={{
+            text: "Nobody has this role yet. Give it to a member on their page.",
+            api: "PUT /api/users/{user_uuid}/role",
+          }}
+        />
+      </Section>
+      <CodeSample
+        http={`PUT /api/roles/${id}/permissions`}
+        body={{ permissions: held.data?.data.map((one) => one.id) ?? [] }}
+      />
+      {open === "edit" && loaded && (
+        <Edit role={{ id, name }} catalogue={catalogue.data.data} held={held.data.data} onClose={close} />
+      )}
+      {open === "simulate" && <Simulate roleId={id} onClose={close} />}
+    </Page>
+  );
+}
+
+interface EditProps {
+  role: Pick<RoleMessage, "id" | "name">;
+  catalogue: readonly Permission[];
+  held: readonly Permission[];
+  onClose: () => void;
+}
+
+/** Changes the permissions of a role; what its members gain and lose is shown before it is saved. */
+function Edit({ role: { id, name }, catalogue, held, onClose }: EditProps) {
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(() => new Set(held.map((one) => one.id)));
+  const call = useCall(RbacService.method.replaceRolePermissions, { done: "Role saved" });
+  const before = held.map((one) => one.name);
+  const after = catalogue.filter((one) => chosen.has(one.id)).map((one) => one.name);
+  const changed = before.length !== after.length || before.some((one) => !after.includes(one));
+  return (
+    <Dialog title={`Edit ${name}`} open wide dirty={changed} onClose={onClose}>
+      <FormBody
+        onSubmit={(event) => {
+          event.preventDefault();
+          const permissions = [...chosen].sort((a, b) => a - b);
+          void call.run({ roleId: id, permissions }).then((done) => done && onClose());
+        }}
+      >
+        <PermissionChecks catalogue={catalogue} chosen={chosen} onChange={setChosen} />
+        <Diff before={before} after={after} />
+        <SubmitActions call={call} verb="Save" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,121 @@
+import { Link, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
+import type { Session } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
+import { useMe, useOrg } from "../../session/use-session.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
+import { Check } from "../../widgets/form/Field.tsx";
+import { Page } from "../../widgets/Page.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { plural } from "../../widgets/words.ts";
+import { usePeople } from "../members/use-people.ts";
+
+/** Who is signed in to the organization, and from where. */
+export default function SessionInventory() {
+  const orgUuid = useOrg();
+  const { orgName } = useMe();
+  const people = usePeople();
+  const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
+  const [ended, setEnded] = useState<Session>();
+  const [all, setAll] = useState(false);
+  const [keep, setKeep] = useState(true);
+  const revoke = useCall(SessionsService.method.revokeOrganizationSession, { done: "Session revoked" });
+  const revokeAll = useCall(SessionsService.method.revokeAllOrganizationSessions, {
+    done: ({ revoked }) => `${plural(revoked, "session")} revoked`,
+  });
+  return (
+    <Page
+      title="Session inventory"
+      about="Every session in this organization. A revoked one is refused from its next request on."
+      actions={<Button onClick={() => setAll(true)}>Revoke all</Button>}
+    >
+      <DataTable
+        caption="Sessions"
+        things="sessions"
+        method={SessionsService.method.listOrganizationSessions}
+        request={({ q, sort, limit, offset, filters }) => ({
+          orgUuid,
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+          ...(filters["user_uuid"] !== undefined && { userUuid: filters["user_uuid"] }),
+          ...(filters["device_uuid"] !== undefined && { deviceUuid: filters["device_uuid"] }),
+          ...(filters["status"] !== undefined && { status: filters["status"] }),
+        })}
+        searchable
+        filters={[
+          { name: "user_uuid", label: "Person", values: [...people] },
+          { name: "device_uuid", label: "Device", values: [] },
+          {
+            name: "status",
+            label: "Status",
+            values: [
+              ["active", "Active"],
+              ["ended", "Ended in the last 30 days"],
+            ],
+          },
+        ]}
+        rows={({ data }) => data}
+        rowKey={({ sessionId }) => sessionId}
+        columns={[
+          {
+            header: "Person",
+            cell: ({ userUuid }) => people.get(userUuid) ?? <Id of={userUuid} what="user id" />,
+            csv: ({ userUuid }) => people.get(userUuid) ?? userUuid,
+          },
+          {
+            header: "Device",
+            cell: ({ userAgent, deviceUuid }) => (
+              <Link to="." search={{ ...search, device_uuid: deviceUuid, page: undefined }} title={deviceUuid}>
+                {userAgent || "Unknown"}
+              </Link>
+            ),
+            csv: ({ userAgent }) => userAgent,
+          },
+          { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
+          { header: "Last seen", sort: "last_seen_at", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { header: "Signed in", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+        actions={(session) =>
+          search["status"] !== "ended" && (
+            <Button small onClick={() => setEnded(session)}>
+              Revoke
+            </Button>
+          )
+        }
+        empty={{ text: "Nobody is signed in.", api: `GET /api/organizations/${orgUuid}/session-inventory` }}
+      />
+      <Confirm
+        title="Revoke this session?"
+        about={`${ended?.userAgent || "The device"} is signed out. Its next request is refused.`}
+        verb="Revoke"
+        open={ended !== undefined}
+        call={revoke}
+        onCancel={() => setEnded(undefined)}
+        onConfirm={() => {
+          if (ended === undefined) return;
+          void revoke.run({ orgUuid, sessionId: ended.sessionId }).then((done) => done && setEnded(undefined));
+        }}
+      />
+      <Confirm
+        title="Revoke all sessions?"
+        about="Everybody in this organization is signed out at once, on every device."
+        verb="Revoke all"
+        typed={orgName}
+        open={all}
+        call={revokeAll}
+        onCancel={() => setAll(false)}
+        onConfirm={() => void revokeAll.run({ orgUuid, excludeCurrent: keep }).then((done) => done && setAll(false))}
+      >
+        <Check label="Keep this session" checked={keep} onChange={setKeep} />
+      </Confirm>
+      <CodeSample http={`POST /api/organizations/${orgUuid}/revoke-all-sessions`} body={{ exclude_current: true }} />
+    </Page>
+  );
+}

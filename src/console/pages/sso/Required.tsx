@@ -1,0 +1,42 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Check } from "../../widgets/form/Field.tsx";
+import { FailureNotice } from "../../widgets/Notice.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+
+/** The owners' switch: whether members enter by single sign-on alone. */
+export function Required() {
+  const orgUuid = useOrg();
+  const memberships = useQuery(UsersService.method.listOrganizations, { limit: 200 });
+  const isOwner = memberships.data?.data.some((one) => one.orgUuid === orgUuid && one.isOwner) === true;
+  const organization = useQuery(UsersService.method.getOrganization, { orgUuid });
+  const update = useCall(UsersService.method.updateOrganization, {
+    done: ({ ssoRequired }) => (ssoRequired ? "Single sign-on is required" : "Other ways to sign in are open"),
+  });
+  return (
+    <Section
+      title="Require single sign-on"
+      about="Members other than owners then enter by a connection alone; passwords, codes and links do not let them in."
+    >
+      <Answer of={organization} lines={1}>
+        {({ ssoRequired }) => (
+          <Check
+            role="switch"
+            label={
+              isOwner
+                ? "Require single sign-on"
+                : `Single sign-on is ${ssoRequired ? "" : "not "}required. Owners can change it.`
+            }
+            checked={ssoRequired}
+            disabled={!isOwner || update.busy}
+            onChange={(on) => void update.run({ orgUuid, ssoRequired: on })}
+          />
+        )}
+      </Answer>
+      {update.failure !== undefined && <FailureNotice failure={update.failure} />}
+    </Section>
+  );
+}

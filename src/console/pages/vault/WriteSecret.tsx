@@ -1,0 +1,91 @@
+import { useState } from "react";
+import { PutSecretRequestSchema, VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
+import type { SecretValue } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
+import { transport } from "../../session/session.ts";
+import { useOrg } from "../../session/use-session.ts";
+import { Button } from "../../widgets/Button.tsx";
+import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
+import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
+import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import style from "./Vault.module.css";
+
+interface WriteProps {
+  /** The secret that gets a new version, and the version that the person saw; without, a new secret is written. */
+  of?: { name: string; version: number };
+  onClose: () => void;
+}
+
+/** Writes a secret with check-and-set: a version that somebody else wrote meanwhile is shown and not overwritten. */
+export function WriteSecret({ of, onClose }: WriteProps) {
+  const orgUuid = useOrg();
+  const form = useForm(PutSecretRequestSchema, { orgUuid, name: of?.name ?? "", description: "" });
+  const [value, setValue] = useState("");
+  const [expected, setExpected] = useState(of?.version ?? 0);
+  const [theirs, setTheirs] = useState<SecretValue>();
+  const call = useCall(VaultService.method.putSecret, { done: "Secret saved" });
+  const name = String(form.values.name);
+  const conflict = call.failure?.code === "precondition_failed" || call.failure?.code === "conflict";
+  const look = async (): Promise<void> => {
+    const { message } = await transport.unary(VaultService.method.getSecret, undefined, undefined, undefined, {
+      orgUuid,
+      name,
+    });
+    setTheirs(message);
+    setExpected(message.version);
+  };
+  return (
+    <Dialog
+      title={of === undefined ? "Create secret" : "New version"}
+      open
+      dirty={value !== ""}
+      onClose={onClose}
+      {...(of !== undefined && { about: of.name })}
+    >
+      <FormBody
+        form={form}
+        onSubmit={form.submit(async ({ description, ...values }) => {
+          const answer = await call.run({
+            ...values,
+            value,
+            expectedVersion: expected,
+            ...(description !== "" && { description: String(description) }),
+          });
+          if (answer !== undefined) onClose();
+        })}
+      >
+        {of === undefined && <Field form={form} name="name" hint="Letters, digits, dots, dashes: database.password" />}
+        <Input label="Value" value={value} onChange={setValue} autoComplete="off" spellCheck={false} />
+        {of === undefined && <Field form={form} name="description" />}
+        {conflict && (
+          <Notice kind="warn">
+            Somebody wrote another version meanwhile.{" "}
+            <Button small onClick={() => void look()}>
+              Compare
+            </Button>
+          </Notice>
+        )}
+        {theirs !== undefined && (
+          <dl className={style["both"]}>
+            <dt>Version {theirs.version}, theirs</dt>
+            <dd>
+              <pre>{theirs.value}</pre>
+            </dd>
+            <dt>Yours</dt>
+            <dd>
+              <pre>{value}</pre>
+            </dd>
+          </dl>
+        )}
+        {call.failure !== undefined && !conflict && <FailureNotice failure={call.failure} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" busy={call.busy}>
+            {of === undefined ? "Create" : "Save"}
+          </Button>
+        </DialogActions>
+      </FormBody>
+    </Dialog>
+  );
+}

@@ -1,0 +1,191 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { CredentialsService } from "../../../../gen/atrium/credentials/v1/credentials_pb.ts";
+import type { RotateWebhookSecretResponse } from "../../../../gen/atrium/credentials/v1/credentials_pb.ts";
+import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
+import type { Webhook as WebhookRecord } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
+import { Status } from "../../widgets/Badge.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Id } from "../../widgets/Copy.tsx";
+import { Confirm, SecretDialog } from "../../widgets/Dialog.tsx";
+import { ExternalLink } from "../../widgets/ExternalLink.tsx";
+import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
+import { Facts, Page, Section } from "../../widgets/Page.tsx";
+import { Answer } from "../../widgets/States.tsx";
+import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { Time } from "../../widgets/Time.tsx";
+import { useCall } from "../../widgets/use-call.ts";
+import { inWords } from "../../widgets/words.ts";
+import { lastAnswer } from "./answers.ts";
+import { Charts } from "./Charts.tsx";
+import { CheckSignature } from "./CheckSignature.tsx";
+import { LiveTail } from "./LiveTail.tsx";
+import { RedeliverFailed } from "./RedeliverFailed.tsx";
+
+/** One webhook: what it gets, and how its deliveries went. */
+export default function Webhook() {
+  const { webhook: webhookId = "" }: { webhook?: string } = useParams({ strict: false });
+  const answer = useQuery(WebhooksService.method.getWebhook, { webhookId });
+  if (answer.data === undefined)
+    return (
+      <Page title="Webhook">
+        <Answer of={answer}>{() => null}</Answer>
+      </Page>
+    );
+  return <Details webhook={answer.data} />;
+}
+
+function Details({ webhook }: { webhook: WebhookRecord }) {
+  const { webhookId, url } = webhook;
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<"delete" | "rotate">();
+  const [rotated, setRotated] = useState<RotateWebhookSecretResponse>();
+  const [secret, setSecret] = useState<string>();
+  const [tailing, setTailing] = useState(false);
+  const [checking, setChecking] = useState(false);
+  const test = useCall(WebhooksService.method.testWebhook, { done: "Test event sent" });
+  const update = useCall(WebhooksService.method.updateWebhook, { done: "Saved" });
+  const remove = useCall(WebhooksService.method.deleteWebhook, { done: "Webhook deleted" });
+  const rotate = useCall(CredentialsService.method.rotateWebhookSecret);
+  const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again" });
+  const enabled = webhook.status === "enabled";
+  const failure = test.failure ?? update.failure ?? redeliver.failure;
+  return (
+    <Page
+      title={url}
+      about={<Status of={webhook.status} />}
+      actions={
+        <>
+          <Button look="primary" busy={test.busy} onClick={() => void test.run({ webhookId })}>
+            Send test
+          </Button>
+          <Button
+            busy={update.busy}
+            onClick={() => void update.run({ webhookId, status: enabled ? "disabled" : "enabled" })}
+          >
+            {enabled ? "Disable" : "Enable"}
+          </Button>
+          <Button aria-pressed={tailing} onClick={() => setTailing(!tailing)}>
+            Live tail
+          </Button>
+          <Button onClick={() => setChecking(true)}>Check a signature</Button>
+          <Button onClick={() => setAsked("rotate")}>Rotate secret</Button>
+          <Button onClick={() => setAsked("delete")}>Delete</Button>
+        </>
+      }
+    >
+      {failure !== undefined && <FailureNotice failure={failure} />}
+      {!enabled && <Notice kind="warn">It is disabled: events are not sent to it.</Notice>}
+      {rotated !== undefined && (
+        <Notice kind="info">
+          Both secrets are valid until <Time at={rotated.oldSecretExpiresAt} />: events carry a signature of each.
+        </Notice>
+      )}
+      {tailing && <LiveTail webhookId={webhookId} />}
+      <Section title="Details">
+        <Facts>
+          {[
+            ["Webhook id", <Id key="id" of={webhookId} what="webhook id" />],
+            ["URL", <ExternalLink key="url" href={url} />],
+            ["Events", webhook.events.includes("*") ? "All events" : webhook.events.join(", ")],
+            ["Scope", webhook.scope === "org" ? "Organization" : inWords(webhook.scope)],
+            ["Created", <Time key="made" at={webhook.createdAt} />],
+          ]}
+        </Facts>
+      </Section>
+      <Charts webhookId={webhookId} />
+      <Section title="Deliveries" actions={<RedeliverFailed webhookId={webhookId} />}>
+        <DataTable
+          caption="Deliveries"
+          things="deliveries"
+          method={WebhooksService.method.listDeliveries}
+          request={({ limit, offset, filters }) => ({
+            webhookId,
+            limit,
+            offset,
+            ...(filters["status"] !== undefined && { status: filters["status"] }),
+          })}
+          rows={({ data }) => data}
+          rowKey={({ deliveryId }) => deliveryId}
+          filters={[
+            {
+              name: "status",
+              label: "Status",
+              values: [
+                ["pending", "Pending"],
+                ["delivered", "Delivered"],
+                ["failed", "Failed"],
+              ],
+            },
+          ]}
+          columns={[
+            {
+              header: "Event",
+              cell: ({ deliveryId, eventType }) => (
+                <Link to={`/console/webhooks/${webhookId}/deliveries/${deliveryId}`}>{eventType}</Link>
+              ),
+              csv: ({ eventType }) => eventType,
+            },
+            { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
+            {
+              header: "Last answer",
+              cell: lastAnswer,
+              csv: lastAnswer,
+            },
+            { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
+            { header: "Next attempt", cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} none="–" /> },
+            { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          ]}
+          actions={(delivery) => (
+            <Button small onClick={() => void redeliver.run({ webhookId, deliveryId: delivery.deliveryId })}>
+              Redeliver
+            </Button>
+          )}
+          empty={{
+            text: "Nothing was sent yet. Send a test event to see how your endpoint answers.",
+            api: `POST /api/v2/webhooks/${webhookId}/test`,
+          }}
+          refetchMs={2_000}
+        />
+      </Section>
+      <CodeSample http={`GET /api/v2/webhooks/${webhookId}/deliveries`} />
+      {checking && <CheckSignature onClose={() => setChecking(false)} />}
+      <Confirm
+        title="Rotate the secret?"
+        about="A new secret is made. Events carry the signatures of both for 24 hours; then the old one is of no use."
+        verb="Rotate"
+        open={asked === "rotate"}
+        call={rotate}
+        onCancel={() => setAsked(undefined)}
+        onConfirm={() =>
+          void rotate.run({ webhookId }).then((done) => {
+            if (done === undefined) return;
+            setAsked(undefined);
+            setSecret(done.newSecret);
+            setRotated({ ...done, newSecret: "" });
+          })
+        }
+      />
+      <Confirm
+        title="Delete this webhook?"
+        about="Events are no longer sent to it, and what is waiting is dropped."
+        verb="Delete"
+        typed={url}
+        open={asked === "delete"}
+        call={remove}
+        onCancel={() => setAsked(undefined)}
+        onConfirm={() =>
+          void remove.run({ webhookId }).then((done) => done && void navigate({ to: "/console/webhooks" }))
+        }
+      />
+      <SecretDialog
+        thing="webhook secret"
+        secret={secret}
+        file="webhook-secret.txt"
+        onSaved={() => setSecret(undefined)}
+      />
+    </Page>
+  );
+}

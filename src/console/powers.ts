@@ -1,0 +1,27 @@
+import type { GetMeResponse } from "../../gen/atrium/access/v1/access_pb.ts";
+
+/** The power that a page takes: what the caller's `/me` must say for its calls to succeed. The server decides. */
+export type Power = "anyone" | "member" | "employee" | "admin" | "publisher" | "platform";
+
+const HOLDS: Readonly<Record<Power, (me: GetMeResponse) => boolean>> = {
+  anyone: () => true,
+  member: (me) => me.orgUuid !== undefined,
+  employee: (me) =>
+    me.orgUuid !== undefined && me.roles.some((role) => role !== "observer" && role !== "limited_access"),
+  admin: (me) => me.orgUuid !== undefined && me.roles.includes("admin"),
+  publisher: (me) => HOLDS.employee(me) || me.appAdmin.length > 0,
+  platform: (me) => me.platformAdmin,
+};
+
+/** What the page "You cannot see this page" says: the power, and who has it. */
+export const POWER_WORDS: Readonly<Record<Power, string>> = {
+  anyone: "",
+  member: "It is for members of an organization. Create an organization, or ask for an invitation to one.",
+  employee: "It takes the role employee or above. The admins of your organization give roles.",
+  admin: "It takes the role admin. The owners and admins of your organization have it, and can give it to you.",
+  publisher:
+    "It takes the role employee or above, or administration of an app. The admins of your organization give both.",
+  platform: "It takes platform administration, which the operator of this installation gives.",
+};
+
+export const holds = (me: GetMeResponse, power: Power): boolean => HOLDS[power](me);

@@ -1,0 +1,66 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
+import type { ComponentType } from "react";
+import { DOOR_PAGES } from "./doors/doors.ts";
+import { PAGES } from "./pages.ts";
+import { prefix } from "./settings.ts";
+import { Allowed } from "./shell/Allowed.tsx";
+import { NotFound } from "./shell/NotFound.tsx";
+import { LoadFailed } from "./shell/LoadFailed.tsx";
+import { focusHeading } from "./widgets/Page.tsx";
+import { Toasts } from "./widgets/Toasts.tsx";
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <Toasts />
+    </>
+  ),
+  notFoundComponent: NotFound,
+});
+
+const doors = DOOR_PAGES.map(({ path, load }) =>
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+);
+
+/** Its own chunk: the doors need none of it. */
+const loadFrame = () => import("./shell/ConsoleFrame.tsx");
+
+const frame = createRoute({ getParentRoute: () => root, path: "/console", component: lazyRouteComponent(loadFrame) });
+
+const pages = PAGES.map(({ path, load, needs }) => {
+  const Content = lazyRouteComponent(load) as ComponentType;
+  return createRoute({
+    getParentRoute: () => frame,
+    path: path === "" ? "/" : path,
+    component: () => (
+      <Allowed needs={needs}>
+        <Content />
+      </Allowed>
+    ),
+  });
+});
+
+/** Values of the address are texts, as people write them: `?page=2&q=7`. */
+const textSearch = {
+  parseSearch: (text: string) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search: Record<string, unknown>) => {
+    const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
+    const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+    return text === "" ? "" : `?${text}`;
+  },
+};
+
+export const router = createRouter({
+  routeTree: root.addChildren([...doors, frame.addChildren(pages)]),
+  basepath: prefix === "" ? "/" : prefix,
+  ...textSearch,
+  defaultNotFoundComponent: NotFound,
+  defaultErrorComponent: LoadFailed,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+router.subscribe("onBeforeLoad", ({ pathChanged, fromLocation }) => {
+  if (pathChanged && fromLocation !== undefined) focusHeading();
+});

@@ -1,0 +1,141 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { QueryClient } from "@tanstack/react-query";
+import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
+import type { GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
+import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import type { Elevation, SignedIn } from "../../clients/typescript/index.ts";
+import { createPrompts } from "./prompts.ts";
+import { createStore } from "./store.ts";
+import { credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
+
+/** Whether somebody is signed in. `starting`: the cookie has not been tried yet. */
+export type SessionState =
+  | { readonly status: "starting" }
+  | { readonly status: "out"; readonly reason?: "idle" | "signed-out" }
+  | { readonly status: "in"; readonly me: GetMeResponse };
+
+/** What a door answers when it lets somebody in. */
+export type Admission = SignedIn;
+
+const state = createStore<SessionState>({ status: "starting" });
+const channel = new BroadcastChannel("atrium");
+
+/** Answers of the service, for this tab. Calls that failed on their way are repeated by the client. */
+export const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 5_000 }, mutations: { retry: false } },
+});
+
+/** The sign-in dialog over an open page, and the dialog that asks for a new proof. */
+export const signInPrompts = createPrompts<GetMeResponse, true>();
+export const stepUpPrompts = createPrompts<DescMethod, Elevation>();
+
+/** `callRest`: for answers that are files. */
+export const { transport, rest: callRest } = sessionCalls({
+  onSignIn: async () => {
+    const now = state.get();
+    return now.status === "in" && (await signInPrompts.ask(now.me)) === true;
+  },
+  onStepUp: async (method) => {
+    const elevation = await stepUpPrompts.ask(method);
+    if (elevation === undefined) throw new ConnectError("Cancelled.", Code.Canceled);
+    return elevation;
+  },
+});
+
+const own = createClient(LoginService, transport);
+const access = createClient(AccessService, transport);
+
+/** Tries the cookie. Called when the page loads, and when another tab signed in. */
+export async function start(): Promise<void> {
+  try {
+    credential.resume();
+    if (await hasSession()) await enter();
+    else state.set({ status: "out" });
+  } catch (error) {
+    if (state.get().status === "starting") state.set({ status: "out" });
+    throw error;
+  }
+}
+
+async function enter(): Promise<void> {
+  state.set({ status: "in", me: await access.getMe({}) });
+}
+
+/** Takes the answer of a door. The tokens of a person who was signed in before are forgotten. */
+export async function admit(admission: Admission): Promise<void> {
+  const before = state.get();
+  await credential.signIn(admission);
+  const me = await access.getMe({});
+  const same = before.status === "in" && before.me.userUuid === me.userUuid && before.me.orgUuid === me.orgUuid;
+  if (!same) queries.clear();
+  state.set({ status: "in", me });
+  channel.postMessage({ type: "signed-in", userUuid: me.userUuid, orgUuid: me.orgUuid });
+}
+
+/** Reads what the caller is again, after a change of their own. */
+export const reload = enter;
+
+function forget(reason: "idle" | "signed-out"): void {
+  void credential.clear();
+  state.set({ status: "out", reason });
+  queries.clear();
+}
+
+/** Forgets, in every tab, a session that the service has ended. */
+export function forgetSession(): void {
+  forget("signed-out");
+  channel.postMessage({ type: "signed-out", reason: "signed-out" } satisfies Message);
+}
+
+/** Ends the session on the service, then in every tab. */
+export async function signOut(reason: "idle" | "signed-out" = "signed-out"): Promise<void> {
+  try {
+    if (state.get().status === "in") await own.logout({});
+  } finally {
+    forget(reason);
+    channel.postMessage({ type: "signed-out", reason });
+  }
+}
+
+interface Message {
+  type: "signed-in" | "signed-out" | "activity";
+  reason?: "idle" | "signed-out";
+  userUuid?: string;
+  orgUuid?: string;
+  at?: number;
+}
+
+let activeAt = Date.now();
+let toldAt = 0;
+
+channel.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+  if (data.type === "activity") activeAt = Math.max(activeAt, data.at ?? 0);
+  else if (data.type === "signed-out") forget(data.reason ?? "signed-out");
+  else {
+    const now = state.get();
+    // Another person, or another organization: what this tab shows is no longer theirs.
+    if (now.status === "in" && (now.me.userUuid !== data.userUuid || now.me.orgUuid !== data.orgUuid)) {
+      forget("signed-out");
+      void start();
+    } else if (now.status === "out") void start();
+  }
+});
+
+/** Notes that the person does something, in all tabs. */
+export function noteActivity(): void {
+  activeAt = Date.now();
+  if (activeAt - toldAt < 5_000) return;
+  toldAt = activeAt;
+  channel.postMessage({ type: "activity", at: activeAt } satisfies Message);
+}
+
+export const idleSince = (): number => activeAt;
+
+// A page from the back-forward cache may be of a session that ended meanwhile.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted && state.get().status === "in") void access.getMe({}).catch(() => undefined);
+});
+
+export const sessionStore = { get: state.get, subscribe: state.subscribe };
+export const elevationStore = { get: elevatedUntil.get, subscribe: elevatedUntil.subscribe };

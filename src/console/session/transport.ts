@@ -1,0 +1,73 @@
+import type { Transport } from "@connectrpc/connect";
+import { createAtriumTransport, createRestCall, session } from "../../clients/typescript/index.ts";
+import type { AtriumOptions, Credential, RestCall, Session } from "../../clients/typescript/index.ts";
+import { serviceUrl } from "../settings.ts";
+import { deviceUuid, preferences } from "./preferences.ts";
+import { createStore } from "./store.ts";
+
+/** What the transport asks of the person while a call waits. */
+export type SessionHooks = Required<Pick<AtriumOptions, "onSignIn" | "onStepUp">>;
+
+const options = {
+  baseUrl: serviceUrl,
+  timeoutMs: 30_000,
+  // A person would rather see that the service is busy, and for how long.
+  maxRetryAfterMs: 1_000,
+} satisfies AtriumOptions;
+
+// Tokens are in variables of this credential alone: in no storage, no URL, no cache and no log. The refresh token is in
+// a cookie that scripts cannot read.
+const tokens = session({
+  cookie: () => (preferences().keepSignedIn ? "persistent" : true),
+  deviceUuid,
+});
+
+/** When the elevated token ends, in milliseconds of this browser's clock. */
+export const elevatedUntil = createStore<number | undefined>(undefined);
+
+/** The session of this tab. */
+export const credential: Session = {
+  ...tokens,
+  elevate(elevation) {
+    tokens.elevate?.(elevation);
+    elevatedUntil.set(Date.now() + elevation.expiresIn * 1_000);
+  },
+  lower(token) {
+    tokens.lower?.(token);
+    if (tokens.elevated?.() === undefined) elevatedUntil.set(undefined);
+  },
+  async signIn(answer) {
+    elevatedUntil.set(undefined);
+    await tokens.signIn(answer);
+  },
+  async clear() {
+    elevatedUntil.set(undefined);
+    await tokens.clear();
+  },
+};
+
+export function dropElevation(): void {
+  const token = credential.elevated?.();
+  if (token !== undefined) credential.lower?.(token);
+  elevatedUntil.set(undefined);
+}
+
+/** Says that a door is used by this browser, and sends no token. */
+const door: Credential = { token: () => undefined, headers: (method) => tokens.headers?.(method) };
+
+/** Calls without a credential: the doors. */
+export const publicTransport: Transport = createAtriumTransport({ ...options, credential: door });
+
+/** Calls of nobody: a sign-in by it leaves the cookie and the session of this browser as they are. */
+export const plainTransport: Transport = createAtriumTransport(options);
+
+/** Whether there is a session: renews the access token by the cookie where it has to. @throws AtriumError */
+export async function hasSession(): Promise<boolean> {
+  return (await credential.token({ transport: publicTransport, signal: undefined })) !== undefined;
+}
+
+/** Calls of the session: over Connect, and over REST where the answer is a file. */
+export function sessionCalls(hooks: SessionHooks): { transport: Transport; rest: RestCall } {
+  const all = { ...options, ...hooks, credential };
+  return { transport: createAtriumTransport(all), rest: createRestCall(all) };
+}

@@ -1,0 +1,105 @@
+import { Menu } from "@base-ui/react/menu";
+import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Building2, Check, ChevronDown } from "lucide-react";
+import { useState } from "react";
+import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
+import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
+import { failureOf } from "../session/failures.ts";
+import { admit, transport } from "../session/session.ts";
+import { useMe } from "../session/use-session.ts";
+import { Button } from "../widgets/Button.tsx";
+import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
+import { alertToast, toast } from "../widgets/toasts.ts";
+import style from "./Shell.module.css";
+
+/** Goes on in another organization of the same person. */
+async function switchTo(orgUuid: string, name: string): Promise<void> {
+  try {
+    const { message } = await transport.unary(
+      SessionsService.method.switchOrganization,
+      undefined,
+      undefined,
+      undefined,
+      {
+        orgUuid,
+      },
+    );
+    await admit(message);
+    toast(`You are in ${name}`);
+  } catch (error) {
+    alertToast(failureOf(error).message);
+  }
+}
+
+/** The organization that the pages show, and the others of the caller. */
+export function Organizations() {
+  const me = useMe();
+  const navigate = useNavigate();
+  const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
+  const [open, setOpen] = useState(false);
+  const wanted = search["org"];
+  const linked = wanted !== undefined && wanted !== me.orgUuid;
+  const list = useQuery(UsersService.method.listOrganizations, { limit: 200 }, { enabled: open || linked });
+  const target = linked ? list.data?.data.find(({ orgUuid }) => orgUuid === wanted) : undefined;
+  const stay = (): void => {
+    const { org: _org, ...rest } = search;
+    void navigate({ to: ".", search: rest, replace: true });
+  };
+  const change = async (orgUuid: string, name: string): Promise<void> => {
+    await switchTo(orgUuid, name);
+    if (!linked) void navigate({ to: "/console" });
+  };
+  const name = me.orgName ?? "none";
+  return (
+    <>
+      <Menu.Root open={open} onOpenChange={setOpen}>
+        <Menu.Trigger className={`${style["menu"]} ${style["bordered"]}`} aria-label={`Organization: ${name}`}>
+          <Building2 size={15} aria-hidden />
+          <span>{name}</span>
+          <ChevronDown size={14} aria-hidden />
+        </Menu.Trigger>
+        <Menu.Portal>
+          <Menu.Positioner sideOffset={6} align="start">
+            <Menu.Popup className={style["popup"]}>
+              <div className={style["label"]}>Your organizations</div>
+              {list.data?.data.map(({ orgUuid, name: other, role }) => (
+                <Menu.Item
+                  key={orgUuid}
+                  className={style["item"]}
+                  onClick={() => {
+                    if (orgUuid !== me.orgUuid) void change(orgUuid, other);
+                  }}
+                >
+                  {orgUuid === me.orgUuid ? <Check size={15} aria-hidden /> : <Building2 size={15} aria-hidden />}
+                  <span>
+                    {other} <small>{role}</small>
+                  </span>
+                </Menu.Item>
+              ))}
+              {list.data === undefined && <div className={style["label"]}>Loading …</div>}
+            </Menu.Popup>
+          </Menu.Positioner>
+        </Menu.Portal>
+      </Menu.Root>
+      <Dialog
+        title={`Switch to ${target?.name ?? ""}?`}
+        about="The link is about another organization of yours."
+        open={target !== undefined}
+        onClose={stay}
+      >
+        <DialogActions>
+          <Button onClick={stay}>Stay in {name}</Button>
+          <Button
+            look="primary"
+            onClick={() => {
+              if (target !== undefined) void switchTo(target.orgUuid, target.name).then(stay);
+            }}
+          >
+            Switch
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </>
+  );
+}

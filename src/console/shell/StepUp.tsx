@@ -1,0 +1,162 @@
+import { createClient } from "@connectrpc/connect";
+import { useQuery } from "@connectrpc/connect-query";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { MfaService } from "../../../gen/atrium/mfa/v1/mfa_pb.ts";
+import { StepUpService } from "../../../gen/atrium/step_up/v1/step_up_pb.ts";
+import type { Elevation } from "../../clients/typescript/index.ts";
+import { failureOf } from "../session/failures.ts";
+import type { Failure } from "../session/failures.ts";
+import { stepUpPrompts, transport } from "../session/session.ts";
+import { Button } from "../widgets/Button.tsx";
+import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
+import { FormBody, Input, Radios } from "../widgets/form/Field.tsx";
+import { FailureNotice, Notice } from "../widgets/Notice.tsx";
+import { inWords } from "../widgets/words.ts";
+import { clock } from "./Elevated.tsx";
+import { useCountdown } from "./use-countdown.ts";
+
+type Method = "totp" | "recovery" | "password" | "magic_link";
+
+const WORDS: Readonly<Record<Method, string>> = {
+  totp: "Authenticator code",
+  recovery: "Recovery code",
+  password: "Password",
+  magic_link: "Email link",
+};
+
+const steps = createClient(StepUpService, transport);
+
+/** The dialog that asks for a new proof while a call waits; afterwards the call is repeated as it was. */
+export function StepUp() {
+  const prompt = useSyncExternalStore(stepUpPrompts.subscribe, stepUpPrompts.get);
+  return (
+    <Dialog
+      title="Confirm it is you"
+      about={prompt && `To go on with “${inWords(prompt.about.name)}”, prove who you are. It holds for 15 minutes.`}
+      open={prompt !== undefined}
+      onClose={() => prompt?.answer(undefined)}
+    >
+      {prompt !== undefined && (
+        <Proof factorsOnly={prompt.about.parent.typeName === MfaService.typeName} onDone={prompt.answer} />
+      )}
+    </Dialog>
+  );
+}
+
+function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevation: Elevation | undefined) => void }) {
+  const status = useQuery(MfaService.method.getMfaStatus, {});
+  const hasFactor = status.data?.hasActiveTotp === true;
+  const usable: Method[] = [
+    ...(hasFactor ? (["totp"] as const) : []),
+    ...(hasFactor && status.data?.hasRecoveryCodes === true ? (["recovery"] as const) : []),
+    ...(factorsOnly && hasFactor ? [] : (["password", "magic_link"] as const)),
+  ];
+  const [chosen, setChosen] = useState<Method>();
+  const method = chosen ?? usable[0] ?? "password";
+  const [value, setValue] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const [sent, setSent] = useState(false);
+  const challenge = useRef<{ method: string; id: string }>(undefined);
+  const locked = useCountdown(failure?.code === "too_many_attempts" ? failure.retryAfter : undefined, failure);
+
+  // The link in the mail opens another tab, which hands its token to this one.
+  useEffect(() => {
+    const channel = new BroadcastChannel("atrium-step-up");
+    channel.addEventListener("message", ({ data }: MessageEvent<{ token: string; challengeId?: string }>) => {
+      if (data.challengeId !== undefined && data.challengeId !== challenge.current?.id) return;
+      channel.postMessage({ taken: data.challengeId });
+      void verify(data.token);
+    });
+    return () => channel.close();
+  });
+
+  async function attempt(work: () => Promise<unknown>): Promise<void> {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await work();
+    } catch (error) {
+      const failed = failureOf(error);
+      setFailure(failed);
+      // A challenge that is used up, ended or locked answers nothing any more.
+      if (failed.code !== "invalid_code") challenge.current = undefined;
+      setValue("");
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function challengeOf(wanted: string): Promise<string> {
+    if (challenge.current?.method !== wanted) {
+      const { challengeId } = await steps.createChallenge({ method: wanted });
+      challenge.current = { method: wanted, id: challengeId };
+    }
+    return challenge.current.id;
+  }
+
+  const verify = (answer: string): Promise<void> =>
+    attempt(async () => {
+      const challengeId = await challengeOf(method === "recovery" ? "totp" : method);
+      const elevation = await steps.verifyChallenge({
+        challengeId,
+        ...(method === "password"
+          ? { password: answer }
+          : method === "magic_link"
+            ? { token: answer }
+            : { code: answer.replaceAll(/\s/gu, ""), recovery: method === "recovery" }),
+      });
+      onDone(elevation);
+    });
+
+  if (status.data === undefined && status.error === null) return <div aria-busy="true" />;
+  const mail = method === "magic_link";
+  return (
+    <FormBody
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (mail && !sent) void attempt(() => challengeOf("magic_link").then(() => setSent(true)));
+        else if (value !== "") void verify(value);
+      }}
+    >
+      <Radios
+        legend="Prove it by"
+        name="method"
+        value={method}
+        onChange={(next) => {
+          setChosen(next as Method);
+          setValue("");
+          setFailure(undefined);
+          setSent(false);
+        }}
+        options={usable.map((one) => [one, WORDS[one]])}
+      />
+      {(!mail || sent) && (
+        <Input
+          key={method}
+          label={WORDS[method]}
+          value={value}
+          onChange={setValue}
+          autoFocus
+          disabled={locked > 0}
+          {...(method === "password"
+            ? { type: "password", autoComplete: "current-password" }
+            : { autoComplete: "one-time-code", spellCheck: false })}
+          {...(method === "totp" && { inputMode: "numeric" as const, maxLength: 9 })}
+          {...(mail && { hint: "Open the link in the mail and press its button, or paste the code it shows." })}
+        />
+      )}
+      {locked > 0 ? (
+        <Notice kind="bad">Too many wrong answers. Try again in {clock(locked)}.</Notice>
+      ) : (
+        failure !== undefined && <FailureNotice failure={failure} />
+      )}
+      <DialogActions>
+        <Button onClick={() => onDone(undefined)}>Cancel</Button>
+        <Button look="primary" type="submit" busy={busy} disabled={locked > 0}>
+          {mail && !sent ? "Send the link" : "Confirm"}
+        </Button>
+      </DialogActions>
+    </FormBody>
+  );
+}

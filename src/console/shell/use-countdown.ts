@@ -1,0 +1,18 @@
+import { useEffect, useState } from "react";
+
+/** Counts seconds down to 0; starts again whenever `from` or `since` changes. */
+export function useCountdown(from: number | undefined, since?: unknown): number {
+  const [left, setLeft] = useState(from ?? 0);
+  useEffect(() => {
+    setLeft(from ?? 0);
+    if (from === undefined) return;
+    const until = Date.now() + from * 1000;
+    const timer = setInterval(() => {
+      const rest = Math.max(0, Math.ceil((until - Date.now()) / 1000));
+      setLeft(rest);
+      if (rest === 0) clearInterval(timer);
+    }, 500);
+    return () => clearInterval(timer);
+  }, [from, since]);
+  return left;
+}

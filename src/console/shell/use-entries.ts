@@ -1,0 +1,121 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { AppWindow, Hash, LogOut, SunMoon, User } from "lucide-react";
+import type { LucideIcon } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
+import { BuyerService } from "../../../gen/atrium/marketplace/v1/buyer_pb.ts";
+import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
+import { PAGES } from "../pages.ts";
+import { holds } from "../powers.ts";
+import { preferences, setPreferences } from "../session/preferences.ts";
+import { signOut } from "../session/session.ts";
+
+/** Something the palette finds. */
+export interface Entry {
+  key: string;
+  label: string;
+  kind: string;
+  icon: LucideIcon;
+  to?: string;
+  search?: Readonly<Record<string, string>>;
+  run?: () => void;
+}
+
+const ACTIONS: readonly Entry[] = [
+  { key: "sign-out", label: "Sign out", kind: "Action", icon: LogOut, run: () => void signOut() },
+  {
+    key: "theme",
+    label: "Change the theme",
+    kind: "Action",
+    icon: SunMoon,
+    run: () => setPreferences({ theme: preferences().theme === "dark" ? "light" : "dark" }),
+  },
+];
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu;
+/** Thumbprint of a signing key (RFC 7638, SHA-256). */
+const KID = /^[\w-]{43}$/u;
+
+/** What matches a text: pages and actions at once, members and apps when the service has answered. */
+export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
+  const wanted = text.trim().toLowerCase();
+  const asked = useDebounced(wanted);
+  const searches = asked.length >= 2 && !UUID.test(asked) && !KID.test(asked);
+  const members = useQuery(
+    UsersService.method.listUsers,
+    { q: asked, limit: 5 },
+    { enabled: searches && holds(me, "admin") },
+  );
+  const apps = useQuery(BuyerService.method.browseApps, { q: asked }, { enabled: searches && holds(me, "member") });
+
+  const pages = PAGES.filter(({ nav, needs }) => nav !== undefined && holds(me, needs)).map<Entry>(({ path, nav }) => ({
+    key: `page-${path}`,
+    label: nav?.label ?? "",
+    kind: nav?.group === "" ? "Page" : (nav?.group ?? ""),
+    icon: nav?.icon ?? Hash,
+    to: path === "" ? "/console" : `/console/${path}`,
+  }));
+  const fixed = [...pages, ...ACTIONS].filter(
+    ({ label, to }) => label.toLowerCase().includes(wanted) || to?.includes(wanted) === true,
+  );
+  if (wanted === "") return fixed;
+  const known = (path: string): boolean => PAGES.some((page) => page.path === path && holds(me, page.needs));
+  const ids: Entry[] = UUID.test(wanted)
+    ? ID_PAGES.filter(([page]) => known(page)).map(([page, what]) => ({
+        key: `id-${page}`,
+        label: `Open ${what} ${text.trim().slice(0, 8)}…`,
+        kind: "Id",
+        icon: Hash,
+        to: `/console/${page.replace(/\$\w+/u, text.trim())}`,
+      }))
+    : KID.test(text.trim()) && known("keys")
+      ? [
+          {
+            key: "kid",
+            label: "Open signing keys",
+            kind: "Key",
+            icon: Hash,
+            to: "/console/keys",
+            search: { q: text.trim() },
+          },
+        ]
+      : [];
+  return [
+    ...fixed,
+    ...ids,
+    ...(searches ? (members.data?.data ?? []) : []).map<Entry>(({ userUuid, email }) => ({
+      key: userUuid,
+      label: email,
+      kind: "Member",
+      icon: User,
+      ...(known("members/$user")
+        ? { to: `/console/members/${userUuid}` }
+        : { to: "/console/members", search: { q: email } }),
+    })),
+    ...(searches && known("apps/$slug") ? (apps.data?.apps.slice(0, 5) ?? []) : []).map<Entry>(({ slug, name }) => ({
+      key: slug,
+      label: name,
+      kind: "App",
+      icon: AppWindow,
+      to: `/console/apps/${slug}`,
+    })),
+  ];
+}
+
+/** Pages of one thing that an id may be of. */
+const ID_PAGES = [
+  ["installs/$install", "install"],
+  ["members/$user", "member"],
+  ["audit/$event", "event"],
+  ["webhooks/$webhook", "webhook"],
+  ["identities/$identity", "service identity"],
+] as const;
+
+function useDebounced(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), 150);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}

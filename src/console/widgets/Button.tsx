@@ -1,0 +1,47 @@
+import { Link } from "@tanstack/react-router";
+import type { ComponentProps, ReactNode } from "react";
+import style from "./Button.module.css";
+import { classes } from "./words.ts";
+
+export interface ButtonLook {
+  look?: "primary" | "secondary" | "quiet" | "danger";
+  small?: boolean;
+  wide?: boolean;
+}
+
+const classesOf = ({ look = "secondary", small = false, wide = false }: ButtonLook): string =>
+  classes(style["button"], style[look], small && style["small"], wide && style["wide"]);
+
+type ButtonProps = ComponentProps<"button"> & ButtonLook & { busy?: boolean | undefined };
+
+/** A button; while `busy` it keeps its name and focus and does nothing. */
+export function Button({ look, small, wide, busy = false, children, onClick, className, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={classes(classesOf({ ...(look && { look }), small: small ?? false, wide: wide ?? false }), className)}
+      aria-disabled={busy || undefined}
+      onClick={busy ? (event) => event.preventDefault() : onClick}
+    >
+      {busy && <span className={style["spinner"]} aria-hidden />}
+      {children}
+    </button>
+  );
+}
+
+interface ButtonLinkProps extends ButtonLook {
+  to: string;
+  /** Query of the address. */
+  search?: Readonly<Record<string, string>>;
+  children: ReactNode;
+}
+
+/** A link of the console that looks like a button. */
+export function ButtonLink({ to, search, children, ...look }: ButtonLinkProps) {
+  return (
+    <Link to={to} {...(search !== undefined && { search })} className={classesOf(look)}>
+      {children}
+    </Link>
+  );
+}

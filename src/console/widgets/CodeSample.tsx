@@ -1,0 +1,94 @@
+import { Tabs } from "@base-ui/react/tabs";
+import { useState } from "react";
+import { serviceUrl } from "../settings.ts";
+import style from "./CodeSample.module.css";
+import { Copy } from "./Copy.tsx";
+
+/** A call of the API, as a page makes it. */
+export interface Sample {
+  /** `POST /api/…` with the real ids of the page. */
+  http: string;
+  body?: unknown;
+}
+
+/** The same call in three languages, with this page's ids and address; the credential is `$TOKEN`. */
+export function CodeSample({ http, body }: Sample) {
+  const [method = "GET", path = "/"] = http.split(" ");
+  const [language, setLanguage] = useState<keyof typeof texts>("curl");
+  const texts = {
+    curl: curl(method, path, body),
+    TypeScript: typescript(method, path, body),
+    Python: python(method, path, body),
+  };
+  return (
+    <section aria-label="Code sample" className={style["sample"]}>
+      <Tabs.Root value={language} onValueChange={(value: keyof typeof texts) => setLanguage(value)}>
+        <div className={style["bar"]}>
+          <Tabs.List>
+            {Object.keys(texts).map((name) => (
+              <Tabs.Tab key={name} value={name} className={style["tab"]}>
+                {name}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          <Copy text={texts[language]} what={`${language} sample`} />
+        </div>
+        {Object.entries(texts).map(([name, text]) => (
+          <Tabs.Panel key={name} value={name}>
+            <pre className={style["code"]} tabIndex={0}>
+              {text}
+            </pre>
+          </Tabs.Panel>
+        ))}
+      </Tabs.Root>
+    </section>
+  );
+}
+
+/** The same behind "Show as code": in dialogs, where the form comes first. */
+export function ShowAsCode(sample: Sample) {
+  return (
+    <details className={style["disclosure"]}>
+      <summary>Show as code</summary>
+      <CodeSample {...sample} />
+    </details>
+  );
+}
+
+function curl(method: string, path: string, body: unknown): string {
+  const lines = [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${serviceUrl}${path}`,
+    `-H "Authorization: Bearer $TOKEN"`,
+  ];
+  if (body !== undefined)
+    lines.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`);
+  return lines.join(" \\\n  ");
+}
+
+function typescript(method: string, path: string, body: unknown): string {
+  const headers = ["Authorization: `Bearer ${env.TOKEN}`"];
+  if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
+  return [
+    `import { env } from "node:process";`,
+    "",
+    `const response = await fetch("${serviceUrl}${path}", {`,
+    ...(method === "GET" ? [] : [`  method: "${method}",`]),
+    `  headers: { ${headers.join(", ")} },`,
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${JSON.stringify(body)}),`]),
+    "});",
+    "console.log(response.status, await response.text());",
+  ].join("\n");
+}
+
+function python(method: string, path: string, body: unknown): string {
+  return [
+    "import os, urllib.request",
+    "",
+    `request = urllib.request.Request("${serviceUrl}${path}", method="${method}"${
+      body === undefined ? "" : `, data=${JSON.stringify(JSON.stringify(body))}.encode()`
+    })`,
+    `request.add_header("Authorization", f"Bearer {os.environ['TOKEN']}")`,
+    ...(body === undefined ? [] : [`request.add_header("Content-Type", "application/json")`]),
+    "print(urllib.request.urlopen(request).read().decode())",
+  ].join("\n");
+}

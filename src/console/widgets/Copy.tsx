@@ -1,0 +1,34 @@
+import { Check, Copy as CopyIcon } from "lucide-react";
+import { useEffect, useState } from "react";
+import style from "./Small.module.css";
+import { toast } from "./toasts.ts";
+
+/** Copies a text. `what` names it for people who do not see it: "Copy key id". */
+export function Copy({ text, what }: { text: string; what: string }) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [done]);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+    toast(`Copied ${what}`);
+  };
+  return (
+    <button type="button" className={style["copy"]} aria-label={`Copy ${what}`} onClick={() => void copy()}>
+      {done ? <Check size={14} aria-hidden /> : <CopyIcon size={14} aria-hidden />}
+    </button>
+  );
+}
+
+/** An id, shortened, with a button that copies the whole. */
+export function Id({ of, what }: { of: string; what: string }) {
+  return (
+    <span className={style["id"]}>
+      <code title={of}>{of.length > 13 ? `${of.slice(0, 8)}…` : of}</code>
+      <Copy text={of} what={what} />
+    </span>
+  );
+}

@@ -1,0 +1,223 @@
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
+import { useEffect, useRef, useState } from "react";
+import type { ReactNode } from "react";
+import type { Failure } from "../session/failures.ts";
+import { Button } from "./Button.tsx";
+import style from "./Dialog.module.css";
+import { Input } from "./form/Field.tsx";
+import { FailureNotice } from "./Notice.tsx";
+import { classes } from "./words.ts";
+
+interface DialogProps {
+  title: string;
+  about?: ReactNode;
+  open: boolean;
+  /** Called when the person closes it. */
+  onClose: () => void;
+  /** Input that would be lost: closing asks first. */
+  dirty?: boolean;
+  wide?: boolean;
+  children: ReactNode;
+}
+
+/** A dialog with a title. Escape closes it, and asks first where input would be lost. */
+export function Dialog({ title, about, open, onClose, dirty = false, wide = false, children }: DialogProps) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <BaseDialog.Root open={open} onOpenChange={(next) => !next && (dirty ? setAsking(true) : onClose())}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className={style["backdrop"]} />
+        <BaseDialog.Popup className={classes(style["popup"], wide && style["wide"])}>
+          <BaseDialog.Title className={style["title"]}>{title}</BaseDialog.Title>
+          {about !== undefined && (
+            <BaseDialog.Description className={style["about"]} render={<div />}>
+              {about}
+            </BaseDialog.Description>
+          )}
+          {children}
+          <Confirm
+            open={asking}
+            title="Discard changes?"
+            about="What you typed is lost."
+            verb="Discard"
+            onCancel={() => setAsking(false)}
+            onConfirm={() => {
+              setAsking(false);
+              onClose();
+            }}
+          />
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}
+
+/** The row of buttons at the end of a dialog. */
+export function DialogActions({ children }: { children: ReactNode }) {
+  return <div className={style["actions"]}>{children}</div>;
+}
+
+/** What a dialog shows of the call that it makes. */
+interface CallState {
+  readonly busy: boolean;
+  readonly failure: Failure | undefined;
+}
+
+interface SubmitProps {
+  call: CallState;
+  /** Text of the button that submits. */
+  verb: string;
+  look?: "primary" | "danger";
+  onCancel: () => void;
+}
+
+/** The end of a form in a dialog: why its call failed, "Cancel", and the button that submits. */
+export function SubmitActions({ call, verb, look = "primary", onCancel }: SubmitProps) {
+  return (
+    <>
+      {call.failure !== undefined && <FailureNotice failure={call.failure} />}
+      <DialogActions>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button look={look} type="submit" busy={call.busy}>
+          {verb}
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What stops when it is confirmed. */
+  about: ReactNode;
+  /** Text of the button: the verb of the title. */
+  verb: string;
+  open: boolean;
+  /** The call that it makes: its failure is shown. */
+  call?: CallState;
+  busy?: boolean;
+  /** Text to type before the button works. */
+  typed?: string | undefined;
+  children?: ReactNode;
+  onCancel: () => void;
+  onConfirm: () => void;
+}
+
+/** Asks before something is destroyed. The focus starts on "Cancel". */
+export function Confirm(props: ConfirmProps) {
+  const { title, about, verb, open, call, busy = call?.busy, typed, children, onCancel, onConfirm } = props;
+  const cancel = useRef<HTMLButtonElement>(null);
+  const [text, setText] = useState("");
+  const matches = typed === undefined || text.trim() === typed;
+  // Kept while the call waits for a step-up that may be cancelled.
+  useEffect(() => {
+    if (!open) setText("");
+  }, [open]);
+  return (
+    <AlertDialog.Root open={open} onOpenChange={(next) => !next && onCancel()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={style["backdrop"]} />
+        <AlertDialog.Popup className={style["popup"]} initialFocus={cancel}>
+          <AlertDialog.Title className={style["title"]}>{title}</AlertDialog.Title>
+          <AlertDialog.Description className={style["about"]} render={<div />}>
+            {about}
+          </AlertDialog.Description>
+          {typed !== undefined && (
+            <Input
+              label={`Type ${typed} to confirm`}
+              value={text}
+              onChange={setText}
+              autoComplete="off"
+              spellCheck={false}
+            />
+          )}
+          {children}
+          {call?.failure !== undefined && <FailureNotice failure={call.failure} />}
+          <div className={style["actions"]}>
+            <Button ref={cancel} onClick={onCancel}>
+              Cancel
+            </Button>
+            <Button look="danger" busy={busy} disabled={!matches} onClick={onConfirm}>
+              {verb}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}
+
+interface SecretProps {
+  /** What it is, in lower case: `API key`. */
+  thing: string;
+  /** The secret; undefined: the dialog is closed. */
+  secret: string | undefined;
+  /** Name of the file that "Download" saves. */
+  file: string;
+  /** What to do with it. */
+  about?: ReactNode;
+  print?: boolean;
+  children?: ReactNode;
+  onSaved: () => void;
+}
+
+/** Shows a secret once. It closes by "I have saved it" alone, and then nothing of it is left in the document. */
+export function SecretDialog({ thing, secret, file, about, print = false, children, onSaved }: SecretProps) {
+  const [shown, setShown] = useState(false);
+  const [copied, setCopied] = useState(false);
+  const save = (): void => {
+    const url = URL.createObjectURL(new Blob([secret ?? ""], { type: "text/plain" }));
+    Object.assign(document.createElement("a"), { href: url, download: file }).click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <AlertDialog.Root open={secret !== undefined}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={style["backdrop"]} />
+        <AlertDialog.Popup className={style["popup"]}>
+          <AlertDialog.Title className={style["title"]}>Save this {thing}</AlertDialog.Title>
+          <AlertDialog.Description className={style["about"]} render={<div />}>
+            {about ?? "It is shown once. Nobody, not even an admin, can read it again."}
+          </AlertDialog.Description>
+          <div className={style["secret"]}>
+            <pre>{shown ? secret : "•".repeat(24)}</pre>
+            <div>
+              <Button small onClick={() => setShown(!shown)}>
+                {shown ? "Hide" : "Show"}
+              </Button>
+              <Button
+                small
+                onClick={() => void navigator.clipboard.writeText(secret ?? "").then(() => setCopied(true))}
+              >
+                Copy
+              </Button>
+              <Button small onClick={save}>
+                Download
+              </Button>
+              {print && (
+                <Button small onClick={() => window.print()}>
+                  Print
+                </Button>
+              )}
+              <span role="status">{copied ? "Copied" : ""}</span>
+            </div>
+          </div>
+          {children}
+          <div className={style["actions"]}>
+            <Button
+              look="primary"
+              onClick={() => {
+                setShown(false);
+                setCopied(false);
+                onSaved();
+              }}
+            >
+              I have saved it
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

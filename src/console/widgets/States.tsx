@@ -1,0 +1,64 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { ReactNode } from "react";
+import { failureOf } from "../session/failures.ts";
+import { Button } from "./Button.tsx";
+import { FailureNotice } from "./Notice.tsx";
+import style from "./States.module.css";
+
+/** Grey lines while something loads; they appear after 150 ms. */
+export function Skeleton({ lines = 5 }: { lines?: number }) {
+  return (
+    <div className={style["skeleton"]} aria-busy="true">
+      <span className="visually-hidden">Loading</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} aria-hidden />
+      ))}
+    </div>
+  );
+}
+
+/** Nothing is there yet: one sentence, what to do, and the call that does it. */
+export function Empty({ text, action, api }: { text: string; action?: ReactNode; api?: string }) {
+  return (
+    <div className={style["empty"]}>
+      <p>{text}</p>
+      {action}
+      {api !== undefined && <code>{api}</code>}
+    </div>
+  );
+}
+
+/** What went wrong, with a way to try again; after `Retry-After` it tries by itself. */
+export function Failed({ error, retry }: { error: unknown; retry: () => void }) {
+  const failure = failureOf(error);
+  const [left, setLeft] = useState(failure.code === "unavailable" ? (failure.retryAfter ?? 5) : undefined);
+  useEffect(() => {
+    if (left === undefined) return;
+    if (left <= 0) return retry();
+    const timer = setTimeout(() => setLeft(left - 1), 1_000);
+    return () => clearTimeout(timer);
+  }, [left, retry]);
+  return (
+    <div className={style["failed"]}>
+      <FailureNotice failure={failure} />
+      <Button onClick={retry}>Try again</Button>
+      {left !== undefined && left > 0 && <p>Trying again in {left} s</p>}
+    </div>
+  );
+}
+
+/** Shows what a query answered; before that a skeleton, or its error. Stale answers stay while it reloads. */
+export function Answer<T>({
+  of,
+  lines,
+  children,
+}: {
+  of: UseQueryResult<T, unknown>;
+  lines?: number;
+  children: (answer: T) => ReactNode;
+}) {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.error !== null) return <Failed error={of.error} retry={() => void of.refetch()} />;
+  return <Skeleton {...(lines !== undefined && { lines })} />;
+}

@@ -1,0 +1,50 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { Format, rules } from "../../../../gen/atrium/options/v1/options_pb.ts";
+import type { Rules } from "../../../../gen/atrium/options/v1/options_pb.ts";
+
+/** The rules that the contract gives a field of a request. */
+export function rulesOf(field: DescField): Rules | undefined {
+  return hasOption(field, rules) ? getOption(field, rules) : undefined;
+}
+
+const FORMATS: Readonly<Partial<Record<Format, readonly [pattern: RegExp, what: string]>>> = {
+  [Format.UUID]: [/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu, "Enter an id of 36 characters."],
+  [Format.EMAIL]: [/^[^\s@]+@[^\s@]+$/u, "Enter an email address, such as ada@example.com."],
+  [Format.HTTP_URL]: [/^https?:\/\/[^\s/@]+(?:\/\S*)?$/iu, "Enter a URL that begins with https:// or http://."],
+  [Format.E164]: [/^\+[1-9]\d{1,14}$/u, "Enter the number with its country code, such as +4915112345678."],
+  [Format.IP]: [/^[0-9a-f.:]+$/iu, "Enter an IP address."],
+};
+
+/** Says what is wrong with a value, by the contract's rules; the service checks it again. */
+export function faultOf(field: DescField, value: unknown): string | undefined {
+  const rule = rulesOf(field);
+  if (rule === undefined) return undefined;
+  if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0))
+    return rule.required ? "This is required." : undefined;
+  if (typeof value === "number") return faultOfNumber(rule, value);
+  if (Array.isArray(value))
+    return rule.maxItems > 0 && value.length > rule.maxItems ? `At most ${rule.maxItems}.` : undefined;
+  return typeof value === "string" ? faultOfText(rule, value) : undefined;
+}
+
+function faultOfNumber({ min, max }: Rules, value: number): string | undefined {
+  if (Number.isNaN(value)) return "Enter a number.";
+  if (min !== undefined && value < min) return `The least is ${min.toLocaleString("en")}.`;
+  if (max !== undefined && value > max) return `The most is ${max.toLocaleString("en")}.`;
+  return undefined;
+}
+
+function faultOfText({ minLen, maxLen, pattern, format, in: allowed }: Rules, value: string): string | undefined {
+  const length = [...value].length;
+  if (length < minLen) return `At least ${minLen} characters.`;
+  if (maxLen > 0 && length > maxLen) return `At most ${maxLen.toLocaleString("en")} characters.`;
+  if (allowed.length > 0 && !allowed.includes(value)) return `Choose one of ${allowed.join(", ")}.`;
+  if (pattern !== "" && !new RegExp(`^(?:${pattern})$`, "u").test(value)) return "This form is not allowed.";
+  const [form, what] = FORMATS[format] ?? [];
+  return form === undefined || form.test(value.trim()) ? undefined : what;
+}
+
+/** Whether the contract demands a field. */
+export const isRequired = (schema: DescMessage, name: string): boolean =>
+  rulesOf(schema.field[name] as DescField)?.required ?? false;

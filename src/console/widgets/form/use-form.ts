@@ -1,0 +1,92 @@
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import { useEffect, useRef, useState } from "react";
+import type { Failure } from "../../session/failures.ts";
+import { useGuard } from "../guard.ts";
+import { faultOf } from "./rules.ts";
+
+/** Values of a form by the local names of the request's fields (`firstName`). */
+export type Values<I extends DescMessage> = MessageInitShape<I> & Record<string, unknown>;
+
+/** The state of a form over a request of the contract. */
+export interface Form<I extends DescMessage = DescMessage> {
+  readonly schema: I;
+  readonly values: Values<I>;
+  readonly errors: Readonly<Record<string, string>>;
+  set(changes: Partial<Values<I>>): void;
+  /** Gives a field the focus after the next paint; used with errors. */
+  readonly element: { current: HTMLFormElement | null };
+  /** Handler of `onSubmit`: checks the rules of the contract, then calls `send`. */
+  submit(send: (values: Values<I>) => unknown): (event: { preventDefault(): void }) => void;
+  /** Puts the violations of a refused call at their fields; returns whether there were any. */
+  place(failure: Failure | undefined): boolean;
+  reset(): void;
+  readonly changed: boolean;
+}
+
+/** A form of any request, as fields see it. */
+export interface AnyForm {
+  readonly schema: DescMessage;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly errors: Readonly<Record<string, string>>;
+  readonly element: { current: HTMLFormElement | null };
+  set(changes: Readonly<Record<string, unknown>>): void;
+}
+
+/** A form over a request message: names, limits and formats are the contract's. */
+export function useForm<I extends DescMessage>(schema: I, initial: MessageInitShape<I>, guarded = false): Form<I> {
+  const [values, setValues] = useState(initial as Values<I>);
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const element = useRef<HTMLFormElement | null>(null);
+  const first = useRef(initial as Values<I>);
+  const changed = Object.keys(values).some((name) => values[name] !== first.current[name]);
+  useGuard(guarded && changed);
+
+  // The first field with an error gets the focus.
+  useEffect(() => {
+    if (Object.keys(errors).length > 0) element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [errors]);
+
+  function check(): boolean {
+    const faults: Record<string, string> = {};
+    for (const name of Object.keys(values)) {
+      const field = schema.fields.find(({ localName }) => localName === name);
+      const fault = field === undefined ? undefined : faultOf(field, values[name]);
+      if (fault !== undefined) faults[name] = fault;
+    }
+    setErrors(faults);
+    return Object.keys(faults).length === 0;
+  }
+
+  return {
+    schema,
+    values,
+    errors,
+    element,
+    changed,
+    set(changes) {
+      setValues((before) => ({ ...before, ...changes }));
+      setErrors((before) =>
+        Object.keys(changes).some((name) => name in before)
+          ? Object.fromEntries(Object.entries(before).filter(([name]) => !(name in changes)))
+          : before,
+      );
+    },
+    submit: (send) => (event) => {
+      event.preventDefault();
+      if (check()) void send(values);
+    },
+    place(failure) {
+      const placed: Record<string, string> = {};
+      for (const [name, message] of Object.entries(failure?.fields ?? {})) {
+        const field = schema.fields.find((one) => one.name === name.split(/[.[]/u)[0]);
+        if (field !== undefined && field.localName in values) placed[field.localName] = message;
+      }
+      if (Object.keys(placed).length > 0) setErrors(placed);
+      return Object.keys(placed).length > 0;
+    },
+    reset() {
+      setValues(first.current);
+      setErrors({});
+    },
+  };
+}

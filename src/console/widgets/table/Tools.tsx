@@ -1,0 +1,130 @@
+import { X } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { ReactNode } from "react";
+import { inWords } from "../words.ts";
+import style from "./DataTable.module.css";
+import type { ListState } from "./use-list.ts";
+
+/** A filter of a list: a field of the request with a few values, or one that is typed. */
+export interface Filter {
+  /** Name in the address. */
+  name: string;
+  label: string;
+  /** The values to choose from, with their words; without any it is set by a link alone. */
+  values: readonly (readonly [value: string, label: string])[];
+  /** A day to choose, in UTC, instead of a list of values. */
+  isDay?: boolean;
+}
+
+interface ToolsProps {
+  things: string;
+  list: ListState;
+  searchable: boolean;
+  filters: readonly Filter[];
+  children: ReactNode;
+}
+
+/** Search and filters over a table; what narrows the list is shown as chips that can be removed. */
+export function Tools({ things, list, searchable, filters, children }: ToolsProps) {
+  const active = filters.filter(({ name }) => name in list.filters);
+  return (
+    <>
+      <div className={style["tools"]}>
+        {searchable && <Search things={things} list={list} />}
+        {filters.map(
+          ({ name, label, isDay }) => isDay === true && <Day key={name} name={name} label={label} list={list} />,
+        )}
+        {filters.map(
+          ({ name, label, values }) =>
+            values.length > 0 && (
+              <select
+                key={name}
+                className={style["filter"]}
+                aria-label={label}
+                value={list.filters[name] ?? ""}
+                onChange={(event) => list.set({ [name]: event.target.value })}
+              >
+                <option value="">{label}: any</option>
+                {values.map(([value, words]) => (
+                  <option key={value} value={value}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            ),
+        )}
+        <span className={style["spacer"]} />
+        {children}
+      </div>
+      {active.length > 0 && (
+        <div className={style["chips"]}>
+          {active.map(({ name, label, values }) => (
+            <button
+              key={name}
+              type="button"
+              className={style["chip"]}
+              aria-label={`Remove filter ${label}`}
+              onClick={() => list.set({ [name]: undefined })}
+            >
+              {label}:{" "}
+              {values.find(([value]) => value === list.filters[name])?.[1] ?? wordsOf(list.filters[name] ?? "")}
+              <X size={12} aria-hidden />
+            </button>
+          ))}
+          <button
+            type="button"
+            className={style["chip"]}
+            onClick={() =>
+              list.set(Object.fromEntries([...active.map(({ name }) => name), "q"].map((name) => [name, undefined])))
+            }
+          >
+            Clear filters
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** A value that no choice names: an id is shortened; an event type or a day stays as it is. */
+function wordsOf(value: string): string {
+  if (/^[0-9a-f-]{36}$/iu.test(value)) return `${value.slice(0, 8)}…`;
+  return /[.\d]/u.test(value) ? value : inWords(value);
+}
+
+/** A day, in UTC as the service counts. */
+function Day({ name, label, list }: { name: string; label: string; list: ListState }) {
+  return (
+    <label className={style["day"]}>
+      {label}
+      <input
+        type="date"
+        className={style["filter"]}
+        value={list.filters[name] ?? ""}
+        onChange={(event) => list.set({ [name]: event.target.value === "" ? undefined : event.target.value })}
+      />
+    </label>
+  );
+}
+
+/** What is typed goes to the address when the person pauses. */
+function Search({ things, list }: { things: string; list: ListState }) {
+  const [text, setText] = useState(list.q);
+  useEffect(() => setText(list.q), [list.q]);
+  useEffect(() => {
+    if (text === list.q) return;
+    const timer = setTimeout(() => list.set({ q: text === "" ? undefined : text }), 250);
+    return () => clearTimeout(timer);
+  }, [text, list]);
+  return (
+    <input
+      type="search"
+      className={style["search"]}
+      aria-label={`Search ${things}`}
+      placeholder={`Search ${things}`}
+      data-page-search
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
+}

@@ -1,0 +1,151 @@
+import type { Page } from "playwright-core";
+import { afterAll, expect, it } from "vitest";
+import { startPublisher } from "../demo/publisher.ts";
+import type { Publisher } from "../demo/publisher.ts";
+import { flakyLink } from "../support/flaky-link.ts";
+import { runSql } from "../support/postgres.ts";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+describeInBrowser("the marketplace", () => {
+  const publishers: Publisher[] = [];
+  const here = surroundings({}, "all");
+  afterAll(() => Promise.all(publishers.map((publisher) => publisher.close())));
+
+  /** Publishes an app by the console's dialog, and approves it; its server answers 202. */
+  async function publish(page: Page, name: string): Promise<{ publisher: Publisher; slug: string }> {
+    const publisher = await startPublisher(() => ({ status: 202 }));
+    publishers.push(publisher);
+    const slug = name.toLowerCase();
+    await page.goto(`${here.url}/console/publish`);
+    await page.getByRole("button", { name: "Create app" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create app" });
+    await dialog.getByLabel("Name").fill(name);
+    await dialog.getByLabel("Slug").fill(slug);
+    await dialog.getByLabel("Description").fill("Dashboards");
+    await dialog.getByLabel("Base price in minor units").fill("1900");
+    await dialog.getByLabel("Provision webhook").fill(publisher.url);
+    await dialog.getByRole("button", { name: "Create" }).click();
+    publisher.useSecret(await savedSecret(page));
+    await page.goto(`${here.url}/console/platform/approvals`);
+    await page.getByRole("button", { name: `Approve ${name}` }).click();
+    await page.getByText("App approved").waitFor();
+    return { publisher, slug };
+  }
+
+  async function savedSecret(page: Page): Promise<string> {
+    const dialog = page.getByRole("alertdialog", { name: "Save this provision secret" });
+    await dialog.getByRole("button", { name: "Show" }).click();
+    const secret = (await dialog.locator("pre").textContent()) ?? "";
+    await dialog.getByRole("button", { name: "I have saved it" }).click();
+    return secret;
+  }
+
+  async function install(page: Page, seats: string): Promise<void> {
+    await page.getByRole("button", { name: "Install" }).click();
+    const dialog = page.getByRole("dialog", { name: /^Install /u });
+    await dialog.getByLabel("Plan").selectOption("standard");
+    await dialog.getByLabel("Seats").fill(seats);
+    await dialog.getByLabel("Deployment").selectOption("multi_tenant");
+    await dialog.getByText("$57.00").waitFor();
+    await dialog.getByRole("button", { name: "Install" }).click();
+    await page.getByRole("list", { name: "Timeline" }).getByText("The publisher accepted the request").waitFor();
+  }
+
+  /** Reports an install as active, as the publisher's server does when it is ready. */
+  async function ready(publisher: Publisher): Promise<void> {
+    const { pathname } = new URL(publisher.calls[0]?.data.callback_url ?? "");
+    await publisher.report(here.url + pathname, { status: "active", endpoint_url: "https://orbit.example/" });
+  }
+
+  it("an app is published, approved, installed, suspended, resumed, archived and uninstalled", async () => {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    const { publisher, slug } = await publish(page, "Orbit");
+    await page.goto(`${here.url}/console/apps/${slug}`);
+    await page.getByRole("cell", { name: "installed_by" }).waitFor();
+    await install(page, "3");
+    // From here on nothing reloads the page of the buyer.
+    const timeline = page.getByRole("list", { name: "Timeline" });
+    await ready(publisher);
+    await timeline.getByText("Active", { exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "Open app" }).getAttribute("href")).toBe("https://orbit.example/");
+
+    const other = await page.context().newPage();
+    await other.goto(`${here.url}/console/publish`);
+    await other.getByRole("link", { name: "Orbit" }).click();
+    await other.getByRole("tab", { name: "Installs" }).click();
+    await other.getByRole("img", { name: /^Install funnel/u }).waitFor();
+    await other.getByRole("button", { name: "Suspend" }).click();
+    await other.getByRole("button", { name: "Resume" }).waitFor();
+    await page.bringToFront();
+    await timeline.getByText("Suspended by the publisher").waitFor();
+    await other.bringToFront();
+    await other.getByRole("button", { name: "Resume" }).click();
+    await other.getByRole("button", { name: "Suspend" }).waitFor();
+
+    await other.getByRole("tab", { name: "Provisioning" }).click();
+    await other.getByRole("list", { name: "Calls" }).getByText("install.provisioning", { exact: true }).click();
+    const body = other.getByRole("list", { name: "Calls" }).locator("pre").filter({ hasText: '"plan_id": "standard"' });
+    await body.filter({ hasText: '"type": "install.provisioning"' }).waitFor();
+    await other.getByText(`// App ${slug}, `, { exact: false }).waitFor();
+    await other.getByRole("button", { name: "Rotate provision secret" }).click();
+    const rotate = other.getByRole("alertdialog", { name: "Rotate the provision secret?" });
+    await rotate.getByRole("textbox").fill("Orbit");
+    await rotate.getByRole("button", { name: "Rotate" }).click();
+    publisher.useSecret(await savedSecret(other));
+
+    await other.getByRole("tab", { name: "Plans" }).click();
+    await other.getByRole("button", { name: "Create plan" }).click();
+    const plan = other.getByRole("dialog", { name: "Create plan" });
+    await plan.getByLabel("Plan id").fill("plus");
+    await plan.getByLabel("Name").fill("Plus");
+    await plan.getByLabel("Price in minor units").fill("2900");
+    await plan.getByRole("button", { name: "Create" }).click();
+    await other.getByRole("cell", { name: "$29.00" }).waitFor();
+
+    await other.getByRole("button", { name: "Archive" }).click();
+    const archive = other.getByRole("alertdialog", { name: "Archive Orbit?" });
+    expect(await archive.getByRole("button", { name: "Archive" }).isDisabled()).toBe(true);
+    await archive.getByRole("textbox").fill("Orbit");
+    await archive.getByRole("button", { name: "Archive" }).click();
+    await other.getByText("App archived").waitFor();
+    await other.close();
+
+    // The service takes no such address; a page would not make a link of it either.
+    await runSql(here.app.databaseUrl, "update installs set endpoint_url = 'javascript:alert(1)'");
+    await page.reload();
+    await page.getByRole("code").filter({ hasText: "javascript:alert(1)" }).first().waitFor();
+    await page.getByRole("button", { name: "Uninstall" }).waitFor();
+    expect(await page.locator("a[href^='javascript:' i]").count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Open app" }).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Uninstall" }).click();
+    const uninstall = page.getByRole("alertdialog", { name: "Uninstall Orbit?" });
+    expect(await uninstall.getByRole("button", { name: "Uninstall" }).isDisabled()).toBe(true);
+    await uninstall.getByRole("textbox").fill("Orbit");
+    await uninstall.getByRole("button", { name: "Uninstall" }).click();
+    await timeline.getByText("Deprovisioning", { exact: true }).waitFor();
+  });
+
+  it("the timeline of an install reaches active although its stream is cut", async () => {
+    const link = await flakyLink({ host: "127.0.0.1", port: Number(new URL(here.url).port) });
+    const url = `http://127.0.0.1:${link.port}`;
+    here.friends.add(`127.0.0.1:${link.port}`);
+    try {
+      const page = await here.open();
+      await page.goto(`${url}/sign-in`);
+      await here.signIn(page);
+      const { publisher, slug } = await publish(page, "Comet");
+      await page.goto(`${url}/console/apps/${slug}`);
+      await install(page, "3");
+      await page.getByText("Live", { exact: true }).waitFor();
+      await link.cut();
+      await page.getByText("Not live", { exact: true }).waitFor();
+      await ready(publisher);
+      await link.restore();
+      await page.getByRole("list", { name: "Timeline" }).getByText("Active", { exact: true }).waitFor();
+    } finally {
+      await link.close();
+    }
+  });
+});

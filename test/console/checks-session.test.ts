@@ -1,0 +1,153 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import type { Atrium, Elevation } from "../../src/clients/typescript/index.ts";
+import { signedIn as signedInClient } from "../clients/support.ts";
+import type { TestApp } from "../support/app.ts";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+/** Ends every session of the owner, by another client. */
+async function endSessions(app: TestApp): Promise<void> {
+  const { atrium } = await signedInClient(app, {}, { onStepUp: () => proof(atrium.stepUp, app.owner.password) });
+  const { orgUuid = "" } = await atrium.access.getMe({});
+  await atrium.sessions.revokeAllOrganizationSessions({ orgUuid, excludeCurrent: true });
+}
+
+async function proof(stepUp: Atrium["stepUp"], password: string): Promise<Elevation> {
+  const { challengeId } = await stepUp.createChallenge({ method: "password" });
+  return stepUp.verifyChallenge({ challengeId, password });
+}
+
+describeInBrowser("a session in the console", () => {
+  const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
+
+  async function signedIn(path = ""): Promise<Page> {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    if (path !== "") await page.goto(here.url + path);
+    return page;
+  }
+  const status = (page: Page, method: string, path: string): Promise<number> =>
+    page.evaluate<number>(`fetch(${JSON.stringify(path)}, { method: "${method}" }).then(({ status }) => status)`);
+
+  it("the session is in a cookie that scripts cannot read, and in no storage; alone it opens nothing", async () => {
+    const page = await signedIn();
+    const [cookie, ...others] = await page.context().cookies();
+    expect(others).toEqual([]);
+    expect(cookie?.name).toMatch(/^__Host-atrium-[0-9a-f]{8}$/u);
+    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Strict", path: "/", expires: -1 });
+    const kept = await page.evaluate<string>(
+      `indexedDB.databases().then((databases) => JSON.stringify(
+        [{ ...localStorage }, { ...sessionStorage }, document.cookie, databases, location.href]))`,
+    );
+    expect(kept).not.toContain(cookie?.value ?? "none");
+    expect(kept).not.toMatch(/eyJ[\w-]+\.|refresh|access_?token/iu);
+    expect(await status(page, "GET", "/api/auth/me")).toBe(401);
+    expect(await status(page, "POST", "/api/auth/refresh")).not.toBe(200);
+    const forged = await page.context().request.post(`${here.url}/api/auth/refresh`, {
+      headers: {
+        origin: "https://evil.test",
+        "x-atrium-session": "cookie",
+        cookie: `${cookie?.name}=${cookie?.value}`,
+      },
+      data: {},
+    });
+    expect(forged.status()).toBe(403);
+  });
+
+  it("a reload keeps the session, and so do two tabs that reload at once", async () => {
+    const page = await signedIn("/console/members");
+    const second = await page.context().newPage();
+    await second.goto(`${here.url}/console/keys`);
+    for (let round = 0; round < 3; round++) {
+      await Promise.all([page.reload(), second.reload()]);
+      await page.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+      await second.getByRole("heading", { level: 1, name: "Signing keys" }).waitFor();
+    }
+  });
+
+  it("a sign-out moves the other tab, and Back shows no data", async () => {
+    const page = await signedIn("/console/members");
+    const second = await page.context().newPage();
+    await second.goto(`${here.url}/console/audit`);
+    await second.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
+    await page.goto(`${here.url}/console/me`);
+    await page.getByRole("heading", { level: 1, name: "Profile" }).waitFor();
+    await page.getByRole("button", { name: /^Account: / }).click();
+    await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+    for (const tab of [page, second]) await tab.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    // The development profile names the first login in the head of the document.
+    expect(await page.locator("body").innerText()).not.toContain(here.app.owner.email);
+  });
+
+  it("an idle session asks, goes on when it is told to, and ends when nobody answers", async () => {
+    const page = await here.open();
+    await page.clock.install();
+    await here.signIn(page);
+    await page.clock.fastForward(58.5 * 60_000);
+    const asked = page.getByRole("alertdialog", { name: "Still there?" });
+    await asked.getByRole("button", { name: "Stay signed in" }).click();
+    await asked.waitFor({ state: "detached" });
+    await page.clock.fastForward(61 * 60_000);
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    await page.getByText("You were signed out because nothing was done for a while.").waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+  });
+
+  it("a step-up that is cancelled changes nothing; a password goes on with what was asked for", async () => {
+    const page = await signedIn("/console/sessions");
+    const revokeAll = async (): Promise<void> => {
+      await page.getByRole("button", { name: "Revoke all" }).click();
+      const dialog = page.getByRole("alertdialog");
+      await dialog.getByRole("textbox").fill(here.app.owner.org);
+      await dialog.getByRole("button", { name: "Revoke all" }).click();
+    };
+    const token = await here.app.login();
+    await revokeAll();
+    const asked = page.getByRole("dialog", { name: "Confirm it is you" });
+    await asked.getByRole("button", { name: "Cancel" }).click();
+    await asked.waitFor({ state: "detached" });
+    expect(await page.getByRole("alertdialog").getByRole("textbox").inputValue()).toBe(here.app.owner.org);
+    expect((await here.app.call("GET", "/api/auth/me", { token })).status).toBe(200);
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke all" }).click();
+    await asked.getByRole("radio", { name: "Password" }).check();
+    await asked.getByRole("textbox", { name: "Password" }).fill(here.app.owner.password);
+    await asked.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText(/^[1-9]\d* sessions? revoked$/u).waitFor();
+    expect((await here.app.call("GET", "/api/auth/me", { token })).status).toBe(401);
+    await page.getByText(/^Elevated, \d+:\d\d left$/u).waitFor();
+  });
+
+  it("a session that ended is opened again over the page, and the call goes on", async () => {
+    const page = await signedIn("/console/api-keys");
+    await page.getByRole("button", { name: "Create API key" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create API key" });
+    await dialog.getByLabel("Name").fill("survivor");
+    await dialog.getByRole("checkbox", { name: "read:users" }).check();
+    await endSessions(here.app);
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const asked = page.getByRole("dialog", { name: "Sign in again" });
+    await asked.getByLabel("Password", { exact: true }).fill(here.app.owner.password);
+    await asked.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alertdialog", { name: "Save this API key" }).waitFor();
+  });
+
+  it("five wrong answers lock the step-up, with a countdown", async () => {
+    const page = await signedIn("/console/keys");
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
+    const asked = page.getByRole("dialog", { name: "Confirm it is you" });
+    await asked.getByRole("radio", { name: "Password" }).check();
+    for (let wrong = 0; wrong < 5; wrong++) {
+      await asked.getByRole("textbox", { name: "Password" }).fill(`wrong password ${wrong}`);
+      await asked.getByRole("button", { name: "Confirm" }).click();
+      await asked.getByRole("alert").filter({ hasText: /\S/u }).waitFor();
+      await expect.poll(() => asked.getByRole("textbox", { name: "Password" }).inputValue()).toBe("");
+    }
+    await asked.getByRole("textbox", { name: "Password" }).fill(here.app.owner.password);
+    await asked.getByRole("button", { name: "Confirm" }).click();
+    await asked.getByText(/^Too many wrong answers\. Try again in \d+:\d\d\.$/u).waitFor();
+    expect(await asked.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  });
+});

@@ -1,0 +1,86 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+describeInBrowser("the doors", () => {
+  const here = surroundings();
+
+  /** The link in the newest mail to an address. */
+  async function mailed(email: string): Promise<URL> {
+    const { text } = await here.app.mailTo(email);
+    const link = new URL(/http:\/\/atrium\.test\/\S+/u.exec(text)?.[0] ?? "");
+    return new URL(link.pathname + link.hash, here.url);
+  }
+
+  const overview = (page: Page) => page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+
+  it("the start page links to sign-in, and a program gets links as JSON", async () => {
+    const page = await here.open("/");
+    await page.getByRole("heading", { level: 1, name: "Atrium" }).waitFor();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    expect((await here.app.call("GET", "/")).body).toHaveProperty("links.console");
+  });
+
+  it("a magic link leaves no token in the address, is not spent by loading, and signs in once", async () => {
+    const page = await here.open("/sign-in");
+    await page.getByLabel("Organization").fill("Acme");
+    await page.getByLabel("Email", { exact: true }).fill("linked@mail.test");
+    await page.getByRole("button", { name: "Email me a link" }).click();
+    await page.getByRole("status").filter({ hasText: "on its way" }).waitFor();
+    const link = await mailed("linked@mail.test");
+    expect(link.hash).toMatch(/^#token=/u);
+    for (let load = 0; load < 2; load++) {
+      const scanner = await here.open(link.pathname + link.hash);
+      await scanner.getByRole("button", { name: "Sign in" }).waitFor();
+      expect(scanner.url()).toBe(`${here.url}/magic-link`);
+    }
+    const first = await here.open(link.pathname + link.hash);
+    await first.getByRole("button", { name: "Sign in" }).click();
+    await overview(first);
+    const second = await here.open(link.pathname + link.hash);
+    await second.getByRole("button", { name: "Sign in" }).click();
+    await second.getByRole("alert").filter({ hasText: "used before" }).waitFor();
+  });
+
+  it("a mailed code of six pasted digits signs in", async () => {
+    const page = await here.open("/sign-in");
+    await page.getByLabel("Organization").fill("Acme");
+    await page.getByLabel("Email", { exact: true }).fill("coded@mail.test");
+    await page.getByRole("button", { name: "Email me a code" }).click();
+    await page.getByRole("heading", { level: 1, name: "Enter the code" }).waitFor();
+    const { text } = await here.app.mailTo("coded@mail.test");
+    const code = /^\s*(\d{3} ?\d{3})\s*$/mu.exec(text)?.[1] ?? "";
+    await page.getByLabel("Code", { exact: true }).fill(code);
+    await overview(page);
+  });
+
+  it("a new person accepts an invitation and lands on the overview", async () => {
+    const token = await here.app.login();
+    const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
+    const path = `/api/admin/organizations/${me.org_uuid}/invitations`;
+    await here.app.call("POST", path, { token, body: { email: "guest@mail.test", role_id: 3 } });
+    const link = await mailed("guest@mail.test");
+    const page = await here.open(link.pathname + link.hash);
+    await page.getByRole("heading", { level: 1, name: "Join Acme" }).waitFor();
+    await page.getByLabel("First name").fill("Ada");
+    await page.getByLabel("Last name").fill("Guest");
+    await page.getByLabel("Username").fill("ada-guest");
+    await page.getByLabel("Password", { exact: true }).fill("a long enough phrase");
+    await page.getByRole("button", { name: "Accept" }).click();
+    await overview(page);
+  });
+
+  it("a path in next that leads to another host ends at the console", async () => {
+    const page = await here.open("/sign-in?next=//evil.test");
+    await here.signIn(page);
+    expect(page.url()).toBe(`${here.url}/console`);
+  });
+
+  it("tokens are in no storage of the browser", async () => {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    expect(kept).not.toMatch(/eyJ|token/iu);
+  });
+});

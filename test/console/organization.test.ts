@@ -1,0 +1,204 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+const PAGES = [
+  ["members", "Members"],
+  ["invitations", "Invitations"],
+  ["roles", "Roles"],
+  ["access", "Explain access"],
+  ["settings", "Organization"],
+  ["sessions", "Session inventory"],
+  ["audit", "Audit log"],
+  ["keys", "Signing keys"],
+  ["vault", "Vault"],
+  ["identities", "Service identities"],
+  ["api-keys", "API keys"],
+  ["delegated", "Delegated credentials"],
+  ["webhooks", "Webhooks"],
+  ["apps", "Marketplace"],
+  ["publish", "My apps"],
+  ["platform/approvals", "Approvals"],
+  ["platform/vault", "Vault seal"],
+] as const;
+
+describeInBrowser("pages of an organization", () => {
+  const here = surroundings({}, "all");
+
+  async function at(path: string): Promise<Page> {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    await page.goto(`${here.url}/console/${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    return page;
+  }
+
+  /** Proves anew who the person is, when the console asks. */
+  async function stepUp(page: Page): Promise<void> {
+    const dialog = page.getByRole("dialog", { name: "Confirm it is you" });
+    await dialog.getByRole("radio", { name: "Password" }).check();
+    await dialog.getByRole("textbox", { name: "Password" }).fill(here.app.owner.password);
+    await dialog.getByRole("button", { name: "Confirm" }).click();
+  }
+
+  it("every page opens with its heading, a list or an empty state, and no failure", { timeout: 120_000 }, async () => {
+    const page = await at("members");
+    for (const [path, heading] of PAGES) {
+      await page.goto(`${here.url}/console/${path}`);
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+      await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
+      expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count(), path).toBe(0);
+    }
+  });
+
+  it("an API key says what its scopes open, is shown once, and can be revoked", async () => {
+    const page = await at("api-keys");
+    await page.getByRole("button", { name: "Create API key" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create API key" });
+    await dialog.getByLabel("Name").fill("ci");
+    await dialog.getByText(/Opens 0 of \d+ operations/u).waitFor();
+    await dialog.getByRole("checkbox", { name: "read:users" }).check();
+    await dialog.getByText(/Opens [1-9]\d* of \d+ operations/u).waitFor();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const secret = page.getByRole("alertdialog", { name: "Save this API key" });
+    await secret.getByRole("button", { name: "Show" }).click();
+    const key = (await secret.locator("pre").textContent()) ?? "";
+    expect(key).toMatch(/^atr_/u);
+    const users = await here.app.call("GET", "/api/users", { token: key });
+    expect(users.status).toBe(200);
+    await secret.getByRole("button", { name: "I have saved it" }).click();
+    await page.reload();
+    await page.getByRole("cell", { name: "ci", exact: true }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    await page.getByRole("button", { name: "Revoke ci" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("cell", { name: "Revoked" }).waitFor();
+    expect((await here.app.call("GET", "/api/users", { token: key })).status).toBe(401);
+  });
+
+  it("the audit log is proved in the browser, and a changed byte names the event", async () => {
+    const page = await at("audit");
+    await page.getByRole("button", { name: "Verify in this browser" }).click();
+    await page.getByText(/^Valid: \d+ events?, up to number \d+/u).waitFor();
+    await page.getByRole("button", { name: "Export" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: "NDJSON", exact: true }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), "utf8")).split("\n");
+    const event = JSON.parse(lines[0] ?? "") as { event_id: string; ip_address: string };
+    lines[0] = JSON.stringify({ ...event, ip_address: "203.0.113.9" });
+    await page.getByLabel("Verify a file").setInputFiles({
+      name: "audit-events.ndjson",
+      mimeType: "application/x-ndjson",
+      buffer: Buffer.from(lines.join("\n")),
+    });
+    await page.getByText(`Not valid: event ${event.event_id}`, { exact: false }).waitFor();
+  });
+
+  it("a filter of the audit log survives a reload and the way back", async () => {
+    const page = await at("audit?outcome=failure");
+    await page.getByRole("button", { name: "Remove filter Outcome" }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Remove filter Outcome" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("outcome")).toBe("failure");
+  });
+
+  it("a secret is written twice, compared, revealed, deleted and restored", async () => {
+    const page = await at("vault");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    let dialog = page.getByRole("dialog", { name: "Create secret" });
+    await dialog.getByLabel("Name").fill("database.password");
+    await dialog.getByLabel("Value").fill("first value");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("link", { name: "database.password" }).click();
+    await page.getByRole("button", { name: "New version" }).click();
+    dialog = page.getByRole("dialog", { name: "New version" });
+    await dialog.getByLabel("Value").fill("second value");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("checkbox", { name: "Version 2" }).check();
+    await page.getByRole("checkbox", { name: "Version 1" }).check();
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByText("first value").waitFor();
+    await page.getByText("second value").waitFor();
+    await page.getByRole("button", { name: "Hide" }).click();
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await page.getByText("second value").waitFor();
+    expect(await page.getByText("first value").count()).toBe(0);
+    await page.getByRole("button", { name: "Delete" }).click();
+    const asked = page.getByRole("alertdialog");
+    expect(await asked.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    await asked.getByRole("textbox").fill("database.password");
+    await asked.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { level: 1, name: "Vault" }).waitFor();
+    await page.goto(`${here.url}/console/vault?deleted=true`);
+    await page.getByRole("button", { name: "Restore database.password" }).click();
+    await page.getByText("Secret restored").waitFor();
+    await page.goto(`${here.url}/console/vault`);
+    await page.getByRole("link", { name: "database.password" }).waitFor();
+  });
+
+  it("an SVID takes a step-up, and its key is shown once", async () => {
+    const page = await at("identities");
+    await page.getByRole("button", { name: "Create service identity" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create service identity" });
+    await dialog.getByLabel("Name").fill("worker");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("link", { name: "worker" }).click();
+    await page.getByRole("button", { name: "Issue SVID" }).click();
+    await stepUp(page);
+    const secret = page.getByRole("alertdialog", { name: "Save this SVID" });
+    await secret.getByRole("button", { name: "Show" }).click();
+    const text = (await secret.locator("pre").textContent()) ?? "";
+    expect(text).toContain("BEGIN CERTIFICATE");
+    expect(text).toContain("PRIVATE KEY");
+    await secret.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByText(/^spiffe:\/\//u).waitFor();
+    expect(await page.content()).not.toContain("PRIVATE KEY");
+  });
+
+  it("a test event shows its attempt, and Redeliver adds one", async () => {
+    const receiver = createServer((_request, response) => response.writeHead(204).end());
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/events`;
+    try {
+      const page = await at("webhooks");
+      await page.getByRole("button", { name: "Create webhook" }).click();
+      const dialog = page.getByRole("dialog", { name: "Create webhook" });
+      await dialog.getByLabel("URL").fill(url);
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "I have saved it" }).click();
+      await page.getByRole("link", { name: url }).click();
+      await page.getByRole("button", { name: "Send test" }).click();
+      await page.getByRole("cell", { name: "webhook.test" }).waitFor();
+      await page.getByRole("cell", { name: "204" }).waitFor();
+      await page.getByRole("button", { name: "Redeliver", exact: true }).click();
+      await page.getByRole("link", { name: "webhook.test" }).click();
+      await page.getByRole("heading", { level: 1, name: "webhook.test" }).waitFor();
+      await expect
+        .poll(() =>
+          page
+            .getByRole("listitem")
+            .filter({ hasText: /^204 ·/u })
+            .count(),
+        )
+        .toBe(2);
+    } finally {
+      receiver.close();
+    }
+  });
+
+  it("a sealed vault says so, until it is unsealed", async () => {
+    const page = await at("platform/vault");
+    await page.getByRole("button", { name: "Seal", exact: true }).click();
+    const dialog = page.getByRole("alertdialog", { name: "Seal the vault?" });
+    await dialog.getByRole("textbox").fill("vault");
+    await dialog.getByRole("button", { name: "Seal" }).click();
+    await page.getByRole("heading", { level: 2, name: "Unseal" }).waitFor();
+    await page.goto(`${here.url}/console/vault`);
+    await page.getByText("The vault is sealed.", { exact: false }).first().waitFor();
+  });
+});

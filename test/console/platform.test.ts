@@ -1,0 +1,130 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { signUp } from "../support/market.ts";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+const PAGES = [
+  ["installs", "All installs"],
+  ["organizations", "Organizations"],
+  ["cloud-targets", "Cloud targets"],
+  ["plans", "Plans"],
+  ["prices", "Prices"],
+  ["retention", "Retention"],
+  ["status", "Status"],
+  ["payments", "Unmatched payments"],
+] as const;
+
+describeInBrowser("pages of the platform", () => {
+  const here = surroundings(
+    { SERVICE_OPEN_SIGNUP: "1", SERVICE_STRIPE_SECRET_KEY: "sk_test_key", SERVICE_STRIPE_WEBHOOK_SECRET: "whsec_x" },
+    "serve",
+  );
+
+  async function at(path: string): Promise<Page> {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    await go(page, path);
+    return page;
+  }
+
+  async function go(page: Page, path: string): Promise<void> {
+    await page.evaluate(
+      `history.pushState(null, "", "/console/platform/${path}"); dispatchEvent(new PopStateEvent("popstate"))`,
+    );
+    await page.getByRole("heading", { level: 1, name: PAGES.find(([name]) => name === path)?.[1] ?? "" }).waitFor();
+  }
+
+  it("every page opens without a failure", async () => {
+    const page = await at("installs");
+    for (const [path] of PAGES) {
+      await go(page, path);
+      await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
+      expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count(), path).toBe(0);
+    }
+  });
+
+  it("a plan is created, sold at a price, given to an organization, and its price deactivated", async () => {
+    const { token, orgUuid } = await signUp(here.app, "Beta Works");
+    const page = await at("plans");
+    await page.getByRole("button", { name: "Create plan" }).click();
+    let dialog = page.getByRole("dialog", { name: "Create plan" });
+    await dialog.getByLabel("Plan", { exact: true }).fill("team");
+    await dialog.getByLabel("Name").fill("Team");
+    await dialog.getByLabel("Entitlements").fill("sso, export");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("cell", { name: "sso, export" }).waitFor();
+
+    await go(page, "prices");
+    await page.getByRole("button", { name: "Create price" }).click();
+    dialog = page.getByRole("dialog", { name: "Create price" });
+    await dialog.getByLabel("Product").fill("Team");
+    await dialog.getByLabel("Plan", { exact: true }).selectOption("team");
+    await dialog.getByLabel("Price of a seat in minor units").fill("900");
+    await dialog.getByRole("button", { name: "Add region" }).click();
+    for (const [label, value] of [
+      ["Region of row 1", "de"],
+      ["Currency of row 1", "eur"],
+      ["Minor units of row 1", "850"],
+      ["Tax in percent of row 1", "19"],
+    ] as const)
+      await dialog.getByLabel(label).fill(value);
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("cell", { name: "$9.00" }).waitFor();
+    await page.getByRole("button", { name: "Deactivate Team" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate" }).click();
+    await page.getByRole("cell", { name: "Inactive" }).waitFor();
+
+    await go(page, "organizations");
+    await page.getByRole("button", { name: "Set plan of Beta Works" }).click();
+    dialog = page.getByRole("dialog", { name: "Set plan of Beta Works" });
+    await dialog.getByLabel("Plan").selectOption("team");
+    await dialog.getByRole("button", { name: "Set plan" }).click();
+    await page.getByText("Plan set").waitFor();
+    const { body } = await here.app.call("GET", `/api/organizations/${orgUuid}`, { token });
+    expect(body).toMatchObject({ plan: "team", entitlements: ["sso", "export"] });
+  });
+
+  it("retention over 90 days needs the plan enterprise; the own log is purged after its name is typed", async () => {
+    const page = await at("retention");
+    await page.getByRole("button", { name: "Set days of Acme" }).click();
+    const dialog = page.getByRole("dialog", { name: "Set retention" });
+    await dialog.getByLabel("Audit retention days").fill("400");
+    await dialog.getByRole("button", { name: "Set" }).click();
+    await dialog.getByText("The most is 365.").waitFor();
+    await dialog.getByLabel("Audit retention days").fill("200");
+    await dialog.getByRole("button", { name: "Set" }).click();
+    await dialog.getByRole("alert").getByText("unprocessable").waitFor();
+    const token = await here.app.login();
+    const { body } = await here.app.call("GET", "/api/auth/me", { token });
+    const plan = { plan: "enterprise" };
+    await here.app.call("PATCH", `/api/organizations/${body.org_uuid as string}`, { token, body: plan });
+    await dialog.getByRole("button", { name: "Set" }).click();
+    await page.getByText("Retention set").waitFor();
+    await page.getByRole("cell", { name: "200" }).waitFor();
+
+    await page.getByRole("button", { name: "Purge" }).click();
+    const purge = page.getByRole("alertdialog", { name: "Purge Acme?" });
+    expect(await purge.getByRole("button", { name: "Purge" }).isDisabled()).toBe(true);
+    await purge.getByRole("textbox").fill("Acme");
+    await purge.getByRole("button", { name: "Purge" }).click();
+    await page.getByText("0 events purged").waitFor();
+  });
+
+  it("the status page shows the readiness and the version; reconciliation starts a workflow", async () => {
+    const page = await at("status");
+    const ready = (await here.app.call("GET", "/readyz")).body as Record<string, string>;
+    for (const name of Object.keys(ready))
+      await page
+        .getByRole("term")
+        .filter({ hasText: new RegExp(`^${name}$`, "iu") })
+        .waitFor();
+    const { version } = (await here.app.call("GET", "/")).body as { version: string };
+    await page.getByRole("definition").filter({ hasText: version }).waitFor();
+
+    await go(page, "payments");
+    await page.getByText("Every payment is matched.").waitFor();
+    await page.getByRole("button", { name: "Reconcile" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Reconcile" }).click();
+    await page.getByText("Reconciliation started: workflow", { exact: false }).waitFor();
+  });
+});

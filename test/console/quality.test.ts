@@ -1,0 +1,86 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, it } from "vitest";
+import { consoleFolder } from "../../src/launch/console.ts";
+import { DOORS } from "../../src/server/static/console.ts";
+import { textOf } from "../shape/sources.ts";
+import { describeInBrowser, surroundings } from "./browser.ts";
+import { seedOrganization } from "./seed.ts";
+
+/** Paths of the pages; those of one thing are reached from its list. */
+const PATHS = [...textOf("src/console/pages.ts").matchAll(/\bpath: "([^"]*)"/gu)].map(([, path = ""]) => path);
+const LISTS = PATHS.filter((path) => !path.includes("$"));
+
+describeInBrowser("the pages", () => {
+  const here = surroundings({}, "serve");
+  const sizeOf = (name: string): number => statSync(join(consoleFolder(), "console/assets", `${name}.gz`)).size;
+
+  it("a door loads at most 220 KB of scripts, the console 700 KB of scripts and 30 KB of styles", async () => {
+    const page = await here.open();
+    const scripts = new Set<string>();
+    page.on("response", (response) => {
+      const name = /\/console\/assets\/([^/]+\.js)$/u.exec(response.url())?.[1];
+      if (name !== undefined) scripts.add(name);
+    });
+    await page.goto(`${here.url}/sign-in`, { waitUntil: "networkidle" });
+    const loaded = [...scripts].reduce((sum, name) => sum + sizeOf(name), 0);
+    expect(scripts.size).toBeGreaterThan(1);
+    expect(loaded).toBeLessThanOrEqual(220_000);
+    const all = (ending: string): number =>
+      readdirSync(join(consoleFolder(), "console/assets"))
+        .filter((name) => name.endsWith(ending))
+        .reduce((sum, name) => sum + sizeOf(name), 0);
+    expect(all(".js")).toBeLessThanOrEqual(700_000);
+    expect(all(".css")).toBeLessThanOrEqual(30_000);
+  });
+
+  it("no page has a serious fault of accessibility, or scrolls sideways", async () => {
+    await seedOrganization(here.app);
+    const faults: string[] = [];
+    for (const [colorScheme, width] of [
+      ["light", 320],
+      ["light", 1280],
+      ["dark", 1280],
+    ] as const) {
+      const page = await here.open(undefined, { colorScheme, viewport: { width, height: 800 } });
+      const judge = async (path: string): Promise<void> => {
+        await page.locator("h1:not([data-left])").waitFor();
+        await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
+        const axe = new AxeBuilder({ page });
+        // Colours alone depend on the theme.
+        if (colorScheme === "dark") axe.withRules(["color-contrast"]);
+        for (const { id, impact, nodes } of (await axe.analyze()).violations)
+          if (impact === "serious" || impact === "critical")
+            faults.push(
+              `${path}, ${colorScheme}, ${width}: ${id} ${nodes.map(({ html }) => html.slice(0, 120)).join(" ")}`,
+            );
+        const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+        if (wide === true) faults.push(`${path} at ${width}: scrolls sideways`);
+      };
+      for (const path of ["/", ...DOORS]) {
+        await page.goto(here.url + path);
+        await judge(path);
+      }
+      await here.signIn(page);
+      const visit = async (path: string): Promise<void> => {
+        await page.evaluate(
+          `document.querySelector("h1").dataset.left = "";
+           history.pushState(null, "", "/console${path === "" ? "" : `/${path}`}");
+           dispatchEvent(new PopStateEvent("popstate"))`,
+        );
+        await judge(`/console/${path}`);
+      };
+      for (const path of LISTS) {
+        // The overview is where the person already is.
+        if (path === "") await judge("/console");
+        else await visit(path);
+        const own = page.locator(`main a[href^="/console/${path}/"]`).first();
+        const thing = path !== "" && (await own.count()) > 0 ? ((await own.getAttribute("href")) ?? "") : "";
+        if (thing !== "" && !LISTS.includes(thing.slice("/console/".length)))
+          await visit(thing.slice("/console/".length));
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+});

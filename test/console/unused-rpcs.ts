@@ -1,0 +1,51 @@
+import { rpcNames } from "./rpcs-in-use.ts";
+
+/** Rpcs that no page is meant to use, by the reason. */
+export const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
+  "SCIM is for the identity provider's program; the page shows where it points": [
+    ...rpcNames.filter((name) => name.startsWith("ScimService.")),
+  ],
+  "the caller is a program that proves itself by a signature": [
+    "BillingService.receiveProviderEvent",
+    "PublisherService.reportProvisioning",
+  ],
+  "programs record meter events": ["BillingService.recordEvents"],
+  "the browser is sent there; the answer is a redirect": ["OidcService.authorize", "OidcService.callback"],
+  "the identity provider calls it": ["OidcService.backchannelLogout"],
+  "verifiers of tokens and certificates read it; pages link to it": [
+    "LoginService.getInstanceJwks",
+    "SpiffeService.getRootCertificate",
+    "SpiffeService.getSpiffeBundle",
+    "SpiffeService.getRevocationList",
+  ],
+  "probes and collectors of figures read it": ["OperatorService.getHealth", "OperatorService.getMetrics"],
+  "the client refreshes the session by itself": ["LoginService.refresh"],
+  "for backends: pages read the caller's own rights from GetMe, and explain access by CheckEntitlements": [
+    "AccessService.checkEntitlement",
+    "AccessService.getAppAccess",
+  ],
+  "the same as an rpc that a page uses, in another version or for one thing alone": [
+    "RbacService.listProductPermissions",
+    "RbacService.listProductRoles",
+    "RbacService.assignRole",
+    "SessionsService.listDeviceSessions",
+    "StepUpService.getStepUpStatus",
+    "AuthEventsService.listAuthEvents",
+    "AuthEventsService.getAuthEvent",
+    "AuthEventsService.listOrganizationAuthEvents",
+  ],
+  "superusers look it up by hand; no page depends on it": ["LoginService.getSuperuser"],
+};
+
+/** Rpcs whose page is not built yet. Whoever builds it removes the row. */
+export const PENDING: readonly string[] = [
+  "BillingService.addCard",
+  "PublisherService.getAppInstall",
+  "PublisherService.createListing",
+  "PublisherService.listListings",
+  "OidcService.getConnection",
+  "OperatorService.getReadiness",
+  "ServiceIdentitiesService.updateServiceIdentity",
+  "SessionsService.revokeOrganizationSessions",
+  "SpiffeService.listSvids",
+];
