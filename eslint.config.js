@@ -2,9 +2,9 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["gen/", "test/transcoding/gen/", "node_modules/", ".atrium/", "coverage/"]),
+  globalIgnores(["gen/", "test/transcoding/gen/", "node_modules/", ".atrium/", "coverage/", "dist/"]),
   {
-    files: ["**/*.ts"],
+    files: ["**/*.{ts,tsx}"],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
@@ -23,6 +23,11 @@ export default defineConfig(
       // Functions that answer a promise because their interface says so need not await anything.
       "@typescript-eslint/require-await": "off",
     },
+  },
+  // Checked with the types of the console: those of the DOM and of Vite.
+  {
+    files: ["examples/browser/**/*.ts"],
+    languageOptions: { parserOptions: { projectService: false, project: "src/console/tsconfig.json" } },
   },
   // Scripts and test helpers that speak to a person.
   { files: ["src/main.ts", "src/launch/**", "test/**", "examples/**"], rules: { "no-console": "off" } },

@@ -16,8 +16,8 @@ export default defineConfig({
     // One more than there are cores: much of it is waiting.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    // What fails is broken, wherever it runs: no test is run twice.
-    retry: 0,
+    // Continuous integration repeats what failed once, and the closing lines name each such test as a flake.
+    retry: Number(process.env["TEST_RETRIES"] ?? 0),
     // Ten times and more what a slow, busy machine takes: these end what hangs, and nothing else.
     testTimeout: 600_000,
     hookTimeout: 600_000,

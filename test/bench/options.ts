@@ -3,6 +3,8 @@ import { parseArgs } from "node:util";
 /** Options of the command line. */
 export interface Options {
   rows: string[] | undefined;
+  /** Beginnings of names, up to a hyphen: all rows that have them. */
+  groups: string[];
   rounds: number;
   seconds: number;
   warmUp: number;
@@ -12,8 +14,9 @@ export interface Options {
 
 /** Reads the command line. @throws Error with a sentence for a person. */
 export function readOptions(args: string[]): Options {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    allowPositionals: true,
     options: {
       rows: { type: "string" },
       rounds: { type: "string", default: "5" },
@@ -25,6 +28,7 @@ export function readOptions(args: string[]): Options {
   });
   return {
     rows: values.rows?.split(",").map((name) => name.trim()),
+    groups: positionals,
     rounds: positive("rounds", values.rounds),
     seconds: positive("seconds", values.seconds),
     warmUp: positive("warm-up", values["warm-up"]),
@@ -41,7 +45,7 @@ function positive(name: string, text: string): number {
 
 /** The help text. */
 export function help(names: readonly string[]): string {
-  return `npm run bench -- [options]
+  return `npm run bench -- [options] [group]
 
 Measures the service against others in one run: both sides in turn, medians, a ratio.
 Prints a table and writes test/bench/results/latest.json.
@@ -52,6 +56,7 @@ Prints a table and writes test/bench/results/latest.json.
   --warm-up N     seconds of each side before the first round (5)
   --no-tools      our own load generator, even where wrk and h2load are installed
   --help          this text
+  console         a group: all rows whose names begin with console-
 
 BENCH_PROFILE=<folder> writes CPU profiles of the service there; BENCH_NODE_OPTIONS are flags for its Node.
 Needs two cores to tell servers (core 0) and load with the database (core 1) apart.

@@ -17,7 +17,15 @@ async function main(): Promise<void> {
   if (options.help) return console.log(help(names));
   const unknown = options.rows?.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new Error(`there is no row ${unknown}; there are: ${names.join(", ")}`);
-  const chosen = rows.filter((row) => options.rows?.includes(row.name) ?? true);
+  const { groups } = options;
+  const empty = groups.find((group) => !names.some((name) => name.startsWith(`${group}-`)));
+  if (empty !== undefined) throw new Error(`no row has a name that begins with ${empty}-`);
+  const chosen = rows.filter(
+    ({ name }) =>
+      (options.rows === undefined && groups.length === 0) ||
+      options.rows?.includes(name) === true ||
+      groups.some((group) => name.startsWith(`${group}-`)),
+  );
   const log = (line: string): void => console.log(line);
   const facts = machine();
   const pinning = canPin ? "" : "; processes are NOT pinned to cores, so ratios are approximate";

@@ -1,5 +1,4 @@
 import { createClient } from "@connectrpc/connect";
-import type { Transport } from "@connectrpc/connect";
 import { renderUnicodeCompact } from "uqr";
 import { AuthEventsService } from "../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
@@ -8,28 +7,14 @@ import { SessionsService } from "../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { generate } from "otplib";
-
-/** What the tour of identity needs of the main story. */
-export interface IdentityTour {
-  baseUrl: string;
-  /** The organization and the token of its owner. */
-  orgUuid: string;
-  orgName: string;
-  ownerEmail: string;
-  ownerToken: string;
-  /** Makes addresses of this run differ from those of other runs. */
-  mark: string;
-  connect(token?: string): Transport;
-  /** The token mailed to an address since a moment, milliseconds. */
-  mailedToken(email: string, since: number): Promise<string>;
-  say(line: string): void;
-}
+import type { Tour } from "./tour.ts";
 
 const PASSWORD = "correct horse battery staple";
 
 /**
  * A colleague is invited, adds a second factor, signs in with it; the owner steps up, ends every other session, and
  * proves the log.
+ * @returns the owner's elevated token
  */
 export async function tourIdentity({
   baseUrl,
@@ -41,7 +26,7 @@ export async function tourIdentity({
   connect,
   mailedToken,
   say,
-}: IdentityTour): Promise<void> {
+}: Tour): Promise<string> {
   const started = Date.now();
   const email = `bo+${mark}@orbit.test`;
   await createClient(UsersService, connect(ownerToken)).createInvitation({ orgUuid, email, roleId: 3 });
@@ -94,4 +79,5 @@ export async function tourIdentity({
   const signedBy = `chained and signed by ${verified.head?.kid.slice(0, 8)}…`;
   const verdict = verified.valid ? "valid" : "NOT VALID";
   say(`17. The audit log of ${orgName}: ${verified.events} events, ${signedBy}, ${verdict}`);
+  return elevated.elevatedToken;
 }

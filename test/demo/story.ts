@@ -8,11 +8,15 @@ import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { UsersService } from "../../gen/atrium/users/v1/users_pb.ts";
 import { tourIdentity } from "./identity.ts";
+import { tourBilling } from "./billing.ts";
+import { tourDirectory } from "./directory.ts";
 import { startPublisher } from "./publisher.ts";
+import type { Extras, Tour } from "./tour.ts";
+import { tourTrust } from "./trust.ts";
 import { startFailingReceiver } from "./webhook.ts";
 
 /** Settings of {@link runStory}. */
-export interface StoryOptions {
+export interface StoryOptions extends Extras {
   /** Address of a running service of the development profile. */
   baseUrl: string;
   /** Address of the first owner, who is platform admin. */
@@ -46,7 +50,7 @@ async function mailedToken(baseUrl: string, email: string, since: number): Promi
     const response = await fetch(`${baseUrl}/dev/mailbox.json`);
     const mails = (await response.json()) as { to: string; text: string; at: string }[];
     const mail = mails.find(({ to, at }) => to === email && Date.parse(at) >= since);
-    const token = mail?.text.match(/[?&]token=([A-Za-z0-9_-]{20,})/)?.[1];
+    const token = mail?.text.match(/[?&#]token=([A-Za-z0-9_-]{20,})/)?.[1];
     if (token !== undefined) return token;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -81,9 +85,9 @@ async function meOverEveryProtocol(baseUrl: string, token: string, say: StoryOpt
 /**
  * The main job from end to end: sign in by link, over four protocols; a publisher signs up and publishes; the platform
  * approves; the buyer installs and watches live; a second install is refused; a webhook's receiver fails and recovers;
- * the audit log lists it all; logout ends the token. Then the tour of identity.
+ * the audit log lists it all; logout ends the token. Then the tours of identity, trust, a directory and billing.
  */
-export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Promise<void> {
+export async function runStory({ baseUrl, ownerEmail, say, ...extras }: StoryOptions): Promise<void> {
   const mark = Date.now().toString(36);
 
   say(`1. ${ownerEmail} signs in by magic link`);
@@ -177,17 +181,30 @@ export async function runStory({ baseUrl, ownerEmail, say }: StoryOptions): Prom
   // In the publisher's organization, created by this run: ending all its sessions affects no other run.
   const again = await createClient(LoginService, connect(baseUrl)).login({ email, password: PASSWORD, orgName });
   const me = await createClient(AccessService, connect(baseUrl, again.accessToken)).getMe({});
-  await tourIdentity({
+  const tour: Tour = {
+    signIn: async () => {
+      const { accessToken } = await createClient(LoginService, connect(baseUrl)).login({
+        email,
+        password: PASSWORD,
+        orgName,
+      });
+      return accessToken ?? "";
+    },
     baseUrl,
     mark,
     say,
     orgName,
     ownerEmail: email,
     ownerToken: again.accessToken ?? "",
+    platformToken: ownerToken,
     orgUuid: me.orgUuid ?? "",
     connect: (token) => connect(baseUrl, token),
     mailedToken: (to, since) => mailedToken(baseUrl, to, since),
-  });
+  };
+  const elevatedToken = await tourIdentity(tour);
+  await tourTrust(tour, elevatedToken, extras);
+  await tourDirectory(tour);
+  await tourBilling(tour);
 }
 
 /** Reads the stream of the install until it is active: each record has the new entries of the timeline. */

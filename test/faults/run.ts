@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { connections } from "./connections.ts";
 import { deadEndpoints } from "./dead-endpoints.ts";
+import { killedInbox } from "./killed-inbox.ts";
 import { killedKeys } from "./killed-keys.ts";
 import { fullOutbox } from "./full-outbox.ts";
 import { plansOfLists } from "./plans.ts";
@@ -32,6 +33,8 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
                    least once under one id
   killed-keys      two instances are killed in turn under writes with Idempotency-Keys that are sent again at once: none
                    is lost, doubled or refused
+  killed-inbox     an instance is killed between the receipt of each event of a payment provider and its effect: after
+                   the restart each one is applied, and what is sent again counts once
   many-watchers    4,000 streams watch one install that changes: the p99 of another client's requests is under 100 ms
   connections      1,100 connections and 100 MiB of unread responses from one address: all requests of another address
                    succeed
@@ -100,6 +103,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "temporal-away": temporalAway(fullBacklog),
   workload,
   "killed-keys": killedKeys(Number(values.kills)),
+  "killed-inbox": killedInbox,
   "many-watchers": manyWatchers(4_000),
   connections,
   plans: plansOfLists(1_000_000),

@@ -1,14 +1,15 @@
 import type { TestApp } from "../support/app.ts";
 import { elevated, founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { fetchOver } from "../mtls/client.ts";
 import type { Bearer } from "./rules.ts";
+import type { Credential } from "./send.ts";
 import { apiKey, automationToken, done, orglessToken, platformAdmin, publishApp, signIn } from "./world.ts";
 import type { Ids } from "./world.ts";
+import { bySvid, ownSvid, workload } from "./workloads.ts";
 
-/** A caller and the bearer token they use. */
-export interface Role extends Bearer {
-  token: string | undefined;
-}
+/** A caller and what they present. */
+export interface Role extends Bearer, Credential {}
 
 /** All callers that request the routes of organization A. */
 export interface Callers {
@@ -33,7 +34,8 @@ const base: Bearer = {
   scopes: [],
 };
 const ruler: Bearer = { ...base, admin: true, owner: true, appAdmin: true, vault: true };
-const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
 /** Creates the callers. Advances the clock first, so that expired tokens exist. */
 export async function createCallers(app: TestApp): Promise<Callers> {
@@ -44,6 +46,7 @@ export async function createCallers(app: TestApp): Promise<Callers> {
     key: (await apiKey(app, first, ["admin"], 1)).key,
   };
   app.clock.advance(2 * DAY);
+  const endedCertificates = await endedSvids(app, { ...first, token: (await signIn(app, first)).token });
 
   const own = await signIn(app, first);
   const a: Somebody = { ...first, token: own.token };
@@ -68,20 +71,25 @@ export async function createCallers(app: TestApp): Promise<Callers> {
   const ended = await endedTokens(app, a);
   return {
     here: { org_uuid: a.org, app_id: appId },
-    unauthenticated: Object.fromEntries(
-      Object.entries({
-        "no token": undefined,
-        garbage: "garbage",
-        "three parts": "a.b.c",
-        "cut token": own.token.slice(0, -2),
-        "unsigned token": `${own.token.split(".").slice(0, 2).join(".")}.`,
-        "expired token": early.expired,
-        "expired elevated token": early.elevated,
-        "expired key": early.key,
-        "refresh token": own.refresh,
-        ...ended,
-      }).map(([name, token]) => [name, nobody(token)]),
-    ),
+    unauthenticated: {
+      ...Object.fromEntries(
+        Object.entries(endedCertificates).map(([name, held]) => [name, { ...base, kind: "none" as const, ...held }]),
+      ),
+      ...Object.fromEntries(
+        Object.entries({
+          "no token": undefined,
+          garbage: "garbage",
+          "three parts": "a.b.c",
+          "cut token": own.token.slice(0, -2),
+          "unsigned token": `${own.token.split(".").slice(0, 2).join(".")}.`,
+          "expired token": early.expired,
+          "expired elevated token": early.elevated,
+          "expired key": early.key,
+          "refresh token": own.refresh,
+          ...ended,
+        }).map(([name, token]) => [name, nobody(token)]),
+      ),
+    },
     people: {
       owner: { ...ruler, token: a.token },
       "elevated owner": { ...ruler, elevated: true, token: await elevated(app, a.token) },
@@ -141,43 +149,53 @@ export async function createCallers(app: TestApp): Promise<Callers> {
         here: false,
         appAdmin: false,
       },
-      "automation token of the role admin": {
-        ...base,
-        kind: "key",
-        workload: true,
-        admin: true,
-        vault: true,
-        scopes: ["admin", "vault:write"],
-        token: (await automationToken(app, a)).token,
-      },
-      "automation token of the role limited_access": {
-        ...base,
-        kind: "key",
-        workload: true,
-        withoutBilling: true,
-        lowly: true,
-        scopes: ["admin", "vault:write"],
-        token: (await automationToken(app, a, 5)).token,
-      },
-      "automation token of another organization": {
-        ...base,
-        kind: "key",
-        workload: true,
-        here: false,
-        admin: true,
-        vault: true,
-        scopes: ["admin", "vault:write"],
-        token: (await automationToken(app, stranger)).token,
-      },
-      "automation token of a demoted identity": {
-        ...base,
-        kind: "key",
-        workload: true,
-        scopes: ["admin", "vault:write"],
-        token: await demotedToken(app, a),
-      },
+      ...(await workloadRoles(app, a, stranger)),
       "key of a demoted admin": { ...base, kind: "key", withoutBilling: true, scopes: ["admin"], token: demoted },
     },
+  };
+}
+
+/** Service identities by each of their credentials. */
+async function workloadRoles(app: TestApp, a: Somebody, stranger: Somebody): Promise<Record<string, Role>> {
+  const role: Bearer = { ...base, kind: "key", workload: true, scopes: ["admin", "vault:write"] };
+  const admin: Bearer = { ...role, admin: true, vault: true };
+  const limited: Bearer = { ...role, withoutBilling: true, lowly: true };
+  const demoted = await workload(app, a);
+  const path = `/api/organizations/${a.org}/service-identities/${demoted.identityId}`;
+  done(await app.call("PATCH", path, { token: a.token, body: { role_id: 3 } }));
+  const all = [
+    ["the role admin", admin, await workload(app, a)],
+    ["the role limited_access", limited, await workload(app, a, 5)],
+    ["another organization", { ...admin, here: false }, await workload(app, stranger)],
+    ["a demoted identity", { ...role, withoutBilling: true }, demoted],
+  ] as const;
+  return Object.fromEntries(
+    all.flatMap(([name, bearer, made]): [string, Role][] => [
+      [`automation token of ${name}`, { ...bearer, token: made.token }],
+      [`SVID of ${name}`, { ...bearer, ...bySvid(made) }],
+    ]),
+  );
+}
+
+/** Client certificates that made a caller, each ended in another way. */
+async function endedSvids(app: TestApp, a: Somebody): Promise<Record<string, Credential>> {
+  const call = async (method: string, url: string, token: string) => done(await app.call(method, url, { token }));
+  const [revoked, orphan] = [await workload(app, a), await workload(app, a)];
+  await call("DELETE", `/api/auth/spiffe/svids/${revoked.svidId}`, a.token);
+  await call("DELETE", `/api/organizations/${a.org}/service-identities/${orphan.identityId}`, a.token);
+  const gone = await founder(app);
+  const homeless = await workload(app, gone);
+  await call("DELETE", `/api/organizations/${gone.org}`, await elevated(app, gone.token));
+  const short = await workload(app, a);
+  const { presented } = await ownSvid(app, short.identityId, short, 1);
+  app.clock.advance(HOUR);
+  return {
+    "revoked SVID": bySvid(revoked),
+    "SVID of a deleted identity": bySvid(orphan),
+    "SVID of a deleted organization": bySvid(homeless),
+    "expired SVID": bySvid({ presented, fetch: fetchOver(app, presented) }),
+    "no certificate over mutual TLS": bySvid({ presented: {}, fetch: fetchOver(app, {}) }),
+    "garbage beside an SVID": { ...bySvid(short), token: "garbage" },
   };
 }
 
@@ -198,13 +216,6 @@ async function demotedKey(app: TestApp, by: Somebody): Promise<string> {
   const { key } = await apiKey(app, maker, ["admin"]);
   done(await app.call("PUT", `/api/users/${maker.userUuid}/role`, { token: by.token, body: { role: "employee" } }));
   return key;
-}
-
-async function demotedToken(app: TestApp, by: Somebody): Promise<string> {
-  const { identityId, token } = await automationToken(app, by);
-  const path = `/api/organizations/${by.org}/service-identities/${identityId}`;
-  done(await app.call("PATCH", path, { token: by.token, body: { role_id: 3 } }));
-  return token;
 }
 
 /** Bearer tokens that were valid, each ended in another way; and a signature that is no bearer token. */

@@ -8,6 +8,11 @@ export const contentWrites: Readonly<Record<string, (stage: Stage) => Promise<Wr
   "PUT /api/admin/plans/{plan}": () => ({ ids: { plan: "late" }, body: { name: some(), features: [] } }),
   "POST /api/pricing/quote": async (stage) => ({ body: { price_id: Number(await priceId(stage)) } }),
   "POST /api/pricing/checkout-session": async (stage) => ({ body: { quote_id: await quoteId(stage) } }),
+  "POST /api/billing/portal-session": async (stage) => {
+    await subscription(stage);
+    return { body: { provider: "stripe" } };
+  },
+  "POST /api/operator/billing/reconcile": () => ({ body: { provider: "stripe" } }),
   "POST /api/billing/cards": () => ({ body: cardBody() }),
   "PUT /api/billing/cards/default": async (stage) => ({ body: { card_id: await card(stage) } }),
   "DELETE /api/billing/cards/{card_id}": async (stage) => ({ ids: { card_id: await card(stage) } }),
@@ -53,16 +58,32 @@ async function card(stage: Stage): Promise<string> {
   return (await call(stage, "POST", "/api/billing/cards", cardBody(), stage.actor.token))["id"] ?? "";
 }
 
+/** Buys a subscription at the payment server, which sends no webhooks here, and stores what these would have said. */
 async function subscription(stage: Stage): Promise<string> {
+  const checkout = await call(stage, "POST", "/api/pricing/checkout-session", { quote_id: await quoteId(stage) });
+  const page = checkout["url"] ?? "";
+  await fetch(page, { method: "POST", body: new URLSearchParams({ act: "pay" }), redirect: "manual" });
+  const events = new URL("/v1/events?limit=1&types[0]=customer.subscription.created", page);
+  const listed = await fetch(events, { headers: { authorization: "Bearer sk_test_key" } });
+  const [event] = ((await listed.json()) as { data: { data: { object: { id: string; customer: string } } }[] }).data;
+  const { id = "", customer = "" } = event?.data.object ?? {};
+  const org = stage.side.owner.org;
+  await sql(
+    stage,
+    `insert into billing_customers (provider, org_uuid, customer_id, seen_at) values ('stripe', $1, $2, now())
+     on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id`,
+    org,
+    customer,
+  );
   const [row] = await sql(
     stage,
     `insert into subscriptions
        (subscription_id, org_uuid, quote_id, provider, external_id, seats, status, cancel_at_period_end, created_at)
-     values
-       (gen_random_uuid(), $1, $2::uuid, 'stripe', 'sub_' || ($2::uuid)::text, 1, 'active', false, now())
+     values (gen_random_uuid(), $1, $2::uuid, 'stripe', $3, 1, 'active', false, now())
      returning subscription_id`,
-    stage.side.owner.org,
-    await quoteId(stage),
+    org,
+    checkout["quote_id"],
+    id,
   );
   return row?.["subscription_id"] ?? "";
 }

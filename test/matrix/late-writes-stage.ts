@@ -4,6 +4,7 @@ import { member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { done } from "./world.ts";
+import type { Workload } from "./workloads.ts";
 import type { Ids, Side } from "./world.ts";
 
 /** An organization with one object of each kind, and the person who writes in it. */
@@ -14,7 +15,7 @@ export interface Stage {
   actor: Somebody;
   sid: string;
   key: { id: string; key: string };
-  automation: { id: string; identityId: string; token: string };
+  automation: Workload;
   device: string;
 }
 

@@ -24,6 +24,7 @@ export const reads: ReadonlySet<string> = new Set([
   "POST /api/templates/render",
   "POST /api/pricing/preview",
   "POST /api/templates/cv/generate",
+  "POST /api/admin/organizations/{org_uuid}/oidc-connections/{connection_uuid}/test",
 ]);
 
 /** Routes that end what other routes need, in their order, after all others. */
@@ -172,6 +173,10 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   "POST /api/devices/{device_uuid}/active-account": async (stage) => {
     const { ids } = await account(stage);
     return { ids: ids ?? {}, body: { account_id: ids?.["account"] } };
+  },
+  "POST /api/auth/switch": async (stage) => {
+    const { org_uuid = "" } = await call(stage, "POST", "/api/organizations", { name: some() }, stage.actor.token);
+    return { body: { org_uuid } };
   },
   "POST /api/admin/organizations/{org_uuid}/auth-events/purge": () => ({}),
   "POST /api/admin/organizations/{org_uuid}/signing-keys": () => ({ body: { algorithm: "ed25519" } }),

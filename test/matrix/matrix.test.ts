@@ -79,7 +79,7 @@ async function overRest(role: Role, tried: ReturnType<typeof cases>): Promise<st
   const seen = await forAll(tried, async ({ guarded, expected }) => {
     const { method, path } = guarded.route;
     const body = method === "GET" || method === "DELETE" ? undefined : BROKEN;
-    const wrong = faultOf(expected, await sendRest(app.url, method, fill(path, parameters(guarded)), role.token, body));
+    const wrong = faultOf(expected, await sendRest(app.url, method, fill(path, parameters(guarded)), role, body));
     return wrong === undefined ? [] : [`${method} ${path}: ${wrong}`];
   });
   return seen.flat();
@@ -104,7 +104,7 @@ async function overConnect(role: Role, tried: ReturnType<typeof cases>): Promise
         : [message, BROKEN];
     const wrong: string[] = [];
     for (const one of messages) {
-      const what = faultOf(expected, await sendConnect(app.url, rpc, role.token, one));
+      const what = faultOf(expected, await sendConnect(app.url, rpc, role, one));
       if (what !== undefined) wrong.push(`${rpc.name} with ${JSON.stringify(one)}: ${what}`);
     }
     return wrong;
@@ -152,7 +152,7 @@ describe("Over REST", () => {
       app.url,
       route.method,
       bad,
-      token,
+      { token },
       route.method === "GET" || route.method === "DELETE" ? undefined : BROKEN,
     );
   };

@@ -11,6 +11,8 @@ const beside = [
   "audit_links",
   "audit_heads",
   "audit_counts",
+  // Their numbers count each end and restoration of an SVID.
+  "spiffe_revocation_lists",
   // Its versions count each end and restoration of a membership.
   "scim_users",
 ];

@@ -143,7 +143,7 @@ describe.each(paged.map((read) => [name(read), read] as const))("The window of %
       const message = (value: unknown) => ({ ...idsOf(read), [field.name]: value });
       for (const value of [most + 1, -1, 1.5]) {
         expect(
-          outcomeOf(await sendConnect(app.url, read.rpc, token, message(value))),
+          outcomeOf(await sendConnect(app.url, read.rpc, { token }, message(value))),
           `${field.name} ${value} over Connect`,
         ).toBe("400 validation_error");
       }

@@ -33,6 +33,7 @@ const persons = [
   // The same operation as `/api/v1/me/mfa/status`; and a key has no identity.
   "/api/auth/mfa/status",
   "/api/auth/oidc/link",
+  "/api/auth/switch",
 ];
 
 /** What a token without an organization may call (decisions 3.1). */
@@ -43,12 +44,13 @@ const withoutOrganization = [
   "/api/auth/sessions",
   "/api/auth/logout",
   "/api/auth/mfa/status",
+  "/api/auth/switch",
 ];
 
 /** Resources of scopes by path, the first match (decisions 2.5). */
 const resources: readonly (readonly [RegExp, string | undefined])[] = [
   [/^\/api\/auth\/(?:me|superuser)$|^\/api\/entitlements\/|^\/api\/operator\//u, undefined],
-  [/^\/api\/auth\/spiffe\/trust-bundle$/u, undefined],
+  [/^\/api\/auth\/spiffe\/trust-bundle$|^\/api\/admin\/organizations$/u, undefined],
   [/\/session-inventory|\/revoke-all-sessions$|^\/api\/auth\/sessions$/u, "sessions"],
   [/\/(?:auth|audit)-events|^\/api\/auth\/events/u, "events"],
   [/\/signing-keys/u, "keys"],
@@ -152,6 +154,8 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
     return "403 forbidden";
   if (words.has("elevated") && !bearer.elevated) return "403 step_up_required";
   if (name === "GET /api/billing/history" && bearer.withoutBilling === true) return "403 forbidden";
+  // Of the roles of the matrix only admins have `billing:write`.
+  if (name === "POST /api/billing/portal-session" && !bearer.admin) return "403 forbidden";
   // Cards belong to a person (decisions 10.8).
   if (name.includes(" /api/billing/cards") && !name.startsWith("GET ") && bearer.workload === true)
     return "403 forbidden";

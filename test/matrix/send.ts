@@ -1,7 +1,17 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import type { Presented } from "../mtls/client.ts";
 import { callRest } from "../support/app.ts";
+import type { Fetch } from "../support/app.ts";
+
+/** What a caller presents: a bearer token, or a client certificate on a connection of its own. */
+export interface Credential {
+  token: string | undefined;
+  /** Sends over mutual TLS, with the certificate below. */
+  fetch?: Fetch;
+  presented?: Presented;
+}
 
 /** The outcome of a call, in the same form for every protocol. */
 export interface Seen {
@@ -27,10 +37,10 @@ export async function sendRest(
   url: string,
   method: string,
   path: string,
-  token: string | undefined,
+  { token, fetch: send = fetch }: Credential,
   body?: unknown,
 ): Promise<Seen> {
-  const answer = await callRest(url, method, path, { token, ...(body === undefined ? {} : { body }) });
+  const answer = await callRest(url, method, path, { token, fetch: send, ...(body === undefined ? {} : { body }) });
   const { status, text, headers } = answer;
   const shown = answer.body as { status?: unknown; type?: unknown; request_id?: unknown; code?: string } | undefined;
   const code = status < 400 ? "" : (shown?.code ?? "none");
@@ -75,12 +85,12 @@ interface ConnectFault {
 export async function sendConnect(
   url: string,
   rpc: DescMethod,
-  token: string | undefined,
+  { token, fetch: send = fetch }: Credential,
   message: unknown,
 ): Promise<Seen> {
   const json = typeof message === "string" ? message : JSON.stringify(message);
   const stream = rpc.methodKind !== "unary";
-  const answer = await fetch(`${url}/${rpc.parent.typeName}/${rpc.name}`, {
+  const answer = await send(`${url}/${rpc.parent.typeName}/${rpc.name}`, {
     method: "POST",
     headers: {
       "content-type": stream ? "application/connect+json" : "application/json",

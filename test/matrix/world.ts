@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
-import { startProviderServer } from "../billing/provider-server.ts";
+import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
@@ -29,20 +29,24 @@ export function done(answer: Answer): Record<string, string> {
 
 /** A service with open sign-up and a payment provider. */
 export async function startMatrixApp(): Promise<TestApp> {
-  const provider = await startProviderServer();
-  const app = await startApp({
+  const webhookSecret = "whsec_test_secret";
+  let app: TestApp | undefined = undefined;
+  const now = (): number => app?.clock.now() ?? Date.now();
+  const provider = await startPaymentServer({ webhookSecret, now });
+  app = await startApp({
     env: {
       SERVICE_OPEN_SIGNUP: "1",
       SERVICE_STRIPE_SECRET_KEY: "sk_test_key",
-      SERVICE_STRIPE_WEBHOOK_SECRET: "whsec_test_secret",
+      SERVICE_STRIPE_WEBHOOK_SECRET: webhookSecret,
       SERVICE_STRIPE_API_BASE: provider.url,
     },
   });
+  const started = app;
   const close = async (): Promise<void> => {
-    await app.close();
+    await started.close();
     await provider.close();
   };
-  return { ...app, close };
+  return { ...started, close };
 }
 
 /** A login by password; the token is valid for 15 minutes. */

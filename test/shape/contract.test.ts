@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { breaches } from "../contract/accept.ts";
-import { generate, readTree } from "../contract/generate.ts";
+import { generate, generateDocuments, readTree } from "../contract/generate.ts";
 import { root, run } from "../contract/run.ts";
 
 describe("the contract", () => {
@@ -19,5 +20,12 @@ describe("the contract", () => {
       (path) => wanted.get(path) !== present.get(path),
     );
     expect(differing).toEqual([]);
+  });
+
+  test("the documents that are made from the code match it (npm run generate)", () => {
+    const differing = [...generateDocuments()].filter(
+      ([path, text]) => readFileSync(join(root, path), "utf8") !== text,
+    );
+    expect(differing.map(([path]) => path)).toEqual([]);
   });
 });

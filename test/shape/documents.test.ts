@@ -36,7 +36,7 @@ it("the README's table of domains has a row for every domain of src/domains/orde
 it("the README's map names every folder of src/, and no other", () => {
   const [, map = ""] = textOf("README.md").split("\nsrc/\n");
   const lines = /^(?: {2}.*\n)*/u.exec(map)?.[0].split("\n") ?? [];
-  const named = lines.flatMap((line) => /^ {2}([\w.]+)\/? /u.exec(line)?.[1] ?? []);
+  const named = lines.flatMap((line) => /^ {2}([\w.-]+)\/? /u.exec(line)?.[1] ?? []);
   expect(named.toSorted()).toEqual(readdirSync(path.join(root, "src")).toSorted());
 });
 

@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 /** The repository's folder. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
+/** Endings of files that run in Node, a browser, a shell or the database. */
+export const SOURCES: readonly string[] = [".ts", ".tsx", ".mjs", ".js", ".sh", ".lua"];
+
 /** Hand-written files below a folder of the repository, as `src/…`; what is generated is left out. */
-export function filesBelow(
-  folder: string,
-  endings: readonly string[] = [".ts", ".mjs", ".js", ".sh", ".lua"],
-): string[] {
+export function filesBelow(folder: string, endings: readonly string[] = SOURCES): string[] {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
     .map((file) => path.posix.join(folder, file.split(path.sep).join("/")))
     .filter(

@@ -8,6 +8,8 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
 import { testDatabase } from "./database.ts";
+import { undeclaredErrors } from "./declared-errors.ts";
+import { undocumentedEvents } from "./documented-events.ts";
 
 /** A response over REST, its body parsed when it is JSON. */
 export interface Answer {
@@ -32,6 +34,8 @@ export interface AppOptions {
   /** Default: a clock that the test advances. */
   clock?: Clock;
   log?: Log;
+  /** Folder of the built console; without one no console is served. */
+  consoleFolder?: string;
   /** Starts without a master key. */
   sealedVault?: boolean;
   /** Another master key than {@link MASTER_KEY}. */
@@ -60,6 +64,7 @@ export interface TestApp {
   login(email?: string, password?: string, orgName?: string): Promise<string>;
   /** Newest mail to an address; waits for the dispatcher. Requires a role with a worker. */
   mailTo(email: string): Promise<{ subject: string; text: string; html: string }>;
+  /** @throws when it did something that the contract does not say: an error code, the data of an event */
   close(): Promise<void>;
 }
 
@@ -69,15 +74,18 @@ export const INSTANCE_KEY = Buffer.alloc(32, 7);
 export const MASTER_KEY = Buffer.alloc(32, 9);
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
+/** How a request is sent: `fetch`, or over a connection of one's own. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
 /** One call over REST to `url`. */
 export async function callRest(
   url: string,
   method: string,
   path: string,
-  options: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
+  options: { token?: string | undefined; body?: unknown; headers?: Record<string, string>; fetch?: Fetch } = {},
 ): Promise<Answer> {
-  const { token, body, headers } = options;
-  const response = await fetch(`${url}${path}`, {
+  const { token, body, headers, fetch: send = fetch } = options;
+  const response = await send(`${url}${path}`, {
     method,
     redirect: "manual",
     headers: {
@@ -117,6 +125,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     instanceKey: options.instanceKey ?? INSTANCE_KEY,
     masterKey: options.sealedVault === true ? undefined : Buffer.from(options.masterKey ?? MASTER_KEY),
     bootstrap: owner,
+    consoleFolder: options.consoleFolder,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,
     random: systemRandom,
@@ -149,7 +158,12 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     },
     async close() {
       await app.stop(2_000);
+      const faults = [
+        ...undeclaredErrors(app.calls()),
+        ...(database === undefined ? [] : await undocumentedEvents(databaseUrl)),
+      ];
       await database?.close();
+      if (faults.length > 0) throw new Error(`The contract does not say:\n${faults.join("\n")}`);
     },
   };
 }

@@ -28,11 +28,21 @@ export function closingLine({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
 }
 
-/** Ends a run with one plain line that people and machines can read. */
+/** A line for each test that failed and then passed when it was repeated. */
+function flakes(modules: readonly TestModule[]): string[] {
+  return modules.flatMap((module) =>
+    [...module.children.allTests()]
+      .filter((test) => test.diagnostic()?.flaky === true)
+      .map((test) => `flake: ${module.relativeModuleId} > ${test.fullName}`),
+  );
+}
+
+/** Ends a run with a line for each flake, and one plain line that people and machines can read. */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const line = closingLine(tally(modules, unhandledErrors.length));
     // After all other output.
-    process.once("exit", () => process.stdout.write(`${line}\n`));
+    const lines = [...flakes(modules), line];
+    process.once("exit", () => process.stdout.write(`${lines.join("\n")}\n`));
   }
 }

@@ -23,6 +23,7 @@ import { createPeople, Person } from "../../src/domains/people/index.ts";
 import type { Caller, RequestInfo } from "../../src/platform/caller.ts";
 import { createRequestContext } from "../../src/platform/context.ts";
 import { createPasswordHasher } from "../../src/platform/crypto/password.ts";
+import { createCursors } from "../../src/platform/cursors.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { Database } from "../../src/platform/db/types.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -104,7 +105,8 @@ function build(
   const announce = () => Promise.resolve();
   const record = createAuditRecord({ database, clock, random: systemRandom });
   const events = createEvents(record, announce);
-  const shared = { database, clock, random: systemRandom, sealer, log: silentLog, events };
+  const cursors = createCursors({ clock, sealer, cursorMs: 3_600_000 });
+  const shared = { database, clock, random: systemRandom, sealer, cursors, log: silentLog, events };
   const organizations = createOrganizations(shared);
   const people = createPeople({
     ...shared,

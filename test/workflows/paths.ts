@@ -11,14 +11,17 @@ export interface Ground {
   market: Market;
   /** Sends a workflow its kind of signal, as when something it waits for has changed. */
   signal(workflowId: string, name: string): Promise<void>;
+  /** Starts the workflow of a schedule now; returns its id. */
+  trigger(scheduleId: string): Promise<string>;
 }
 
 /** One path of a workflow. */
 export interface WorkflowPath {
   /**
-   * Settings that differ: deadlines and overlaps short enough to wait for; a Temporal that finds histories long soon.
+   * Settings that differ: deadlines and overlaps short enough to wait for; a Temporal that finds histories long soon;
+   * a payment provider.
    */
-  setting: "patient" | "hasty" | "soon-long";
+  setting: "patient" | "hasty" | "soon-long" | "paying";
   /** Runs it to its end and resolves to the id of the workflow. */
   walk(ground: Ground): Promise<string>;
 }
@@ -113,7 +116,7 @@ async function rotated({ app }: Ground): Promise<{ org: string; kid: string }> {
   return { org, kid: body.previous_key_id as string };
 }
 
-/** Every path of the three workflows, by the name of the file its history is kept in. */
+/** Every path of the workflows, by the name of the file its history is kept in. */
 export const paths: Readonly<Record<string, WorkflowPath>> = {
   "install-done": { setting: "patient", walk: (ground) => installed(ground, () => ({ status: 200 }), "active") },
   "install-accepted-then-reported": {
@@ -277,6 +280,15 @@ export const paths: Readonly<Record<string, WorkflowPath>> = {
           kind === "suspended" ? seen(ground, installId, "attempt_failed") : Promise.resolve(),
       ),
   },
+  "payments-reconciled": {
+    setting: "paying",
+    walk: async ({ app }) => {
+      const token = await app.login();
+      const asked = await app.call("POST", "/api/operator/billing/reconcile", { token, body: {} });
+      return asked.body.workflow_id as string;
+    },
+  },
+  "payments-reconciled-daily": { setting: "paying", walk: ({ trigger }) => trigger("billing-reconcile") },
   "webhook-answers-again": {
     setting: "patient",
     walk: (ground) => notified(ground, (_post, nth) => (nth < 3 ? 500 : 204), 6),

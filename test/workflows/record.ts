@@ -7,6 +7,7 @@ import { migrations } from "../../src/migrations/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { migrate } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
+import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
 import { startApp } from "../support/app.ts";
 import { openMarket } from "../support/market.ts";
 import { startPostgres } from "../support/postgres.ts";
@@ -34,7 +35,7 @@ interface Setting {
   temporal?: readonly string[];
 }
 
-const settings: Readonly<Record<WorkflowPath["setting"], Setting>> = {
+const settings: Readonly<Record<Exclude<WorkflowPath["setting"], "paying">, Setting>> = {
   patient: { env: { SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,200ms" } },
   hasty: {
     env: {
@@ -50,11 +51,17 @@ const settings: Readonly<Record<WorkflowPath["setting"], Setting>> = {
   },
 };
 
+const payments = await startPaymentServer({ webhookSecret: "whsec_recorded" });
+const paying = {
+  SERVICE_STRIPE_SECRET_KEY: "sk_test_key",
+  SERVICE_STRIPE_WEBHOOK_SECRET: "whsec_recorded",
+  SERVICE_STRIPE_API_BASE: payments.url,
+};
 const database = await startPostgres();
 try {
   await mkdir(folder, { recursive: true });
   await migrate({ url: database.url, migrations, log: silentLog });
-  for (const [name, setting] of Object.entries(settings)) {
+  for (const [name, setting] of Object.entries({ ...settings, paying: { env: paying } })) {
     const chosen = Object.entries(paths).filter(
       ([path, { setting: its }]) => its === name && (wanted.length === 0 || wanted.includes(path)),
     );
@@ -62,6 +69,7 @@ try {
   }
 } finally {
   await database.stop();
+  await payments.close();
 }
 
 async function record(chosen: readonly [string, WorkflowPath][], setting: Setting): Promise<void> {
@@ -78,9 +86,22 @@ async function record(chosen: readonly [string, WorkflowPath][], setting: Settin
   const client = new Client({ connection, namespace: NAMESPACE });
   const signal = (workflowId: string, name: string): Promise<void> =>
     client.workflow.getHandle(workflowId).signal(name);
+  /** A schedule is stored soon after the start. */
+  async function trigger(scheduleId: string): Promise<string> {
+    for (const end = Date.now() + 60_000; ; await sleep(200)) {
+      try {
+        const schedule = client.schedule.getHandle(scheduleId);
+        await schedule.trigger();
+        const started = (await schedule.describe()).info.recentActions.at(-1)?.action;
+        if (started !== undefined) return started.workflow.workflowId;
+      } catch (error) {
+        if (Date.now() > end) throw error;
+      }
+    }
+  }
   try {
     for (const [name, path] of chosen) {
-      const id = await path.walk({ app, market, signal });
+      const id = await path.walk({ app, market, signal, trigger });
       const runs = await historiesOf(client, id);
       await writeFile(
         join(folder, `${name}${suffix === undefined ? "" : `.${suffix}`}.json`),

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { IllegalStateError } from "@temporalio/common";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { DeterminismViolationError } from "@temporalio/workflow";
 import { expect, it } from "vitest";
@@ -9,10 +10,15 @@ import { readHistory } from "./history.ts";
 import type { KeptWorkflow } from "./history.ts";
 import { paths } from "./paths.ts";
 
-Runtime.install({
-  logger: new DefaultLogger("ERROR", () => undefined),
-  telemetryOptions: { logging: { filter: "off" } },
-});
+try {
+  Runtime.install({
+    logger: new DefaultLogger("ERROR", () => undefined),
+    telemetryOptions: { logging: { filter: "off" } },
+  });
+} catch (error) {
+  // Test files share processes: a worker of an earlier one has installed the runtime already.
+  if (!(error instanceof IllegalStateError)) throw error;
+}
 const folder = join(import.meta.dirname, "histories");
 const names = readdirSync(folder).map((file) => file.replace(/\.json$/u, ""));
 const read = (name: string): KeptWorkflow =>

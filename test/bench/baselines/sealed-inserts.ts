@@ -4,13 +4,12 @@
  * CONNECTIONS of them going and reports how many were committed.
  */
 import { createCipheriv, randomBytes, randomUUID } from "node:crypto";
-import pg from "pg";
+import type { PoolClient } from "pg";
+import { pool, serveTransactions } from "./transactions.ts";
 
-const connections = Number(process.env["CONNECTIONS"] ?? "10");
 const value = process.env["VALUE"] ?? "";
 const names = 16;
 const key = randomBytes(32);
-const pool = new pg.Pool({ connectionString: process.env["DATABASE"], min: connections, max: connections });
 await pool.query(`
   drop table if exists bare_versions, bare_names, bare_log, bare_pending;
   create table bare_names (
@@ -36,59 +35,39 @@ function seal(plain: Buffer | string, by: Buffer, context: string): Buffer {
   return Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]);
 }
 
-async function write(): Promise<void> {
+async function write(client: PoolClient): Promise<void> {
   const org = organizations[next++ % names] as string;
-  const client = await pool.connect();
-  try {
-    const now = new Date();
-    await client.query("begin");
-    const taken = await client.query<{ id: string; version: number }>({
-      name: "take",
-      text: `insert into bare_names (org, name, version, written_at) values ($1, $2, 1, $3)
+  const now = new Date();
+  const taken = await client.query<{ id: string; version: number }>({
+    name: "take",
+    text: `insert into bare_names (org, name, version, written_at) values ($1, $2, 1, $3)
         on conflict (org, name) do update set version = bare_names.version + 1, written_at = $3
         returning id, version`,
-      values: [org, "written", now],
-    });
-    const { id, version } = taken.rows[0] as { id: string; version: number };
-    const own = randomBytes(32);
-    const context = `${org}:${version}:written`;
-    await client.query({
-      name: "version",
-      text: "insert into bare_versions values ($1, $2, $3, $4, $5, $6)",
-      values: [id, version, randomUUID(), seal(own, key, context), seal(value, own, context), now],
-    });
-    await client.query({
-      name: "event",
-      text: `with added as (
+    values: [org, "written", now],
+  });
+  const { id, version } = taken.rows[0] as { id: string; version: number };
+  const own = randomBytes(32);
+  const context = `${org}:${version}:written`;
+  await client.query({
+    name: "version",
+    text: "insert into bare_versions values ($1, $2, $3, $4, $5, $6)",
+    values: [id, version, randomUUID(), seal(own, key, context), seal(value, own, context), now],
+  });
+  await client.query({
+    name: "event",
+    text: `with added as (
           insert into bare_log (event_id, org, type, metadata, actor, created_at) values ($1, $2, $3, $4, $5, $6)
           returning org, sequence
         ) insert into bare_pending select org, sequence from added`,
-      values: [
-        randomUUID(),
-        org,
-        "vault.secret.written",
-        JSON.stringify({ name: "written", version }),
-        JSON.stringify({ type: "user", id: org, email: "owner@bench.test" }),
-        now,
-      ],
-    });
-    await client.query("commit");
-  } finally {
-    client.release();
-  }
+    values: [
+      randomUUID(),
+      org,
+      "vault.secret.written",
+      JSON.stringify({ name: "written", version }),
+      JSON.stringify({ type: "user", id: org, email: "owner@bench.test" }),
+      now,
+    ],
+  });
 }
 
-async function run(seconds: number): Promise<void> {
-  const started = performance.now();
-  const end = started + seconds * 1000;
-  let completed = 0;
-  const worker = async (): Promise<void> => {
-    for (; performance.now() < end; completed++) await write();
-  };
-  await Promise.all(Array.from({ length: connections }, worker));
-  process.send?.({ result: { value: completed / ((performance.now() - started) / 1000) } });
-}
-
-process.on("disconnect", () => process.exit(0));
-process.on("message", ({ seconds }: { seconds: number }) => void run(seconds));
-process.send?.({ ready: {} });
+serveTransactions(write);

@@ -3,11 +3,10 @@
  * node-postgres. Asked `{seconds}`, keeps CONNECTIONS of them going and reports how many were committed.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import pg from "pg";
+import type { PoolClient } from "pg";
+import { pool, serveTransactions } from "./transactions.ts";
 
-const connections = Number(process.env["CONNECTIONS"] ?? "10");
 const rows = 4_000;
-const pool = new pg.Pool({ connectionString: process.env["DATABASE"], min: connections, max: connections });
 await pool.query(`
   drop table if exists bare_tokens, bare_events, bare_sessions;
   create table bare_sessions (
@@ -28,46 +27,26 @@ const families = (
 ).rows;
 let next = 0;
 
-async function rotate(): Promise<void> {
+async function rotate(client: PoolClient): Promise<void> {
   const family = families[next++ % families.length] as (typeof families)[number];
-  const client = await pool.connect();
-  try {
-    const [now, hash] = [new Date(), randomBytes(32)];
-    await client.query("begin");
-    await client.query("update bare_tokens set used_at = $2 where hash = $1 and used_at is null", [family.hash, now]);
-    await client.query("update bare_sessions set last_seen_at = $2, expires_at = $3 where uuid = $1", [
-      family.uuid,
-      now,
-      new Date(now.getTime() + 86_400_000),
-    ]);
-    await client.query("insert into bare_tokens (hash, session_uuid, created_at) values ($1, $2, $3)", [
-      hash,
-      family.uuid,
-      now,
-    ]);
-    await client.query("insert into bare_events (session_uuid, type, created_at) values ($1, $2, $3)", [
-      randomUUID(),
-      "token.refreshed",
-      now,
-    ]);
-    await client.query("commit");
-    family.hash = hash;
-  } finally {
-    client.release();
-  }
+  const [now, hash] = [new Date(), randomBytes(32)];
+  await client.query("update bare_tokens set used_at = $2 where hash = $1 and used_at is null", [family.hash, now]);
+  await client.query("update bare_sessions set last_seen_at = $2, expires_at = $3 where uuid = $1", [
+    family.uuid,
+    now,
+    new Date(now.getTime() + 86_400_000),
+  ]);
+  await client.query("insert into bare_tokens (hash, session_uuid, created_at) values ($1, $2, $3)", [
+    hash,
+    family.uuid,
+    now,
+  ]);
+  await client.query("insert into bare_events (session_uuid, type, created_at) values ($1, $2, $3)", [
+    randomUUID(),
+    "token.refreshed",
+    now,
+  ]);
+  family.hash = hash;
 }
 
-async function run(seconds: number): Promise<void> {
-  const started = performance.now();
-  const end = started + seconds * 1000;
-  let completed = 0;
-  const worker = async (): Promise<void> => {
-    for (; performance.now() < end; completed++) await rotate();
-  };
-  await Promise.all(Array.from({ length: connections }, worker));
-  process.send?.({ result: { value: completed / ((performance.now() - started) / 1000) } });
-}
-
-process.on("disconnect", () => process.exit(0));
-process.on("message", ({ seconds }: { seconds: number }) => void run(seconds));
-process.send?.({ ready: {} });
+serveTransactions(rotate);

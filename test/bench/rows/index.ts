@@ -1,6 +1,9 @@
 import { auditLists } from "./audit.ts";
 import { loginsAgainstBetterAuth, meAgainstBetterAuth } from "./better-auth.ts";
+import { billingRows } from "./billing.ts";
 import { browse } from "./browse.ts";
+import { consoleRows } from "./console.ts";
+import { crlReads } from "./crl.ts";
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
 import { idleInstall, installRate, installRequest } from "./installs.ts";
 import { magicLinks } from "./links.ts";
@@ -21,7 +24,9 @@ import { refreshes } from "./refresh.ts";
 import { meDuringRevocations } from "./revocations.ts";
 import type { Row } from "./row.ts";
 import { scimCursors, scimReads } from "./scim.ts";
+import { scimWrites } from "./scim-writes.ts";
 import { secondFactor } from "./second-factor.ts";
+import { spiffeRows } from "./spiffe.ts";
 import { freshStart, idleMemory, laterStart } from "./start.ts";
 import { timings } from "./timing.ts";
 import { vaultRows } from "./vault.ts";
@@ -57,11 +62,16 @@ export const rows: readonly Row[] = [
   ...peopleReads,
   ...scimReads,
   scimCursors,
+  ...scimWrites,
   ...auditLists,
   ...webhookRoutes,
   ...vaultRows,
+  ...spiffeRows,
+  crlReads,
   ...mutualTls,
+  ...billingRows,
   freshStart,
   laterStart,
   idleMemory,
+  ...consoleRows,
 ];
