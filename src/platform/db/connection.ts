@@ -4,6 +4,7 @@ import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
 import { DatabaseStartError } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
+import { OpeningQuery } from "./patches/pg-opening-query.ts";
 import { createStatementNames } from "./statement-names.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -39,6 +40,11 @@ class BoundedClient extends pg.Client {
       const timer = setTimeout(() => {
         closeConnection(this, new Error("Connection terminated: no answer from the database in time"));
       }, DATABASE_TIMEOUTS.responseMs);
+      const [first] = args;
+      if (first instanceof OpeningQuery) {
+        first.onceSettled(() => clearTimeout(timer));
+        return send(first);
+      }
       const callback = args.at(-1);
       if (typeof callback === "function") {
         args[args.length - 1] = (...results: unknown[]) => {
@@ -102,6 +108,29 @@ function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseS
       "because a connection pooler or proxy drops the start-up option that sets the role. " +
       'Configure it to pass "options", or connect to the database directly.',
   );
+}
+
+/**
+ * Begins a transaction and runs its first statement in one round trip. When it rejects, the transaction may have begun:
+ * it is to be rolled back.
+ */
+export function beginWith<R extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  text: string,
+  values: unknown[],
+): Promise<pg.QueryResult<R>> {
+  const run = (): Promise<pg.QueryResult<R>> =>
+    new Promise((resolve, reject) => {
+      const name = values.length > 0 ? statementNames.nameOf(text) : undefined;
+      const config = name === undefined ? { text, values } : { name, text, values };
+      const query = new OpeningQuery<R>(config, (error, result) => {
+        if (!(error instanceof Error)) return resolve(result);
+        statementNames.onError(error);
+        reject(error);
+      });
+      client.query(query);
+    });
+  return tracing() ? withSpan(nameOf(text), run, SPAN_ATTRIBUTES) : run();
 }
 
 /** Adds a name to a statement that is to be prepared. */

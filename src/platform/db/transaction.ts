@@ -3,6 +3,7 @@ import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
 import type { PoolClient, QueryResult } from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { beginWith } from "./connection.ts";
 import { connectionOf } from "./dialect.ts";
 import type { Guard } from "./guard.ts";
 import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
@@ -41,6 +42,8 @@ interface Open {
   close(): void;
   /** Reauthorizes the caller; undefined when that has been done or there is no caller. */
   reauthorizeBeforeCommit(): Promise<void> | undefined;
+  /** Resolves when the first statement, which carries BEGIN, has succeeded; undefined before it is sent. */
+  begun(): Promise<void> | undefined;
   /** The error of the first failed statement, which made the others fail. */
   firstFailure(): unknown;
 }
@@ -68,8 +71,6 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requ
   const open = openTransaction(client, deps.orm, requester?.reauthorize);
   let result: T;
   try {
-    // Nothing is sent before it has succeeded: after a cancelled `begin`, statements would commit by themselves.
-    await client.query("begin");
     result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
     await open.flush();
     if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
@@ -137,7 +138,11 @@ async function end(client: PoolClient, open: Open, signal: AbortSignal | undefin
     await reauthorized;
     signal.throwIfAborted();
   }
+  const begun = open.begun();
+  await begun;
   open.close();
+  // Without a statement there is nothing to commit.
+  if (begun === undefined) return;
   const { command } = await client.query("commit");
   if (command === "COMMIT") return;
   const failure = open.firstFailure();
@@ -175,13 +180,32 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reautho
   const wakes = new Set<string>();
   let em: EntityManager | undefined;
   let over = false;
+  /** The first statement, which carries BEGIN, and whether it has succeeded. */
+  let opening: Promise<void> | undefined;
+  let begun = false;
   let failure: unknown;
   let reauthorization: Promise<void> | undefined;
-  /** Sends every statement of the transaction, and none after its end: that would run outside it. */
+  /**
+   * Sends every statement of the transaction, and none after its end: that would run outside it. The first carries
+   * BEGIN, and the others wait until that has succeeded, for the same reason.
+   */
   function send<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
     if (over) return Promise.reject(alreadyEnded());
-    const answer = client.query<R>(sql, params);
+    const answer = begun
+      ? client.query<R>(sql, params)
+      : opening === undefined
+        ? open<R>(sql, params)
+        : opening.then(() => (over ? Promise.reject(alreadyEnded()) : client.query<R>(sql, params)));
     answer.catch((error: unknown) => (failure ??= error));
+    return answer;
+  }
+
+  function open<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
+    const answer = beginWith<R>(client, sql, params);
+    opening = answer.then(() => {
+      begun = true;
+    });
+    opening.catch(() => undefined);
     return answer;
   }
 
@@ -233,6 +257,7 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reautho
     close(): void {
       over = true;
     },
+    begun: () => opening,
     firstFailure: () => failure,
   };
 }
