@@ -1,4 +1,4 @@
-import { code as currencyByCode } from "currency-codes";
+import { data as currencies } from "currency-codes";
 
 /** Highest total of a price, minor units (decisions 10.3). */
 export const MAX_TOTAL = 99_999_999;
@@ -10,10 +10,11 @@ export interface Amounts {
   total: number;
 }
 
-/** Decimal places of a currency (ISO 4217); undefined for no currency. `currency` in lower case. */
-export function minorDigits(currency: string): number | undefined {
-  return currencyByCode(currency.toUpperCase())?.digits;
-}
+/** Decimal places of the currencies of ISO 4217, by code in lower case. */
+const DIGITS = new Map(currencies.map(({ code, digits }) => [code.toLowerCase(), digits]));
+
+/** Decimal places of a currency (ISO 4217); undefined for no currency. */
+export const minorDigits = (currency: string): number | undefined => DIGITS.get(currency.toLowerCase());
 
 /** A decimal number as a fraction of integers: `8.1` is 81/10, `1e-7` is 1/10,000,000. */
 function fractionOf(decimal: string): { numerator: bigint; denominator: bigint } {
@@ -40,17 +41,24 @@ export function amountsOf(unitAmount: number, seats: number, taxPercent: string 
   return { subtotal: Number(subtotal), tax: Number(tax), total: Number(total) };
 }
 
-/** An amount for people, in English: `$1,234.50`, `¥1,235`. */
+/** Formats of the currencies seen so far: making one takes longer than all other work of a preview. */
+const formats = new Map<string, Intl.NumberFormat>();
+
+function formatOf(currency: string, digits: number): Intl.NumberFormat {
+  let format = formats.get(currency);
+  if (format === undefined) {
+    const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    format = new Intl.NumberFormat("en", { style: "currency", currency, ...fixed });
+    formats.set(currency, format);
+  }
+  return format;
+}
+
+/** An amount for people, in English: `$1,234.50`, `¥1,235`. `currency` is one that exists. */
 export function formatAmount(amount: number, currency: string): string {
   const digits = minorDigits(currency) ?? 2;
   const padded = String(amount).padStart(digits + 1, "0");
   const decimal = digits === 0 ? padded : `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;
-  const format = new Intl.NumberFormat("en", {
-    style: "currency",
-    currency,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
   // As a string the number is formatted exactly.
-  return format.format(decimal as Intl.StringNumericLiteral);
+  return formatOf(currency, digits).format(decimal as Intl.StringNumericLiteral);
 }

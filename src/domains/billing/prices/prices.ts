@@ -1,3 +1,4 @@
+import { createBatches } from "../../../platform/batches.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
@@ -29,8 +30,18 @@ export interface PricedSeats extends PriceInRegion, Amounts {
   seats: number;
 }
 
+/** Maximum number of requests that one statement reads prices for. */
+const MAX_BATCH = 256;
+
 /** Prices: made, listed, worked out (decisions 10.3). */
 export function createPrices({ database, clock, events, organizations }: BillingDeps, countryOf: CountryLookup) {
+  /** A price that can be bought. The requests of one turn of the event loop share a statement. */
+  const activePrice = createBatches<number, PriceRow | undefined>(MAX_BATCH, async (ids) => {
+    const rows = await store.findActivePrices(database, [...new Set(ids)]);
+    const byId = new Map(rows.map((row) => [row.priceId, row]));
+    return ids.map((id) => byId.get(id));
+  });
+
   /**
    * Works out what some seats cost.
    * @throws {price_not_found} when there is no such active price
@@ -38,7 +49,7 @@ export function createPrices({ database, clock, events, organizations }: Billing
    * @throws {validation_error} when the total is above 99,999,999
    */
   async function workOut({ priceId, region, currency, seats }: Wish): Promise<PricedSeats> {
-    const price = await store.findActivePrice(database, priceId);
+    const price = await activePrice(priceId);
     if (price === undefined) throw billingErrors.priceNotFound();
     const { currency: own, unitAmountCents, taxPercent } = price;
     const rows = [{ region: "default", currency: own, unitAmountCents, taxPercent }, ...price.regions];

@@ -49,10 +49,10 @@ export async function deactivatePrice(tx: Tx, priceId: number): Promise<boolean>
   return (await tx.query(sql, [priceId])).length > 0;
 }
 
-/** A price that can be bought. */
-export async function findActivePrice(database: Reader, priceId: number): Promise<PriceRow | undefined> {
-  const sql = `select ${columns} from prices where price_id = $1::bigint and active`;
-  return (await database.prepared<PriceRow>("price-read", sql, [priceId]))[0];
+/** Prices that can be bought, of these ids, in no order. */
+export function findActivePrices(database: Reader, priceIds: readonly number[]): Promise<PriceRow[]> {
+  const sql = `select ${columns} from prices where price_id = any ($1::bigint[]) and active`;
+  return database.prepared<PriceRow>("prices-read", sql, [priceIds]);
 }
 
 /** Prices, newest first. */
