@@ -16,10 +16,15 @@ const MAX_SHOWN = 2_147_483_647;
 
 /** What payments do: history, subscriptions, plans and installs (decisions 10.6). */
 export function createApply({ clock, random, events, organizations, marketplace, log }: Deps) {
-  /** Stores the subscription of a purchase; returns it, with what it was before. */
-  async function storeSubscription(tx: Tx, provider: ProviderName, purchase: Purchase, { subscription }: Folded) {
-    const before = await store.subscriptionOfQuote(tx, purchase.quoteId);
-    if (subscription === undefined) return { before, after: before };
+  /** Stores the subscription of a purchase; returns it. */
+  async function storeSubscription(
+    tx: Tx,
+    provider: ProviderName,
+    purchase: Purchase,
+    before: SubscriptionRow | undefined,
+    { subscription }: Folded,
+  ): Promise<SubscriptionRow | undefined> {
+    if (subscription === undefined) return before;
     const dateOrNull = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
     const after: SubscriptionRow = {
       subscriptionId: before?.subscriptionId ?? random.uuid(),
@@ -36,7 +41,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
       createdAt: before?.createdAt ?? dateOf(clock),
     };
     await store.putSubscription(tx, purchase.orgUuid, purchase.quoteId, after);
-    return { before, after };
+    return after;
   }
 
   async function announceSubscription(
@@ -61,11 +66,16 @@ export function createApply({ clock, random, events, organizations, marketplace,
   return {
     /** Brings everything that a purchase touches to what its events say. The quote is locked meanwhile. */
     async apply(tx: Tx, provider: ProviderName, quoteId: string): Promise<void> {
-      const purchase = await store.lockPurchase(tx, quoteId);
+      // Sent together; the server runs them in this order, so that the others read what the lock waited for.
+      const [purchase, facts, before, known] = await Promise.all([
+        store.lockPurchase(tx, quoteId),
+        factsOf(tx, quoteId),
+        store.subscriptionOfQuote(tx, quoteId),
+        store.paymentStatuses(tx, quoteId),
+      ]);
       if (purchase === undefined) return;
-      const folded = fold(await factsOf(tx, quoteId), purchase);
-      const { before, after } = await storeSubscription(tx, provider, purchase, folded);
-      const known = await store.paymentStatuses(tx, quoteId);
+      const folded = fold(facts, purchase);
+      const after = await storeSubscription(tx, provider, purchase, before, folded);
       const paid = folded.payments.filter(({ matches, status }) => matches && status !== "failed");
       for (const payment of folded.payments) {
         if (!payment.matches && payment.status !== "failed")
@@ -79,11 +89,12 @@ export function createApply({ clock, random, events, organizations, marketplace,
         const invoice = EVENTS[payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
         await events.notify(tx, invoice, { orgUuid: purchase.orgUuid, data: { invoice_id: payment.id } });
       }
-      await judgePayments(tx, purchase);
-      if (paid.length > 0) {
-        await store.consumeQuote(tx, quoteId, dateOf(clock));
-        await storeCustomer(tx, provider, purchase.orgUuid, quoteId);
-      }
+      await Promise.all([
+        judgePayments(tx, purchase),
+        ...(paid.length > 0
+          ? [store.consumeQuote(tx, quoteId, dateOf(clock)), storeCustomer(tx, provider, purchase.orgUuid, quoteId)]
+          : []),
+      ]);
       await announceSubscription(tx, purchase, before, after);
       if (purchase.plan !== null) {
         const plans = await store.paidPlans(tx, purchase.orgUuid);

@@ -35,9 +35,17 @@ export async function insertEvent(
   return rows.length > 0;
 }
 
-/** Matching of a provider's events happens one after the other: an event may link what another one waits for. */
-export async function lockMatching(tx: Tx, provider: ProviderName): Promise<void> {
-  await tx.query("select pg_advisory_xact_lock(hashtextextended('billing-events-' || $1, 0))", [provider]);
+/**
+ * Makes events that share an id wait for each other until the end of the transaction: one may link what another one
+ * waits for. Ids that are locked later than others may deadlock, and the transaction runs again.
+ */
+export async function lockIds(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<void> {
+  await tx.query(
+    `select pg_advisory_xact_lock(key) from (
+       select distinct hashtextextended('billing-event/' || $1 || '/' || id, 0) as key from unnest($2::text[]) id
+       order by key) as keys`,
+    [provider, ids],
+  );
 }
 
 /** Quotes to which one of these ids belongs. */

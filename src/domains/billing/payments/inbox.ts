@@ -21,14 +21,19 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
   /** Applies everything that belongs to the purchase which one of these ids names; false when none does. */
   async function match(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<boolean> {
     if (ids.length === 0) return false;
-    await store.lockMatching(tx, provider);
+    await store.lockIds(tx, provider, ids);
     const [quoteId] = await store.quotesLinkedTo(tx, provider, ids);
     if (quoteId === undefined) return false;
+    await store.linkIds(tx, provider, ids, quoteId);
     // Each event may name further ids, by which others are found that came earlier.
-    let found: readonly string[] = ids;
-    for (let round = 0; found.length > 0 && round < MAX_ROUNDS; round++) {
-      await store.linkIds(tx, provider, found, quoteId);
-      found = await store.claimEvents(tx, provider, quoteId);
+    const linked = new Set(ids);
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      const named = await store.claimEvents(tx, provider, quoteId);
+      const added = [...new Set(named)].filter((id) => !linked.has(id));
+      if (added.length === 0) break;
+      for (const id of added) linked.add(id);
+      await store.lockIds(tx, provider, added);
+      await store.linkIds(tx, provider, added, quoteId);
     }
     await apply(tx, provider, quoteId);
     return true;
