@@ -1,3 +1,4 @@
+import { createBatches } from "../../../platform/batches.ts";
 import { callerOrg } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
@@ -40,20 +41,29 @@ function simpleAttributes(body: Readonly<Record<string, unknown>>): UserAttribut
   }
 }
 
+/** Maximum number of requests that one statement looks addresses up for. */
+const MAX_BATCH = 256;
+
 /** Creates users (decisions 8.7, 8.8). */
 export function createUserCreation(deps: ScimDeps, membership: Membership) {
   const { database, clock, events, people, rbac, invitations } = deps;
+
+  /** Whether an address has an account. The requests of one turn of the event loop share a statement. */
+  const isInUse = createBatches<string, boolean>(MAX_BATCH, async (keys) => {
+    const used = await store.addressesInUse(database, [...new Set(keys)]);
+    return keys.map((key) => used.has(key));
+  });
 
   async function insert(
     tx: Tx,
     context: CallerContext,
     userUuid: string,
     attributes: UserAttributes,
-    standing: { active: boolean; invited: boolean },
+    { made = false, ...standing }: { active: boolean; invited: boolean; made?: boolean },
   ): Promise<UserRow> {
     const orgUuid = callerOrg(context.caller);
     const [at, user] = [dateOf(clock), { ...attributes, ...standing, userUuid, wanted: attributes.active ?? true }];
-    await store.insertUsers(tx, orgUuid, [user], at).catch(uniqueName);
+    await store.insertUsers(tx, orgUuid, [user], at, { made }).catch(uniqueName);
     return rowOf(user, at);
   }
 
@@ -88,33 +98,27 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
     // Sent without waiting for each other. The memberships come last: whoever joins this organization meanwhile waits
     // for the number of its members from then until the commit.
     await Promise.all([
-      store.recordMade(tx, orgUuid, userUuids),
-      store.insertUsers(tx, orgUuid, users, at).catch(uniqueName),
+      store.insertUsers(tx, orgUuid, users, at, { made: true }).catch(uniqueName),
       recordCreated(tx, context, rows),
       people.memberships.joinAll(tx, orgUuid, userUuids, builtInRoles.employee),
     ]);
     return rows;
   }
 
-  /** Somebody who becomes a member, and an inactive one where their attributes say so. */
+  /** Somebody who becomes a member, and an inactive one where their attributes say so; `made` by SCIM just now. */
   async function admit(
     tx: Tx,
     context: CallerContext,
     userUuid: string,
     attributes: UserAttributes,
+    made: boolean,
   ): Promise<UserRow | undefined> {
     const orgUuid = callerOrg(context.caller);
-    const created = await insert(tx, context, userUuid, attributes, { active: true, invited: false });
+    const created = await insert(tx, context, userUuid, attributes, { active: true, invited: false, made });
     await people.memberships.join(tx, orgUuid, userUuid, builtInRoles.employee);
     if (attributes.active !== false) return created;
     await membership.setActive(tx, context, userUuid, false);
     return store.userIn(tx, orgUuid, userUuid);
-  }
-
-  /** Somebody nobody knew, of whom there is an account by now. */
-  async function admitMade(tx: Tx, context: CallerContext, userUuid: string, attributes: UserAttributes) {
-    await store.recordMade(tx, callerOrg(context.caller), [userUuid]);
-    return admit(tx, context, userUuid, attributes);
   }
 
   /** Somebody who is known: they are invited, unless they are this organization's own and left it. */
@@ -124,7 +128,7 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
     if (known === undefined) throw scimErrors.notFound();
     if (known.member) throw scimErrors.uniqueness("Somebody with this address is a member already.");
     if (known.own) {
-      const row = await admit(tx, context, known.userUuid, attributes);
+      const row = await admit(tx, context, known.userUuid, attributes, false);
       await membership.describe(tx, known.userUuid, attributes);
       return row;
     }
@@ -144,7 +148,7 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
       const attributes = userAttributes(readResource(USER, body));
       const { email } = attributes;
       const orgUuid = callerOrg(context.caller);
-      const known = await store.personByEmail(database, orgUuid, email.key);
+      const known = (await isInUse(email.key)) ? await store.personByEmail(database, orgUuid, email.key) : undefined;
       if (known !== undefined && !known.member && !known.own && attributes.active !== false)
         await invitations.directory.takeBudget(orgUuid, email.key);
       return context.transaction(async (tx) => {
@@ -155,7 +159,7 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
         }
         const row = await (made === undefined
           ? invite(tx, context, attributes)
-          : admitMade(tx, context, made, attributes));
+          : admit(tx, context, made, attributes, true));
         if (row === undefined) throw scimErrors.notFound();
         await recordCreated(tx, context, [row]);
         return row;

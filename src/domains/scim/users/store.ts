@@ -56,11 +56,19 @@ export async function userIn(tx: Tx, orgUuid: string, userUuid: string): Promise
   return (await tx.query<UserRow>(sql, [orgUuid, userUuid]))[0];
 }
 
-/** Stores users of an organization. */
-export async function insertUsers(tx: Tx, orgUuid: string, users: readonly NewUser[], at: Date): Promise<void> {
+/** Stores users of an organization. With `made`, also records that SCIM of the organization made these people. */
+export async function insertUsers(
+  tx: Tx,
+  orgUuid: string,
+  users: readonly NewUser[],
+  at: Date,
+  { made = false } = {},
+): Promise<void> {
   const all = <T>(member: (user: NewUser) => T): T[] => users.map(member);
+  const record = "with made as (insert into scim_people (user_uuid, org_uuid) select unnest($2::uuid[]), $1)";
   await tx.query(
-    `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data,
+    `${made ? record : ""}
+     insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, invited, wanted, managed, data,
        folded, created_at, updated_at)
      select $1, user_uuid, user_name, external_id, active, invited, wanted, true, data, folded, $10, $10
      from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[], $8::jsonb[],
@@ -105,11 +113,6 @@ export async function updateUser(
 /** Removes an invited user, and them from their groups. */
 export async function deleteUser(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
   await tx.query("select scim_left($1, $2, $3)", [orgUuid, userUuid, at]);
-}
-
-/** Records that SCIM of an organization made people. */
-export async function recordMade(tx: Tx, orgUuid: string, userUuids: readonly string[]): Promise<void> {
-  await tx.query("insert into scim_people (user_uuid, org_uuid) select unnest($2::uuid[]), $1", [orgUuid, userUuids]);
 }
 
 /** A person with an address, and what SCIM of an organization may do with them. */
