@@ -7,6 +7,8 @@ import { unknownIds } from "./paths.ts";
 import { addressed, foreignSets } from "./requests.ts";
 import type { Addressed } from "./requests.ts";
 import { forAll } from "./send.ts";
+import type { Credential } from "./send.ts";
+import { bySvid, workload } from "./workloads.ts";
 import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import type { Ids, Side } from "./world.ts";
 import { founder } from "../support/people.ts";
@@ -30,10 +32,11 @@ afterAll(() => app.close());
 const { requests, unknown } = addressed();
 
 /** A response without what may differ between two of them: request ids, and the requested ids. */
-async function answer({ binding, path, body }: Addressed, ids: Ids, token: string): Promise<string> {
+async function answer({ binding, path, body }: Addressed, ids: Ids, { token, fetch }: Credential): Promise<string> {
   const sent = body(ids);
   const { status, text, headers } = await callRest(app.url, binding.method, path(ids), {
     token,
+    ...(fetch && { fetch }),
     ...(sent === undefined ? {} : { body: sent }),
   });
   const plain = text.replaceAll(/"(?:request_id|instance|event_id|timestamp|checked_at)":\s*"[^"]*"/gu, "…");
@@ -44,7 +47,7 @@ async function answer({ binding, path, body }: Addressed, ids: Ids, token: strin
 }
 
 /** Every response that distinguishes ids of B from unknown ids: `GET /x {foreign kinds}` to what was seen. */
-async function differences(token: string, own: Ids): Promise<{ disclosed: string[]; odd: string[] }> {
+async function differences(by: Credential, own: Ids): Promise<{ disclosed: string[]; odd: string[] }> {
   const disclosed: string[] = [];
   const odd: string[] = [];
   const tries = requests.flatMap((request) => foreignSets(request.kinds).map((kinds) => ({ request, kinds })));
@@ -53,8 +56,8 @@ async function differences(token: string, own: Ids): Promise<{ disclosed: string
     async ({ request, kinds }) => {
       const [nothing, foreign] = [{ ...own }, { ...own }];
       for (const kind of kinds) [nothing[kind], foreign[kind]] = [unknownIds[kind] ?? "", b.ids[kind] ?? ""];
-      const baseline = await answer(request, nothing, token);
-      const seen = await answer(request, foreign, token);
+      const baseline = await answer(request, nothing, by);
+      const seen = await answer(request, foreign, by);
       const name = `${request.binding.method} ${request.binding.path} {${kinds.join(", ")}}`;
       if (baseline !== seen) disclosed.push(`${name}: ${seen} — nothing: ${baseline}`);
       if (!/^404 /u.test(baseline) && !elsewhere.has(`${request.binding.method} ${request.binding.path}`))
@@ -126,7 +129,7 @@ it("the owner of organization B can use the ids, so they exist", async () => {
       !binding.path.includes("/installs/{install_id}"),
   );
   const refused = await forAll(reading, async (request) => {
-    const seen = await answer(request, b.ids, b.elevated);
+    const seen = await answer(request, b.ids, { token: b.elevated });
     return seen.startsWith("200 ") ? [] : [`${request.binding.method} ${request.binding.path}: ${seen}`];
   });
   expect(refused.flat()).toEqual([]);
@@ -137,9 +140,20 @@ describe("The owner of organization A, elevated", () => {
   it("an owner cannot distinguish ids of another organization from unknown ones, and changes none", async () => {
     const before = await rowsOfB();
     expect(before.length).toBeGreaterThan(25);
-    const { disclosed, odd } = await differences(a.elevated, a.ids);
+    const { disclosed, odd } = await differences({ token: a.elevated }, a.ids);
     expect(disclosed).toEqual([]);
     expect(odd).toEqual([]);
+    expect(await rowsOfB()).toEqual(before);
+  });
+});
+
+describe("A service identity of organization A with the role admin, by its SVID", () => {
+  it("a workload cannot distinguish ids of another organization from unknown ones, and changes none", async () => {
+    const svid = bySvid(await workload(app, { token: a.elevated, org: a.ids["org_uuid"] ?? "" }));
+    const me = await callRest(app.url, "GET", "/api/auth/me", svid.fetch === undefined ? {} : { fetch: svid.fetch });
+    expect(me).toMatchObject({ status: 200, body: { org_uuid: a.ids["org_uuid"] } });
+    const before = await rowsOfB();
+    expect((await differences(svid, a.ids)).disclosed).toEqual([]);
     expect(await rowsOfB()).toEqual(before);
   });
 });
@@ -167,7 +181,7 @@ describe("A platform admin, elevated", () => {
   });
 
   it("a platform admin reaches of another organization what decisions 2.5 and 9.1 list, and nothing else", async () => {
-    const { disclosed } = await differences(platform.elevated, own());
+    const { disclosed } = await differences({ token: platform.elevated }, own());
     const listed = [
       "GET /api/auth/events",
       // Platform admins administer every app and can read an unpublished one.
