@@ -1,3 +1,4 @@
+import { ScalarType } from "@bufbuild/protobuf";
 import type { DescField } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Format } from "../../../gen/atrium/options/v1/options_pb.ts";
@@ -31,9 +32,8 @@ export function valueRules(field: DescField): Schema {
 
 /** A required text must not be empty either. */
 function minLength(field: DescField, { minLen, required }: Rules): number {
-  return required && field.fieldKind === "scalar" && field.presence === FeatureSet_FieldPresence.IMPLICIT
-    ? Math.max(1, minLen)
-    : minLen;
+  const isText = field.fieldKind === "scalar" && [ScalarType.STRING, ScalarType.BYTES].includes(field.scalar);
+  return required && isText && field.presence === FeatureSet_FieldPresence.IMPLICIT ? Math.max(1, minLen) : minLen;
 }
 
 /** The rules of a list or a map as JSON Schema, without those of its items. */
