@@ -2,6 +2,7 @@ import { auditLists } from "./audit.ts";
 import { loginsAgainstBetterAuth, meAgainstBetterAuth } from "./better-auth.ts";
 import { billingRows } from "./billing.ts";
 import { browse } from "./browse.ts";
+import { clientRows } from "./clients.ts";
 import { consoleRows } from "./console.ts";
 import { crlReads } from "./crl.ts";
 import { deliveriesAgainstLoop, deliveryLatency, deliveryRate } from "./deliveries.ts";
@@ -73,5 +74,6 @@ export const rows: readonly Row[] = [
   freshStart,
   laterStart,
   idleMemory,
+  ...clientRows,
   ...consoleRows,
 ];
