@@ -119,9 +119,12 @@ describe("after 100 consecutive failures by passwords and codes from any address
 
 it("an address, or a network of 64 bits, can try sixty passwords a minute, of any people", async () => {
   for (const client of [() => "203.0.113.1", (at: number) => `2001:db8:9:9::${at.toString(16)}`]) {
-    const answers = await Promise.all(
-      Array.from({ length: 70 }, (_, at) => login(client(at), `many${at}@sixty.test`, "wrong")),
-    );
+    const answers: Awaited<ReturnType<typeof login>>[] = [];
+    // Ten at once: more fill the queue of a slow machine's hash threads, which holds 10 s of work.
+    for (let from = 0; from < 70; from += 10) {
+      const wave = Array.from({ length: 10 }, (_, nth) => from + nth);
+      answers.push(...(await Promise.all(wave.map((at) => login(client(at), `many${at}@sixty.test`, "wrong")))));
+    }
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(60);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
     expect(outcome(await login(stranger(), "many0@sixty.test", "wrong"))).toBe("401 unauthorized");
