@@ -103,6 +103,14 @@ describeInBrowser("the marketplace", () => {
     await plan.getByRole("button", { name: "Create" }).click();
     await other.getByRole("cell", { name: "$29.00" }).waitFor();
 
+    await other.getByRole("tab", { name: "Listing" }).click();
+    await other.getByRole("button", { name: "Add listing" }).click();
+    const listing = other.getByRole("dialog", { name: "Add listing" });
+    await listing.getByLabel("Marketplace").fill("Elsewhere");
+    await listing.getByLabel("Product id").fill("prod-42");
+    await listing.getByRole("button", { name: "Add" }).click();
+    await other.getByRole("cell", { name: "prod-42" }).waitFor();
+
     await other.getByRole("button", { name: "Archive" }).click();
     const archive = other.getByRole("alertdialog", { name: "Archive Orbit?" });
     expect(await archive.getByRole("button", { name: "Archive" }).isDisabled()).toBe(true);

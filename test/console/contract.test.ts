@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { filesBelow, importsOf } from "../shape/sources.ts";
 import { rpcNames, rpcsIn, rpcsOfConsole } from "./rpcs-in-use.ts";
-import { EXCEPTIONS, PENDING } from "./unused-rpcs.ts";
+import { EXCEPTIONS } from "./unused-rpcs.ts";
 
 const used = rpcsOfConsole();
 
 describe("the console and the contract", () => {
   it("every rpc is used by a page, or is an exception with its reason", () => {
-    const listed = new Set([...Object.values(EXCEPTIONS).flat(), ...PENDING]);
+    const listed = new Set(Object.values(EXCEPTIONS).flat());
     expect(rpcNames.filter((name) => !used.has(name) && !listed.has(name))).toEqual([]);
   });
 
-  it("no rpc that a page uses is listed as an exception or as not built", () => {
-    const listed = [...Object.values(EXCEPTIONS).flat(), ...PENDING];
+  it("no rpc that a page uses is listed as an exception", () => {
+    const listed = Object.values(EXCEPTIONS).flat();
     expect(listed.filter((name) => used.has(name))).toEqual([]);
   });
 
   it("the lists name each rpc once, and only rpcs of the contract", () => {
-    const listed = [...Object.values(EXCEPTIONS).flat(), ...PENDING];
+    const listed = Object.values(EXCEPTIONS).flat();
     expect(listed.filter((name, at) => !rpcNames.includes(name) || listed.indexOf(name) !== at)).toEqual([]);
   });
 

@@ -158,6 +158,14 @@ describeInBrowser("pages of an organization", () => {
     await secret.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText(/^spiffe:\/\//u).waitFor();
     expect(await page.content()).not.toContain("PRIVATE KEY");
+
+    await page.getByRole("button", { name: "Edit" }).click();
+    const edit = page.getByRole("dialog", { name: "Edit worker" });
+    await edit.getByLabel("Name").fill("courier");
+    await edit.getByLabel("Role").selectOption({ label: "Manager" });
+    await edit.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "courier" }).waitFor();
+    await page.getByText("Manager", { exact: true }).waitFor();
   });
 
   it("a test event shows its attempt, and Redeliver adds one", async () => {

@@ -22,6 +22,7 @@ import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
+import { EditIdentity } from "./EditIdentity.tsx";
 import { Tokens } from "./Tokens.tsx";
 import { TrustBundle } from "./TrustBundle.tsx";
 import style from "./Identities.module.css";
@@ -50,7 +51,7 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
   const orgUuid = useOrg();
   const navigate = useNavigate();
   const { identityId, name } = identity;
-  const [asked, setAsked] = useState<"delete" | "jwt">();
+  const [asked, setAsked] = useState<"delete" | "edit" | "jwt">();
   const [revoked, setRevoked] = useState<Svid>();
   const [shown, setShown] = useState<Shown>();
   const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
@@ -83,6 +84,7 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
           <Button busy={token.busy} onClick={() => void createToken()}>
             Create automation token
           </Button>
+          <Button onClick={() => setAsked("edit")}>Edit</Button>
           <Button onClick={() => setAsked("delete")}>Delete</Button>
         </>
       }
@@ -140,6 +142,13 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
         onSaved={() => setShown(undefined)}
       />
       {asked === "jwt" && <JwtSvid identityId={identityId} onClose={() => setAsked(undefined)} onMade={setShown} />}
+      {asked === "edit" && roles.data !== undefined && (
+        <EditIdentity
+          identity={identity}
+          roles={roles.data.data.map(({ id, name: role }) => [String(id), inWords(role)] as const)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
       <Confirm
         title="Revoke this SVID?"
         about="Its next request is refused, on connections that are already open too."

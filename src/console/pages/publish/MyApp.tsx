@@ -15,6 +15,7 @@ import { Admins } from "./Admins.tsx";
 import { AppInstalls } from "./AppInstalls.tsx";
 import { AppPlans } from "./AppPlans.tsx";
 import { Listing } from "./Listing.tsx";
+import { OtherMarketplaces } from "./OtherMarketplaces.tsx";
 import { Provisioning } from "./Provisioning.tsx";
 
 /** One app that the caller publishes. */
@@ -54,7 +55,16 @@ function Details({ app }: { app: App }) {
       <PageTabs
         label="Parts of the app"
         tabs={[
-          { name: "listing", label: "Listing", content: () => <Listing app={app} /> },
+          {
+            name: "listing",
+            label: "Listing",
+            content: () => (
+              <>
+                <Listing app={app} />
+                <OtherMarketplaces appId={appId} />
+              </>
+            ),
+          },
           { name: "plans", label: "Plans", content: () => <AppPlans app={app} /> },
           { name: "installs", label: "Installs", content: () => <AppInstalls app={app} /> },
           { name: "admins", label: "Admins", content: () => <Admins app={app} /> },
