@@ -1,11 +1,12 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { QueryClient } from "@tanstack/react-query";
+import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { Elevation, SignedIn } from "../../clients/typescript/index.ts";
 import { createPrompts } from "./prompts.ts";
+import { noteFailure } from "./reach.ts";
 import { createStore } from "./store.ts";
 import { credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
 
@@ -23,8 +24,14 @@ const channel = new BroadcastChannel("atrium");
 
 /** Answers of the service, for this tab. Calls that failed on their way are repeated by the client. */
 export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => noteUnreached(error) }),
   defaultOptions: { queries: { retry: false, staleTime: 5_000 }, mutations: { retry: false } },
 });
+
+/** Notes that a call failed; when the service is reached again, what is on the page is read anew. */
+export function noteUnreached(error: unknown): void {
+  noteFailure(error, () => void queries.invalidateQueries());
+}
 
 /** The sign-in dialog over an open page, and the dialog that asks for a new proof. */
 export const signInPrompts = createPrompts<GetMeResponse, true>();

@@ -1,6 +1,8 @@
 import { Menu as MenuIcon } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
+import { reach } from "../session/reach.ts";
+import type { Reach } from "../session/reach.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Account } from "./Account.tsx";
 import { Brand } from "./Brand.tsx";
@@ -14,11 +16,16 @@ import style from "./Shell.module.css";
 import { SignInAgain } from "./SignInAgain.tsx";
 import { StepUp } from "./StepUp.tsx";
 
+const UNREACHED: Readonly<Record<Exclude<Reach, "reached">, string>> = {
+  offline: "You are offline. What you see may be out of date; nothing you typed is lost.",
+  away: "The service does not answer. Trying again; what you see may be out of date, and nothing you typed is lost.",
+};
+
 /** Banner, navigation and content around every page of the console, with the dialogs that interrupt a call. */
 export function Shell({ children }: { children: ReactNode }) {
   const [menuOpen, setMenuOpen] = useState(false);
   const [paletteOpen, setPaletteOpen] = useState(false);
-  const online = useOnline();
+  const reached = useSyncExternalStore(reach.subscribe, reach.get);
   return (
     <div className={style["shell"]}>
       <a
@@ -46,9 +53,9 @@ export function Shell({ children }: { children: ReactNode }) {
         <SearchButton onOpen={() => setPaletteOpen(true)} />
         <Account />
       </header>
-      {!online && (
+      {reached !== "reached" && (
         <div className={style["offline"]} role="status">
-          You are offline. What you see may be out of date; nothing you typed is lost.
+          {UNREACHED[reached]}
         </div>
       )}
       <Navigation open={menuOpen} onGo={() => setMenuOpen(false)} />
@@ -62,18 +69,4 @@ export function Shell({ children }: { children: ReactNode }) {
       <IdleDialog />
     </div>
   );
-}
-
-function useOnline(): boolean {
-  const [online, setOnline] = useState(navigator.onLine);
-  useEffect(() => {
-    const update = (): void => setOnline(navigator.onLine);
-    addEventListener("online", update);
-    addEventListener("offline", update);
-    return () => {
-      removeEventListener("online", update);
-      removeEventListener("offline", update);
-    };
-  }, []);
-  return online;
 }

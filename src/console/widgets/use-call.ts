@@ -7,7 +7,7 @@ import { useRef, useState } from "react";
 import { access } from "../../../gen/atrium/options/v1/options_pb.ts";
 import { failureOf } from "../session/failures.ts";
 import type { Failure } from "../session/failures.ts";
-import { queries, transport as ownTransport } from "../session/session.ts";
+import { noteUnreached, queries, transport as ownTransport } from "../session/session.ts";
 import { toast } from "./toasts.ts";
 
 /** A call that writes, and how it stands. */
@@ -56,6 +56,7 @@ export function useCall<I extends DescMessage, O extends DescMessage>(
       } catch (error) {
         // The person closed the step-up: the form stays as it was.
         if (ConnectError.from(error).code === Code.Canceled) return undefined;
+        noteUnreached(error);
         const failed = failureOf(error);
         setFailure(failed);
         onFailure?.(failed);

@@ -54,6 +54,9 @@ export interface DatabaseOptions {
   guarded?: boolean;
 }
 
+/** PostgreSQL cuts longer names of statements, so that two could become one. */
+const MAX_NAME = 63;
+
 /** Each is `ok` or a short description of the problem. */
 export interface Readiness {
   database: string;
@@ -117,6 +120,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     async <R extends object>(name: string, text: string, params: readonly unknown[]) => {
       guard?.assertNoTransaction(`the statement ${name}`);
       guard?.assertReadOnly(name, text);
+      if (guard !== undefined && name.length > MAX_NAME)
+        throw new Error(`the name of the statement ${name} is longer than ${MAX_NAME} characters`);
       try {
         // The span starts here: a statement that waits is sent in the asynchronous context that frees its connection.
         const query = () => pool.query<R>({ name, text, values: params as unknown[] });

@@ -1,0 +1,100 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { runSql } from "../support/postgres.ts";
+import { describeInBrowser, surroundings } from "./browser.ts";
+
+describeInBrowser("the console in trouble", () => {
+  const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
+
+  async function at(path: string): Promise<Page> {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    await page.goto(`${here.url}/console/${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    return page;
+  }
+
+  const info = create(ErrorInfoSchema, { reason: "unavailable", domain: "atrium", metadata: { http_status: "503" } });
+  const unavailable = {
+    code: "unavailable",
+    message: "The service cannot do this now; try again.",
+    details: [
+      { type: ErrorInfoSchema.typeName, value: Buffer.from(toBinary(ErrorInfoSchema, info)).toString("base64") },
+    ],
+  };
+
+  const away = (page: Page) => page.getByText("The service does not answer.", { exact: false });
+
+  it("a service that is away shows a banner, and the page recovers by itself when it is back", async () => {
+    const page = await at("members");
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    await page.getByRole("searchbox", { name: "Search members" }).waitFor();
+    let isAway = true;
+    await page.route("**/*", (route) => (isAway ? route.abort("connectionrefused") : route.continue()));
+    await page.getByRole("searchbox", { name: "Search members" }).fill("owner");
+    await away(page).first().waitFor();
+    isAway = false;
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    await page.getByRole("status").filter({ hasText: "The service does not answer." }).waitFor({ state: "detached" });
+    expect(await page.getByRole("searchbox", { name: "Search members" }).inputValue()).toBe("owner");
+  });
+
+  it("a database that is away shows a countdown to the next attempt, and the page recovers", async () => {
+    const page = await at("members");
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    let isAway = true;
+    await page.route(/Service\/List|readyz/u, (route) =>
+      isAway
+        ? route.fulfill({
+            status: 503,
+            contentType: "application/json",
+            headers: { "retry-after": "3" },
+            body: JSON.stringify(unavailable),
+          })
+        : route.continue(),
+    );
+    await page.getByRole("searchbox", { name: "Search members" }).fill("owner");
+    await page.getByText(/^Trying again in \d+ s$/u).waitFor();
+    isAway = false;
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    await page.getByText(/^Trying again in/u).waitFor({ state: "detached" });
+  });
+
+  it("a browser without a network says so, and keeps what was typed", async () => {
+    const page = await at("members");
+    await page.getByRole("button", { name: "Invite" }).first().click();
+    const dialog = page.getByRole("dialog");
+    const email = dialog.getByRole("textbox").first();
+    await email.fill("new@acme.test");
+    await page.context().setOffline(true);
+    await page.getByText("You are offline.", { exact: false }).waitFor();
+    expect(await email.inputValue()).toBe("new@acme.test");
+    await page.context().setOffline(false);
+    await page.getByText("You are offline.", { exact: false }).waitFor({ state: "detached" });
+  });
+
+  it("10,000 members are paged, sorted and searched by the service", async () => {
+    await runSql(
+      here.app.databaseUrl,
+      `with made as (
+         insert into people (uuid, email, email_key, first_name, last_name, created_at, updated_at)
+         select gen_random_uuid(), 'crowd' || n || '@acme.test', 'crowd' || n || '@acme.test', 'Crowd',
+           lpad(n::text, 5, '0'), now(), now()
+         from generate_series(1, 10000) n returning uuid)
+       insert into memberships (org_uuid, user_uuid, role_id, created_at, updated_at)
+       select o.uuid, made.uuid, 3, now(), now() from made, organizations o where o.name = $1`,
+      [here.app.owner.org],
+    );
+    const page = await at("members");
+    await page
+      .getByText(/of (?:more than )?10,00\d/u)
+      .first()
+      .waitFor();
+    expect(await page.getByRole("table", { name: "Members" }).getByRole("row").count()).toBeLessThan(210);
+    await page.getByRole("searchbox", { name: "Search members" }).fill("crowd9999@");
+    await page.getByRole("cell", { name: "crowd9999@acme.test", exact: true }).waitFor();
+    await expect.poll(() => page.getByRole("table", { name: "Members" }).getByRole("row").count()).toBe(2);
+  });
+});
