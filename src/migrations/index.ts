@@ -48,6 +48,7 @@ import { templateTables } from "./0051-templates.ts";
 import { gatewayTables } from "./0052-gateway.ts";
 import { scimValues } from "./0056-scim-values.ts";
 import { meterPartitions } from "./0057-meter-partitions.ts";
+import { paidQuotes } from "./0058-paid-quotes.ts";
 import { statistics } from "./0059-statistics.ts";
 import { identityPublishers } from "./0065-identity-publishers.ts";
 import { watchedChanges } from "./0060-watched-changes.ts";
@@ -109,4 +110,5 @@ export const migrations: readonly MigrationObject[] = [
   watchedChanges,
   billingOperations,
   meterPartitions,
+  paidQuotes,
 ];

@@ -19,7 +19,7 @@ export interface BillingDeps {
   events: Pick<Events, "emit" | "notify">;
   keys: { signing: Pick<Keys["signing"], "active"> };
   marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid"> };
-  organizations: Pick<Organizations, "planExists" | "setPaidPlan">;
+  organizations: Pick<Organizations, "lock" | "planExists" | "setPaidPlan">;
   rbac: { demandPermission: DemandPermission };
   log: Log;
   config: Pick<Config, "stripe" | "paddle"> & {

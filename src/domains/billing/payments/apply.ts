@@ -97,8 +97,14 @@ export function createApply({ clock, random, events, organizations, marketplace,
       ]);
       await announceSubscription(tx, purchase, before, after);
       if (purchase.plan !== null) {
-        const plans = await store.paidPlans(tx, purchase.orgUuid);
-        await organizations.setPaidPlan(tx, purchase.orgUuid, plans[0], dateOf(clock));
+        // Locked before the read: payments of several purchases end with the plan of the newest.
+        await organizations.lock(tx, purchase.orgUuid);
+        await organizations.setPaidPlan(
+          tx,
+          purchase.orgUuid,
+          await store.paidPlan(tx, purchase.orgUuid),
+          dateOf(clock),
+        );
       }
       if (purchase.installId !== null && paid.length > 0) {
         const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];

@@ -213,18 +213,19 @@ export async function putPayment(
   );
 }
 
-/** Plans that an organization has paid for: of its live subscriptions, and of single payments; newest first. */
-export async function paidPlans(tx: Tx, orgUuid: string): Promise<string[]> {
+/** The plan that an organization paid for last, by a live subscription or a single payment; undefined for none. */
+export async function paidPlan(tx: Tx, orgUuid: string): Promise<string | undefined> {
   const rows = await tx.query<{ plan: string }>(
-    `select plan from (
-       select plan, created_at, subscription_id::text as tie from subscriptions
-       where org_uuid = $1 and status <> 'canceled' and plan is not null
-       union all
-       select p.plan, q.consumed_at, q.quote_id::text from quotes q join prices p on p.price_id = q.price_id
-       where q.org_uuid = $1 and q.consumed_at is not null and p.plan is not null and p.interval = 'once'
-         and exists (select 1 from payments y where y.quote_id = q.quote_id and y.status = 'paid')) as paid
-     order by created_at desc, tie limit 100`,
+    `(select plan, created_at as at, subscription_id as tie from subscriptions
+      where org_uuid = $1 and status <> 'canceled' and plan is not null
+      order by created_at desc, subscription_id limit 1)
+     union all
+     (select p.plan, q.consumed_at, q.quote_id from quotes q join prices p on p.price_id = q.price_id
+      where q.org_uuid = $1 and q.consumed_at is not null and p.plan is not null and p.interval = 'once'
+        and exists (select 1 from payments y where y.quote_id = q.quote_id and y.status = 'paid')
+      order by q.consumed_at desc, q.quote_id limit 1)
+     order by at desc, tie limit 1`,
     [orgUuid],
   );
-  return rows.map(({ plan }) => plan);
+  return rows[0]?.plan;
 }
