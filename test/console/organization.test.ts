@@ -177,6 +177,9 @@ describeInBrowser("pages of an organization", () => {
       await page.getByRole("button", { name: "Create webhook" }).click();
       const dialog = page.getByRole("dialog", { name: "Create webhook" });
       await dialog.getByLabel("URL").fill(url);
+      await dialog.getByText("Sample payloads").click();
+      await dialog.getByLabel("Event", { exact: true }).selectOption("install.active");
+      await dialog.getByLabel("Sample of install.active").filter({ hasText: '"install_id"' }).waitFor();
       await dialog.getByRole("button", { name: "Create" }).click();
       await page.getByRole("alertdialog").getByRole("button", { name: "I have saved it" }).click();
       await page.getByRole("link", { name: url }).click();

@@ -9,7 +9,7 @@ import { indexFiles } from "./index-files.ts";
 import { generateGo, GO, goFiles } from "./clients/go.ts";
 import { generatePython, PYTHON, pythonFiles } from "./clients/python.ts";
 import { must, root } from "./run.ts";
-import { webhookEventsFile } from "./webhook-events.ts";
+import { webhookEventsFile, webhookSamplesFile } from "./webhook-events.ts";
 import { generateWorkloadApi } from "./workload-api.ts";
 
 /** Generates everything that belongs in `gen/` from `proto/` and `fbs/`: path to text. */
@@ -22,6 +22,7 @@ export async function generate(): Promise<Map<string, string>> {
     for (const [path, text] of generateWorkloadApi(folder)) files.set(path, text);
     for (const [path, text] of indexFiles(gen)) files.set(path, text);
     files.set("webhook-events.ts", webhookEventsFile());
+    files.set("webhook-samples.ts", webhookSamplesFile());
     for (const [name, text] of await compileFlatBuffers(join(root, "fbs"))) files.set(join("fbs", name), text);
     files.set("error-codes.ts", errorCodesFile());
     files.set("guides.json", guidesFile());

@@ -13,6 +13,7 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Events } from "./Events.tsx";
+import { Samples } from "./Samples.tsx";
 
 /** Where the events of the organization are sent. */
 export default function Webhooks() {
@@ -85,6 +86,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: Webho
           onChange={(events) => form.set({ events })}
           error={form.errors["events"]}
         />
+        <Samples chosen={form.values.events ?? []} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>
