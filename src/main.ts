@@ -27,6 +27,8 @@ const GRACE_AFTER_FAILURE_MS = 2_000;
 const INTERRUPTED_START_MS = 3_000;
 /** Time limit of the whole shutdown; then the process exits. */
 const SHUTDOWN_MS = 14_000;
+/** Migrations that the banner names; of more it gives the number. */
+const NAMED_MIGRATIONS = 4;
 
 /** What this process has started, and stops at its end. */
 interface Running {
@@ -214,7 +216,8 @@ async function migrateDatabase({ log, say }: Running, servers: Servers): Promise
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
   const ran = await migrate({ url: migrationUrl, appUrl, migrations, log });
-  say(ran.length === 0 ? "The database is up to date" : `Migrated the database: ${ran.join(", ")}`);
+  const named = ran.length <= NAMED_MIGRATIONS ? ran : [...ran.slice(0, NAMED_MIGRATIONS), `… (${ran.length} in all)`];
+  say(ran.length === 0 ? "The database is up to date" : `Migrated the database: ${named.join(", ")}`);
   return { url };
 }
 
