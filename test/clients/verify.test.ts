@@ -127,6 +127,25 @@ describe("createVerifier", () => {
     server.close();
   });
 
+  it("a verifier gives up on keys that never arrive whole, and asks for them once", async () => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked++;
+      // The head and the beginning of a key set, and nothing more.
+      response.writeHead(200, { "content-type": "application/json" }).write('{"keys":[');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { sign } = await issuer();
+    const verifier = createVerifier({ issuer: ISSUER, baseUrl });
+    const token = await sign();
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => verifier.verify(token)));
+    expect(outcomes).toMatchObject(Array(5).fill({ status: "rejected", reason: { status: 503 } }));
+    expect(asked).toBe(1);
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("with introspect, a token is refused as soon as its session has ended", async () => {
     const token = await app.login();
     const [offline, online] = [verifierOf(), verifierOf({ introspect: true })];
