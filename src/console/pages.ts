@@ -1,35 +1,26 @@
 import {
-  Activity,
-  Archive,
-  BadgeCheck,
   Bot,
   Boxes,
   Braces,
   BrainCircuit,
   Building2,
-  Container,
   CreditCard,
   FileBadge,
   FileText,
   FolderSync,
   Gauge,
   KeyRound,
-  Layers,
-  Lock,
   LogIn,
   MailPlus,
   Monitor,
   MonitorSmartphone,
   PackagePlus,
-  Receipt,
   ScanSearch,
   ScrollText,
-  Server,
   ShieldCheck,
   Signature,
   SlidersHorizontal,
   Store,
-  Tags,
   Timer,
   User,
   UserCog,
@@ -38,6 +29,7 @@ import {
   Webhook,
 } from "lucide-react";
 import type { PageRow } from "./page-row.ts";
+import { PLATFORM_PAGES } from "./platform-pages.ts";
 
 /** Every page. To add one: a file in `pages/<area>/` with the component as its default export, and a row here. */
 export const PAGES: readonly PageRow[] = [
@@ -151,6 +143,7 @@ export const PAGES: readonly PageRow[] = [
     nav: { group: "Security", label: "Audit log", icon: ScrollText },
     go: "a",
   },
+  { path: "audit/$event", load: () => import("./pages/audit/Event.tsx"), needs: "admin" },
   {
     path: "sso",
     load: () => import("./pages/sso/Sso.tsx"),
@@ -237,64 +230,5 @@ export const PAGES: readonly PageRow[] = [
     needs: "admin",
     nav: { group: "Developers", label: "AI settings", icon: BrainCircuit },
   },
-  {
-    path: "platform/approvals",
-    load: () => import("./pages/platform/Approvals.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Approvals", icon: BadgeCheck },
-  },
-  {
-    path: "platform/installs",
-    load: () => import("./pages/platform/Installs.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "All installs", icon: Server },
-  },
-  {
-    path: "platform/organizations",
-    load: () => import("./pages/platform/Organizations.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Organizations", icon: Building2 },
-  },
-  {
-    path: "platform/cloud-targets",
-    load: () => import("./pages/platform/CloudTargets.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Cloud targets", icon: Container },
-  },
-  {
-    path: "platform/plans",
-    load: () => import("./pages/platform/Plans.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Plans", icon: Layers },
-  },
-  {
-    path: "platform/prices",
-    load: () => import("./pages/platform/Prices.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Prices", icon: Tags },
-  },
-  {
-    path: "platform/payments",
-    load: () => import("./pages/platform/Payments.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Unmatched payments", icon: Receipt },
-  },
-  {
-    path: "platform/status",
-    load: () => import("./pages/platform/ServiceStatus.tsx"),
-    needs: "platform",
-    nav: { group: "Operation", label: "Status", icon: Activity },
-  },
-  {
-    path: "platform/retention",
-    load: () => import("./pages/platform/Retention.tsx"),
-    needs: "platform",
-    nav: { group: "Operation", label: "Retention", icon: Archive },
-  },
-  {
-    path: "platform/vault",
-    load: () => import("./pages/platform/Seal.tsx"),
-    needs: "platform",
-    nav: { group: "Operation", label: "Vault seal", icon: Lock },
-  },
+  ...PLATFORM_PAGES,
 ];

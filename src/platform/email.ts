@@ -18,6 +18,9 @@ const givenDomain = /^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61-]+$/u;
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const domainForm = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 
+/** The key of an address that was parsed before, such as a stored one. */
+export const emailKeyOf = (address: string): string => address.toLowerCase();
+
 /**
  * Parses one trimmed mailbox address of at most 254 octets: a dot-atom of ASCII (RFC 5321), `@`, a host name. Other
  * letters are refused, because some look or fold alike and would reach another account. Lists, quotes, comments, angle
@@ -34,5 +37,5 @@ export function parseEmail(text: string): Email | undefined {
   const domain = domainToASCII(given);
   if (!domainForm.test(domain) || isIP(domain) !== 0) return undefined;
   const address = `${local}@${domain}`;
-  return address.length > MAX_LENGTH ? undefined : { address, key: address.toLowerCase(), domain };
+  return address.length > MAX_LENGTH ? undefined : { address, key: emailKeyOf(address), domain };
 }

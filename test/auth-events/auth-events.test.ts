@@ -54,6 +54,16 @@ describe("the list of authentication events", () => {
     });
   });
 
+  it("the complete log answers one event by its id, and no other organization's", async () => {
+    const { data } = await list(admin, { orgUuid: admin.orgUuid });
+    const one = (caller: Caller, eventId: string) =>
+      identity.authEvents.auditEvents(identity.context(caller), { orgUuid: caller.orgUuid ?? "", eventId });
+    const eventId = data[0]?.eventId ?? "";
+    expect(await one(admin, eventId.toUpperCase())).toMatchObject({ data: [data[0]], total: 1 });
+    expect(await one(admin, randomUUID())).toMatchObject({ data: [], total: 0 });
+    expect(await one(stranger, eventId)).toMatchObject({ data: [], total: 0 });
+  });
+
   it("the list of a platform admin includes events without an organization", async () => {
     const page = await list(admin);
     expect(page.data.filter(({ orgUuid }) => orgUuid === null)).toHaveLength(1);

@@ -107,6 +107,39 @@ describeInBrowser("pages of an organization", () => {
     expect(new URL(page.url()).searchParams.get("outcome")).toBe("failure");
   });
 
+  it("an event of the audit log has a page of its own, and leads to the others of its actor", async () => {
+    const page = await at("audit?type=login.password");
+    await page.getByRole("link", { name: "login.password" }).first().click();
+    await page.getByRole("heading", { level: 1, name: "login.password" }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/console\/audit\/[0-9a-f-]{36}$/u);
+    await page.reload();
+    await page.getByText("Metadata", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "All by this actor" }).click();
+    await page.getByRole("button", { name: "Remove filter Actor" }).waitFor();
+    await page.goto(`${here.url}/console/audit/00000000-0000-4000-8000-000000000000`);
+    await page.getByText("has no event with this id", { exact: false }).waitFor();
+  });
+
+  it("secrets are shown by folder", async () => {
+    const token = await here.app.login();
+    const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
+    for (const name of ["folder.one", "folder.two", "alone"])
+      await here.app.call("PUT", `/api/admin/organizations/${me.org_uuid}/secrets/${name}`, {
+        token,
+        body: { value: "x" },
+      });
+    const page = await at("vault");
+    await page.getByRole("link", { name: "alone" }).waitFor();
+    await page.getByLabel("Folder", { exact: true }).selectOption({ label: "folder (2)" });
+    await page.getByRole("link", { name: "folder.two" }).waitFor();
+    await expect.poll(() => page.getByRole("link", { name: "alone" }).count()).toBe(0);
+    await page.reload();
+    await page.getByRole("link", { name: "folder.one" }).waitFor();
+    expect(await page.getByRole("link", { name: "alone" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Remove filter Folder" }).click();
+    await page.getByRole("link", { name: "alone" }).waitFor();
+  });
+
   it("a secret is written twice, compared, revealed, deleted and restored", async () => {
     const page = await at("vault");
     await page.getByRole("button", { name: "Create secret" }).click();

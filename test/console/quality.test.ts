@@ -9,7 +9,8 @@ import { describeInBrowser, surroundings } from "./browser.ts";
 import { seedOrganization } from "./seed.ts";
 
 /** Paths of the pages; those of one thing are reached from its list. */
-const PATHS = [...textOf("src/console/pages.ts").matchAll(/\bpath: "([^"]*)"/gu)].map(([, path = ""]) => path);
+const ROWS = ["src/console/pages.ts", "src/console/platform-pages.ts"].map(textOf).join("\n");
+const PATHS = [...ROWS.matchAll(/\bpath: "([^"]*)"/gu)].map(([, path = ""]) => path);
 const LISTS = PATHS.filter((path) => !path.includes("$"));
 
 describeInBrowser("the pages", () => {

@@ -24,6 +24,8 @@ const mostly = (column: string): string => `case when n % 10 = 0 then gen_random
 const hardly = (column: string): string => `case when n % 20 = 0 then t.${column} else gen_random_uuid() end`;
 /** Five rows are the organization's: what the service lets nobody have many of. */
 const few = (column: string): string => `case when n <= 5 then t.${column} else gen_random_uuid() end`;
+/** One of 1,000 organizations that exist. */
+const someOrganization = "(array(select uuid from organizations order by uuid limit 1000))[1 + n % 1000]";
 const oneOf = (...values: string[]): string =>
   `(array[${values.map((value) => `'${value}'`).join(", ")}])[1 + n % ${values.length}]`;
 
@@ -89,7 +91,7 @@ const tables: Readonly<Record<string, { like: string; differ: Differences }>> = 
     like: "app_id = $app",
     differ: {
       app_id: uuid,
-      org_uuid: mostly("org_uuid"),
+      org_uuid: `case when n % 10 = 0 then ${someOrganization} else t.org_uuid end`,
       slug: "'seeded-' || n",
       name: "'Seeded ' || n",
       status: oneOf("published", "published", "draft", "rejected", "archived"),

@@ -152,7 +152,19 @@ describe("lists", () => {
     expect(await names("?q=A_1")).toEqual(["gamma_1"]);
     expect(await names("?q=ALPH&limit=1")).toEqual(["Alpha"]);
     expect(await names("?limit=1&offset=1")).toEqual(["beta"]);
-    expect((await secrets.list("?deleted=true")).body.data).toEqual([
+    expect((await secrets.list("?include_folders=true")).body.folders).toEqual([]);
+    for (const name of ["db.main.password", "db.user", "DB.user", "dbx", "stripe.key"]) await secrets.put(name, "1");
+    await secrets.remove("stripe.key");
+    expect((await secrets.list("?include_folders=true&limit=1")).body.folders).toEqual([
+      { name: "DB", secrets: 1 },
+      { name: "db", secrets: 2 },
+    ]);
+    expect(await names("?folder=db&sort=-name")).toEqual(["db.user", "db.main.password"]);
+    expect(await names("?folder=db&q=MAIN")).toEqual(["db.main.password"]);
+    expect(await names("?folder=stripe")).toEqual([]);
+    expect(await names("?folder=stripe&deleted=true")).toEqual(["stripe.key"]);
+    expect((await secrets.list("?folder=db.main")).status).toBe(400);
+    expect((await secrets.list("?deleted=true&q=delta")).body.data).toEqual([
       {
         name: "delta",
         version: 1,

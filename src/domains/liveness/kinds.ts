@@ -1,5 +1,6 @@
 import type { ApiKeyRow, AutomationTokenRow, LiveRow, OpaqueRow, SessionRow, SvidRow } from "./rows.ts";
 import { ended, entitlements, identity, organization } from "./sql.ts";
+import { certain } from "../../platform/narrow.ts";
 
 /** Subject of changes of the instance itself, such as its signing key. */
 const INSTANCE = "00000000-0000-0000-0000-000000000000";
@@ -92,7 +93,7 @@ export const KINDS = {
       ${organization("k.org_uuid")}`,
     dependsOn: (row, keyId) =>
       unlessLong(
-        [keyId, row.made_by ?? row.made_by_identity ?? "", row.org_uuid],
+        [keyId, certain(row.made_by ?? row.made_by_identity, "maker of an API key"), row.org_uuid],
         row.app_admin,
         row.entitlements,
         row.scopes,

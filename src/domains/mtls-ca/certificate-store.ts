@@ -1,6 +1,6 @@
+import { createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed, ListSource } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 type Reader = Pick<Database, "prepared">;
@@ -28,31 +28,19 @@ export interface CertificateToStore extends Omit<CertificateRow, "revokedAt"> {
   createdAt: Date;
 }
 
-/** Which certificates to list, and in which order. */
-export interface CertificateFilter {
-  status: string | undefined;
-  q: string | undefined;
-  sort: string | undefined;
-}
+/** The status of a certificate. */
+export type CertificateStatus = "active" | "expired" | "revoked";
 
+const revokedAt = "coalesce(c.revoked_at, a.deleted_at)";
 const columns = `c.cert_uuid as "certUuid", c.serial, c.common_name as "commonName", c.sans, c.fingerprint,
-  c.not_before as "notBefore", c.not_after as "notAfter", coalesce(c.revoked_at, a.deleted_at) as "revokedAt",
+  c.not_before as "notBefore", c.not_after as "notAfter", ${revokedAt} as "revokedAt",
   c.metadata`;
 const from = "from mtls_certificates c join mtls_cas a on a.ca_uuid = c.ca_uuid and a.org_uuid = c.org_uuid";
-const status = `case when coalesce(c.revoked_at, a.deleted_at) is not null then 'revoked'
-  when c.not_after <= $2 then 'expired' else 'active' end`;
-const filtered = `${from} where c.org_uuid = $1 and ($3::text is null or ${status} = $3)
-  and ($4::text is null or strpos(lower(c.common_name), lower($4)) > 0 or strpos(c.serial, lower($4)) > 0
-    or strpos(lower(array_to_string(c.sans, ' ')), lower($4)) > 0)`;
-
-/** Orders by the contract's name. */
-const ORDERS: Readonly<Record<string, string>> = {
-  created_at: "c.created_at, c.cert_uuid desc",
-  "-created_at": "c.created_at desc, c.cert_uuid",
-  common_name: "c.common_name, c.cert_uuid",
-  "-common_name": "c.common_name desc, c.cert_uuid desc",
-  not_after: "c.not_after, c.cert_uuid",
-  "-not_after": "c.not_after desc, c.cert_uuid desc",
+/** Conditions of a status; `at` is the parameter with the time. */
+const inStatus: Readonly<Record<CertificateStatus, (at: string) => string>> = {
+  active: (at) => `${revokedAt} is null and c.not_after > ${at}`,
+  expired: (at) => `${revokedAt} is null and c.not_after <= ${at}`,
+  revoked: () => `${revokedAt} is not null`,
 };
 
 /** Stores a certificate; false when its authority was deleted. The deletion waits for this transaction. */
@@ -79,24 +67,31 @@ export async function insertCertificate(tx: Tx, row: CertificateToStore): Promis
 }
 
 /** Certificates of an organization, by default newest first. */
-export async function certificatesOf(
+export function certificatesOf(
   database: Reader,
   orgUuid: string,
-  filter: CertificateFilter,
-  { limit, offset }: Page,
+  status: CertificateStatus | undefined,
+  page: Page,
   at: Date,
-): Promise<{ rows: CertificateRow[] } & Total> {
-  const sort = filter.sort ?? "-created_at";
-  const params = [orgUuid, at, filter.status ?? null, filter.q ?? null];
-  const [rows, counts] = await Promise.all([
-    database.prepared<CertificateRow>(
-      `mtls-certificates-by-${sort}`,
-      `select ${columns} ${filtered} order by ${ORDERS[sort]} limit $5 offset $6`,
-      [...params, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("mtls-certificates-count", boundedCount(filtered), params),
-  ]);
-  return { rows, ...totalOf(counts) };
+): Promise<Listed<CertificateRow>> {
+  const params: unknown[] = [orgUuid];
+  const parameter = status === undefined || status === "revoked" ? "" : `$${params.push(at)}`;
+  const filter = status === undefined ? "" : ` and ${inStatus[status](parameter)}`;
+  const list: ListSource = {
+    name: "mtls-certificates",
+    columns,
+    from: `${from} where c.org_uuid = $1${filter}`,
+    params,
+    id: { sql: "c.cert_uuid", type: "uuid" },
+    q: ["c.common_name", "c.serial", "array_to_string(c.sans, ' ')"],
+    sort: {
+      created_at: createdAt("c."),
+      common_name: { sql: "c.common_name", type: "text" },
+      not_after: { sql: "c.not_after", type: "timestamptz" },
+    },
+    order: "-created_at",
+  };
+  return readList(database, list, page);
 }
 
 /** A certificate of an organization, with its DER. */

@@ -20,7 +20,7 @@ import type { Events } from "../event-catalogue/index.ts";
 import type { Authorities } from "./authorities.ts";
 import type { AuthorityRow } from "./authority-store.ts";
 import * as store from "./certificate-store.ts";
-import type { CertificateFilter, CertificateToStore } from "./certificate-store.ts";
+import type { CertificateToStore } from "./certificate-store.ts";
 import { mtlsCaErrors } from "./errors.ts";
 import { checkCommonName, checkMetadata, DAY_MS, DEFAULT_DAYS, readSans, wholeSeconds } from "./rules.ts";
 import type { Signers } from "./signers.ts";
@@ -145,9 +145,9 @@ export function createCertificates(deps: CertificatesDeps) {
       return { ...row, revokedAt: null, privateKey };
     },
 
-    /** Certificates, newest first unless the filter says otherwise. */
-    list: (orgUuid: string, filter: CertificateFilter, page: Page) =>
-      store.certificatesOf(database, orgUuid, filter, page, dateOf(clock)),
+    /** Certificates, by default newest first. */
+    list: (orgUuid: string, status: store.CertificateStatus | undefined, page: Page) =>
+      store.certificatesOf(database, orgUuid, status, page, dateOf(clock)),
 
     /** @throws {not_found} when there is no such certificate */
     async find(orgUuid: string, certUuid: string) {

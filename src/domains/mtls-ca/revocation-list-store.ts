@@ -1,4 +1,5 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { certain } from "../../platform/narrow.ts";
 import type { RevokedCertificate } from "../../platform/x509/revocation-list.ts";
 
 type Reader = Pick<Database, "prepared">;
@@ -78,7 +79,7 @@ export async function revokedBetween(
     ]);
     all.push(...rows);
     if (rows.length < BATCH) return all;
-    last = rows.at(-1)?.revocation ?? upTo;
+    last = certain(rows.at(-1), "row of a full batch").revocation;
   }
 }
 
@@ -94,7 +95,7 @@ export async function everythingOf(tx: Tx, caUuid: string, deletedAt: Date): Pro
         revokedAt === null ? { serial, revokedAt: deletedAt, reason: "cessationOfOperation" } : { serial, revokedAt },
       );
     if (rows.length < BATCH) return all;
-    last = rows.at(-1)?.serial ?? "";
+    last = certain(rows.at(-1), "row of a full batch").serial;
   }
 }
 

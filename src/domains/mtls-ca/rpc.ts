@@ -7,7 +7,7 @@ import { pageOf } from "../../platform/db/paging.ts";
 import type { AuthorityAlgorithm } from "../../platform/x509/keys.ts";
 import { toPem } from "../../platform/x509/pem.ts";
 import type { AuthorityRow } from "./authority-store.ts";
-import type { CertificateRow } from "./certificate-store.ts";
+import type { CertificateRow, CertificateStatus } from "./certificate-store.ts";
 import type { MtlsCa } from "./mtls-ca.ts";
 import { statusOf } from "./rules.ts";
 
@@ -42,9 +42,11 @@ export function mtlsCaRpc(
         ...(issued.privateKey === undefined ? {} : { privateKey: issued.privateKey }),
       };
     },
-    async listCertificates({ orgUuid, status, q, sort, ...request }) {
+    async listCertificates({ orgUuid, status, ...request }) {
       const page = pageOf(request);
-      const { rows, ...total } = await certificates.list(orgUuid.toLowerCase(), { status, q, sort }, page);
+      // The contract names the statuses.
+      const wanted = status as CertificateStatus | undefined;
+      const { rows, ...total } = await certificates.list(orgUuid.toLowerCase(), wanted, page);
       return { data: rows.map((row) => print(row, clock)), ...total, ...page };
     },
     async getCertificate({ orgUuid, certUuid }) {

@@ -5,6 +5,7 @@ import type { CallerContext, RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
+import { certain } from "../../platform/narrow.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
@@ -101,7 +102,7 @@ export function createExchange(deps: OidcDeps) {
         const { userUuid, email } = context.caller;
         if (userUuid === null) throw errors.forbidden();
         const { token, connection } = await redeem(tx, redemption);
-        const person = { userUuid, email: email ?? "" };
+        const person = { userUuid, email: certain(email, "address of a person") };
         if (await link(tx, connection, token.subject, person, context.info)) return;
         // Linking what is linked already changes nothing.
         if ((await personOf(tx, connection.uuid, token.subject)) !== userUuid) throw oidcErrors.linkedElsewhere();

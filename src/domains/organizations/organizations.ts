@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { foldName } from "../../platform/names.ts";
+import { certain } from "../../platform/narrow.ts";
 import type { Random } from "../../platform/random.ts";
 import { organizationErrors } from "./errors.ts";
 import { readName } from "./rules.ts";
@@ -105,8 +106,11 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */
     nameOf: (tx: Pick<Tx, "query">, uuid: string): Promise<string | undefined> => store.nameOf(tx, uuid),
-    /** Names of organizations that exist or existed, by uuid. */
-    namesOf: (uuids: readonly string[]): Promise<ReadonlyMap<string, string>> => store.namesOf(database, uuids),
+    /** What tells the names of organizations that exist or existed. */
+    async namesOf(uuids: readonly string[]): Promise<(uuid: string) => string> {
+      const names = await store.namesOf(database, uuids);
+      return (uuid) => certain(names.get(uuid), "name of an organization");
+    },
     /** Whether an organization exists or existed. */
     existsEver: (uuid: string): Promise<boolean> => store.existsEver(database, uuid),
     /** Features a plan gives. */

@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { parseEmail } from "../../platform/email.ts";
+import { emailKeyOf } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import { layOutMail } from "../../platform/outgoing/layout.ts";
 import type { MailContent } from "../../platform/outgoing/layout.ts";
@@ -58,7 +58,7 @@ export function createMails({ database, mailOutbox, clock, random, config }: Mai
     async send(tx: Tx, { to, organization, write }: PersonalMail, validUntil: Date): Promise<void> {
       if (config.mailOff) return;
       const { token, hash } = newOpaqueToken(random);
-      const emailKey = parseEmail(to)?.key ?? "";
+      const emailKey = emailKeyOf(to);
       const recipient = await store.addressMail(tx, {
         emailKey,
         hash,

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { parseEmail } from "../../platform/email.ts";
+import { emailKeyOf } from "../../platform/email.ts";
 import { endStreak, SIGN_IN_FAILURES } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Standing } from "../access/index.ts";
@@ -102,7 +102,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
     });
     await Promise.all([
       // A sign-in of any kind resets the failure count that locks others out (decisions 13).
-      source === undefined ? endStreak(tx, SIGN_IN_FAILURES, parseEmail(standing.email)?.key ?? "") : undefined,
+      source === undefined ? endStreak(tx, SIGN_IN_FAILURES, emailKeyOf(standing.email)) : undefined,
       standing.org === null ? undefined : markUsed(tx, standing.org.uuid, standing.userUuid, now),
     ]);
     const { accessToken, expiresIn } = await tokens.mint(tx, { standing, sessionId, amr, authTime, ttlMs });

@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Database } from "../../platform/db/types.ts";
+import { certain } from "../../platform/narrow.ts";
 import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
@@ -40,7 +41,7 @@ export function createOrganizations(deps: OrganizationsDeps) {
     /** The organizations the caller is a member of, active or not; of a credential of an organization, that one. */
     list({ caller }: CallerContext): Promise<MembershipRow[]> {
       if (caller.userUuid !== null) return organizationsOf(database, caller.userUuid);
-      return organizationOfCredential(database, callerOrg(caller), caller.roles[0] ?? "");
+      return organizationOfCredential(database, callerOrg(caller), certain(caller.roles[0], "role of a credential"));
     },
 
     /**

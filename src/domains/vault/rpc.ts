@@ -4,11 +4,11 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { VaultService } from "../../../gen/atrium/vault/v1/vault_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
+import { certain } from "../../platform/narrow.ts";
 import { registration } from "../../platform/rpc.ts";
 import type { ServiceRegistration } from "../../platform/rpc.ts";
 import type { Secret } from "./reading.ts";
 import { checkValue, conditionOf, etagOf, readEntry, readTags } from "./rules.ts";
-import { sortOf } from "./secret-store.ts";
 import type { SecretRow } from "./secret-store.ts";
 import type { Version } from "./secrets.ts";
 import type { Vault } from "./vault.ts";
@@ -19,7 +19,7 @@ export function vaultRpc({ seal, read, secrets, rotate }: Vault, contexts: Reque
     putSecret: async ({ orgUuid, name, value, tags, description, expectedVersion }, call) => {
       const condition = conditionOf(call.requestHeader.get("if-match"), expectedVersion);
       const wish = {
-        value: checkValue(value ?? ""),
+        value: checkValue(certain(value, "value, which the contract requires")),
         tags: tags && readTags(toJson(ListValueSchema, tags)),
         description,
         condition,
@@ -41,11 +41,13 @@ export function vaultRpc({ seal, read, secrets, rotate }: Vault, contexts: Reque
       await secrets.remove(contexts.authenticated(call), orgUuid.toLowerCase(), name, condition);
       return {};
     },
-    listSecrets: async ({ orgUuid, deleted = false, q = "", sort, ...window }) => {
-      const page = pageOf(window);
-      const filter = { deleted, part: q, sort: sortOf(sort) };
-      const { rows, ...total } = await secrets.list(orgUuid.toLowerCase(), filter, page);
-      return { data: rows.map(printItem), ...total, ...page };
+    listSecrets: async ({ orgUuid, deleted = false, folder, includeFolders = false, ...request }) => {
+      const [org, page] = [orgUuid.toLowerCase(), pageOf(request)];
+      const [{ rows, ...total }, folders] = await Promise.all([
+        secrets.list(org, { deleted, folder }, page),
+        includeFolders ? secrets.folders(org) : [],
+      ]);
+      return { data: rows.map(printItem), folders, ...total, limit: page.limit, offset: page.offset };
     },
     restoreSecret: async ({ orgUuid, name }, call) =>
       printVersion(await secrets.restore(contexts.authenticated(call), orgUuid.toLowerCase(), name), call),

@@ -13,6 +13,8 @@ const MAX_TAGS = 50;
 const MAX_TAG_LENGTH = 64;
 /** Versions that a list returns at most, the newest. */
 export const MAX_LISTED_VERSIONS = 10_000;
+/** Folders that a list returns at most, the first by name. */
+export const MAX_LISTED_FOLDERS = 1_000;
 
 /**
  * What must be true of a name for a write: nothing, that it is not in use, that it is, or that one of these versions is

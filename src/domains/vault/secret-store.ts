@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { readList } from "../../platform/db/list.ts";
+import type { Listed, ListSource } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { SealedVersion } from "./envelope.ts";
 import type { Condition } from "./rules.ts";
@@ -132,44 +133,46 @@ export interface SecretRow {
 
 /** Which secrets to list. */
 export interface SecretFilter {
+  /** The deleted that can be restored, instead of the others. */
   deleted: boolean;
-  /** Part of the name; empty for all. */
-  part: string;
-  sort: keyof typeof ORDERS;
+  /** What a name begins with, before its first dot; undefined for all. */
+  folder: string | undefined;
 }
 
-const ORDERS = {
-  name: "name",
-  "-name": "name desc",
-  created_at: "written_at, name",
-  "-created_at": "written_at desc, name",
-} as const;
+const inUse = "org_uuid = $1 and deleted_at is null";
 
-/** The order that a text names, by default by name. The contract's field rules check the text. */
-export const sortOf = (text: string | undefined): keyof typeof ORDERS =>
-  text !== undefined && Object.hasOwn(ORDERS, text) ? (text as keyof typeof ORDERS) : "name";
-
-/** Secrets of an organization, without values. */
-export async function pageOfSecrets(
+/** Secrets of an organization without values, by default by name. */
+export function pageOfSecrets(
   database: Reader,
   orgUuid: string,
-  { deleted, part, sort }: SecretFilter,
+  { deleted, folder }: SecretFilter,
   at: Date,
-  limit: number,
-  offset: number,
-): Promise<{ rows: SecretRow[] } & Total> {
-  const from = `from vault_secrets where org_uuid = $1
-    and case when $2::boolean then restorable_until > $3::timestamptz else deleted_at is null end
-    and strpos(lower(name), lower($4::text)) > 0`;
-  const given = [orgUuid, deleted, at, part];
-  const [rows, counts] = await Promise.all([
-    database.prepared<SecretRow>(
-      `vault-secrets-${sort}`,
-      `select name, version, tags, written_at as "createdAt", deleted_at as "deletedAt",
-         restorable_until as "restorableUntil" ${from} order by ${ORDERS[sort]} limit $5 offset $6`,
-      [...given, limit, offset],
-    ),
-    database.prepared<{ counted: number }>("vault-secrets-count", boundedCount(from), given),
-  ]);
-  return { rows, ...totalOf(counts) };
+  page: Page,
+): Promise<Listed<SecretRow>> {
+  const params: unknown[] = [orgUuid];
+  let where = deleted ? `org_uuid = $1 and restorable_until > $${params.push(at)}::timestamptz` : inUse;
+  if (folder !== undefined) where += ` and name ^@ ($${params.push(folder)}::text || '.')`;
+  const list: ListSource = {
+    name: "vault-secrets",
+    columns: `name, version, tags, written_at as "createdAt", deleted_at as "deletedAt",
+      restorable_until as "restorableUntil"`,
+    from: `from vault_secrets where ${where}`,
+    params,
+    id: { sql: "secret_id", type: "bigint" },
+    q: ["name"],
+    sort: { name: { sql: "name", type: "text" }, created_at: { sql: "written_at", type: "timestamptz" } },
+    order: "name",
+  };
+  return readList(database, list, page);
+}
+
+/** The folders of the names in use, what stands before their first dots, and how many names are in each. */
+export function foldersOf(
+  database: Reader,
+  orgUuid: string,
+  most: number,
+): Promise<{ name: string; secrets: number }[]> {
+  const sql = `select split_part(name, '.', 1) as name, count(*)::int as secrets from vault_secrets
+    where ${inUse} and strpos(name, '.') > 0 group by 1 order by 1 limit $2`;
+  return database.prepared("vault-folders", sql, [orgUuid, most]);
 }

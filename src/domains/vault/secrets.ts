@@ -1,7 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/total.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
@@ -12,7 +12,7 @@ import { vaultErrors } from "./errors.ts";
 import { firstKeyring, newKeyring, withKey } from "./keyring.ts";
 import { keepKeyring } from "./keyring-store.ts";
 import type { MasterKey, MasterKeys } from "./master-keys.ts";
-import { MAX_LISTED_VERSIONS } from "./rules.ts";
+import { MAX_LISTED_FOLDERS, MAX_LISTED_VERSIONS } from "./rules.ts";
 import type { Condition } from "./rules.ts";
 import { readSeal, sealIn } from "./seal-store.ts";
 import * as store from "./secret-store.ts";
@@ -149,7 +149,11 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
     },
 
     /** Secrets without their values. @throws {vault_sealed} while the vault is sealed */
-    list: (orgUuid: string, filter: SecretFilter, { limit, offset }: Page): Promise<{ rows: SecretRow[] } & Total> =>
-      whileUnsealed(store.pageOfSecrets(database, orgUuid, filter, dateOf(clock), limit, offset)),
+    list: (orgUuid: string, filter: SecretFilter, page: Page): Promise<Listed<SecretRow>> =>
+      whileUnsealed(store.pageOfSecrets(database, orgUuid, filter, dateOf(clock), page)),
+
+    /** The folders of the names in use. @throws {vault_sealed} while the vault is sealed */
+    folders: (orgUuid: string): Promise<{ name: string; secrets: number }[]> =>
+      whileUnsealed(store.foldersOf(database, orgUuid, MAX_LISTED_FOLDERS)),
   };
 }

@@ -21,7 +21,7 @@ export interface ListSource {
   from: string;
   params: readonly unknown[];
   /** Unique column, which decides between rows of the same sort value. */
-  id: { sql: string; type: "uuid" | "integer" };
+  id: { sql: string; type: "uuid" | "integer" | "bigint" };
   /** Texts that `q` looks into, as SQL. */
   q: readonly string[];
   /** Fields of `sort` as in the contract. */

@@ -37,11 +37,18 @@ export default function ApiKeys() {
         caption="API keys"
         things="API keys"
         method={CredentialsService.method.listApiKeys}
-        request={({ limit, offset }) => ({ orgUuid, limit, offset })}
+        searchable
+        request={({ q, sort, limit, offset }) => ({
+          orgUuid,
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+        })}
         rows={({ data }) => data}
         rowKey={({ keyId }) => keyId}
         columns={[
-          { header: "Name", cell: ({ name }) => name, csv: ({ name }) => name },
+          { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
           {
             header: "Key",
             cell: ({ prefix, last4 }) => (
@@ -59,6 +66,7 @@ export default function ApiKeys() {
           },
           { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
           { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         actions={(key) =>
           key.status === "active" && (

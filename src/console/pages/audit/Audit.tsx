@@ -1,15 +1,13 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { AuthEventsService } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
-import type { AuditEvent } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { useMe, useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
-import { Id } from "../../widgets/Copy.tsx";
-import { Confirm, Dialog, DialogActions } from "../../widgets/Dialog.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
 import { Check } from "../../widgets/form/Field.tsx";
-import { Facts, Page } from "../../widgets/Page.tsx";
+import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -18,7 +16,7 @@ import { usePeople } from "../members/use-people.ts";
 import { AuditChart } from "./AuditChart.tsx";
 import { Export } from "./Export.tsx";
 import { Proof } from "./Proof.tsx";
-import style from "./Audit.module.css";
+import { useActors } from "./use-actors.ts";
 
 /** Who did what, as the organization's chained log has it. */
 export default function Audit() {
@@ -26,20 +24,12 @@ export default function Audit() {
   const { orgName } = useMe();
   const people = usePeople();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
-  const navigate = useNavigate();
   const [live, setLive] = useState(false);
-  const [shown, setShown] = useState<AuditEvent>();
   const [purging, setPurging] = useState(false);
   const purge = useCall(AuthEventsService.method.purgeAuthEvents, {
     done: ({ purged }) => `${plural(purged, "event")} purged`,
   });
-  const actorOf = ({ actor, userUuid }: AuditEvent): string =>
-    actor?.email ?? people.get(actor?.id ?? userUuid ?? "") ?? actor?.type ?? "–";
-  /** Narrows the list to what the event that is shown has in common with others. */
-  const narrow = (name: "actor" | "type", value: string): void => {
-    setShown(undefined);
-    void navigate({ to: ".", search: { ...search, page: undefined, [name]: value } });
-  };
+  const actorOf = useActors();
   return (
     <Page
       title="Audit log"
@@ -59,11 +49,12 @@ export default function Audit() {
         things="events"
         method={AuthEventsService.method.listAuditEvents}
         searchable
-        request={({ q, filters, limit, offset }) => ({
+        request={({ q, sort, filters, limit, offset }) => ({
           orgUuid,
           limit,
           offset,
           ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
           ...(filters["actor"] !== undefined && { actor: filters["actor"] }),
           ...(filters["type"] !== undefined && { type: filters["type"] }),
           ...(filters["outcome"] !== undefined && { outcome: filters["outcome"] }),
@@ -95,52 +86,17 @@ export default function Audit() {
         columns={[
           {
             header: "Event",
-            cell: (event) => (
-              <button type="button" className={style["event"]} onClick={() => setShown(event)}>
-                {event.type}
-              </button>
-            ),
+            cell: ({ eventId, type }) => <Link to={`/console/audit/${eventId}`}>{type}</Link>,
           },
           { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
           { header: "Actor", cell: actorOf },
           { header: "IP address", cell: ({ ipAddress }) => ipAddress },
-          { header: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Time", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         empty={{ text: "Nothing has happened yet.", api: `GET /api/organizations/${orgUuid}/audit-events` }}
         {...(live && { refetchMs: 5_000 })}
       />
       <CodeSample http={`GET /api/organizations/${orgUuid}/audit-events?outcome=failure`} />
-      {shown !== undefined && (
-        <Dialog title={shown.type} open wide onClose={() => setShown(undefined)}>
-          <Facts>
-            {[
-              ["Event id", <Id key="id" of={shown.eventId} what="event id" />],
-              ["Outcome", <Status key="outcome" of={shown.outcome} />],
-              ["Actor", actorOf(shown)],
-              ["Person", shown.userUuid === undefined ? "–" : (people.get(shown.userUuid) ?? shown.userUuid)],
-              ["Resource", [shown.resourceType, shown.resourceId].filter(Boolean).join(" ") || "–"],
-              ["IP address", shown.ipAddress],
-              ["User agent", shown.userAgent],
-              ["Time", <Time key="at" at={shown.createdAt} />],
-            ]}
-          </Facts>
-          <pre className={style["metadata"]} tabIndex={0}>
-            {JSON.stringify(shown.metadata ?? {}, null, 2)}
-          </pre>
-          <DialogActions>
-            <Button onClick={() => setShown(undefined)}>Close</Button>
-            <Button onClick={() => narrow("type", shown.type)}>All of this type</Button>
-            {(shown.actor?.id ?? shown.userUuid) !== undefined && (
-              <Button
-                look="primary"
-                onClick={() => narrow("actor", shown.actor?.email ?? shown.actor?.id ?? shown.userUuid ?? "")}
-              >
-                All by this actor
-              </Button>
-            )}
-          </DialogActions>
-        </Dialog>
-      )}
       <Confirm
         title="Purge old events?"
         about="Events older than the retention period are removed. Their links stay, so that the log can be proved."

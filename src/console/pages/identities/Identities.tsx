@@ -38,12 +38,20 @@ export default function Identities() {
         caption="Service identities"
         things="service identities"
         method={ServiceIdentitiesService.method.listServiceIdentities}
-        request={({ limit, offset }) => ({ orgUuid, limit, offset })}
+        searchable
+        request={({ q, sort, limit, offset }) => ({
+          orgUuid,
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+        })}
         rows={({ data }) => data}
         rowKey={({ identityId }) => identityId}
         columns={[
           {
             header: "Name",
+            sort: "name",
             cell: ({ identityId, name }) => <Link to={`/console/identities/${identityId}`}>{name}</Link>,
             csv: ({ name }) => name,
           },
@@ -54,6 +62,7 @@ export default function Identities() {
           },
           { header: "Role", cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)) },
           { header: "SVIDs", cell: ({ svidCount }) => svidCount, csv: ({ svidCount }) => svidCount, right: true },
+          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { header: "Last seen", cell: ({ lastAuthAt }) => <Time at={lastAuthAt} /> },
         ]}
         empty={{

@@ -17,9 +17,12 @@ export default function Installs() {
         caption="Installs"
         things="installs"
         method={BuyerService.method.listInstalls}
-        request={({ filters, limit, offset }) => ({
+        searchable
+        request={({ q, sort, filters, limit, offset }) => ({
           limit,
           offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
           ...(filters["status"] !== undefined && { status: filters["status"] }),
         })}
         rows={({ data }) => data}
@@ -35,7 +38,7 @@ export default function Installs() {
           { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
           { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
           { header: "Period ends", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} none="–" /> },
-          { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Installed", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         empty={{
           text: "No app is installed yet. The marketplace has apps to install.",

@@ -1,3 +1,4 @@
+import { useQuery } from "@connectrpc/connect-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
@@ -19,6 +20,8 @@ import { WriteSecret } from "./WriteSecret.tsx";
 export default function Vault() {
   const orgUuid = useOrg();
   const { deleted }: { deleted?: unknown } = useSearch({ strict: false });
+  const { data: known } = useQuery(VaultService.method.listSecrets, { orgUuid, limit: 1, includeFolders: true });
+  const folders = (known?.folders ?? []).filter(({ name }) => name !== "");
   const [writing, setWriting] = useState(false);
   const [removed, setRemoved] = useState<SecretItem>();
   const [rotating, setRotating] = useState(false);
@@ -53,7 +56,14 @@ export default function Vault() {
         things="secrets"
         method={VaultService.method.listSecrets}
         searchable
-        filters={[{ name: "deleted", label: "Deleted", values: [] }]}
+        filters={[
+          {
+            name: "folder",
+            label: "Folder",
+            values: deleted === "true" ? [] : folders.map(({ name, secrets }) => [name, `${name} (${secrets})`]),
+          },
+          { name: "deleted", label: "Deleted", values: [] },
+        ]}
         request={({ q, sort, filters, limit, offset }) => ({
           orgUuid,
           limit,
@@ -61,6 +71,7 @@ export default function Vault() {
           ...(q !== "" && { q }),
           ...(sort !== "" && { sort }),
           ...(filters["deleted"] === "true" && { deleted: true }),
+          ...(filters["folder"] !== undefined && { folder: filters["folder"] }),
         })}
         rows={({ data }) => data}
         rowKey={({ name }) => name}

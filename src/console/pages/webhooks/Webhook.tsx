@@ -101,10 +101,13 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
           caption="Deliveries"
           things="deliveries"
           method={WebhooksService.method.listDeliveries}
-          request={({ limit, offset, filters }) => ({
+          searchable
+          request={({ q, sort, limit, offset, filters }) => ({
             webhookId,
             limit,
             offset,
+            ...(q !== "" && { q }),
+            ...(sort !== "" && { sort }),
             ...(filters["status"] !== undefined && { status: filters["status"] }),
           })}
           rows={({ data }) => data}
@@ -136,7 +139,7 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
             },
             { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
             { header: "Next attempt", cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} none="–" /> },
-            { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
           ]}
           actions={(delivery) => (
             <Button small onClick={() => void redeliver.run({ webhookId, deliveryId: delivery.deliveryId })}>

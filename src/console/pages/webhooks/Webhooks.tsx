@@ -33,7 +33,13 @@ export default function Webhooks() {
         caption="Webhooks"
         things="webhooks"
         method={WebhooksService.method.listWebhooks}
-        request={({ limit, offset }) => ({ limit, offset })}
+        searchable
+        request={({ q, sort, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+        })}
         rows={({ data }) => data}
         rowKey={({ webhookId }) => webhookId}
         columns={[
@@ -45,7 +51,7 @@ export default function Webhooks() {
           { header: "Events", cell: ({ events }) => events.join(", "), csv: ({ events }) => events.join(" ") },
           { header: "Scope", cell: ({ scope }) => scope, csv: ({ scope }) => scope },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         empty={{
           text: "No address gets events yet. A webhook tells a program of yours what happens here.",

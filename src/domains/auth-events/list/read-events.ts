@@ -28,6 +28,7 @@ export interface EventQuery {
   limit?: number | undefined;
   offset?: number | undefined;
   ipAddress?: string | undefined;
+  eventId?: string | undefined;
   /** Id or email. */
   actor?: string | undefined;
   q?: string | undefined;
@@ -75,7 +76,12 @@ export function createReadEvents(deps: ReadEventsDeps) {
       throw auditErrors.notFound();
     }
     const outcome = given(query.outcome);
-    const searched = { ipAddress: given(query.ipAddress), actor: given(query.actor), q: given(query.q) };
+    const searched = {
+      ipAddress: given(query.ipAddress),
+      eventId: given(query.eventId)?.toLowerCase(),
+      actor: given(query.actor),
+      q: given(query.q),
+    };
     const filter = { scope, authOnly, userUuid, type, outcome, ...searched, ...range };
     const { limit, offset, ...order } = pageOf(query);
     const paging = pagingBy(deps.cursors, ["events", filter], order);

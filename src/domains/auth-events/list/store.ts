@@ -19,6 +19,7 @@ export interface EventFilter {
   from?: Date | undefined;
   to?: Date | undefined;
   ipAddress?: string | undefined;
+  eventId?: string | undefined;
   /** Id or email of the actor. */
   actor?: string | undefined;
   /** Text that type, address, user agent or resource id contains. */
@@ -115,6 +116,7 @@ function select(
     filter.from === undefined ? undefined : `created_at >= ${bind(filter.from)}`,
     filter.to === undefined ? undefined : `created_at < ${bind(filter.to)}`,
     filter.ipAddress === undefined ? undefined : `ip_address = ${bind(filter.ipAddress)}`,
+    filter.eventId === undefined ? undefined : `event_id = ${bind(filter.eventId)}`,
     filter.actor === undefined ? undefined : actorIs(bind(filter.actor)),
     filter.q === undefined ? undefined : containing(SEARCHED, bind(filter.q)),
     position === undefined ? undefined : after(ascending, bind(position.value), bind(position.id)),

@@ -3,6 +3,7 @@ import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import { errors } from "../../../platform/errors.ts";
+import { certain } from "../../../platform/narrow.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
@@ -84,7 +85,7 @@ export function createMeters({ database, clock, random, events }: BillingDeps) {
           throw billingErrors.meterNotFound({ message: `No meter counts events named ${unknown.eventName}.` });
         const rows = [...byId.values()].map(({ id, eventName, value, at }) => ({
           id,
-          meterId: meters.get(eventName) ?? "",
+          meterId: certain(meters.get(eventName), "meter of the event"),
           value: String(value),
           happenedAt: at,
         }));

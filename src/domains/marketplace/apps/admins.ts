@@ -1,5 +1,6 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { certain } from "../../../platform/narrow.ts";
 import { personBehind } from "../../access/index.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { MarketplaceDeps } from "../deps.ts";
@@ -42,7 +43,7 @@ export function createAdmins(deps: MarketplaceDeps) {
         ...grants.map(
           ({ userUuid, createdAt }): AppAdmin => ({
             userUuid,
-            email: emails.get(userUuid) ?? "",
+            email: certain(emails.get(userUuid), "address of a person"),
             isOrgOwner: false,
             grantedAt: createdAt,
           }),

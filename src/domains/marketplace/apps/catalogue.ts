@@ -29,8 +29,8 @@ export function createCatalogue({ database, organizations }: Pick<MarketplaceDep
       if (app === null) throw marketplaceErrors.appNotFound();
       const isOwner = caller.isPlatformAdmin || caller.orgUuid === app.orgUuid || caller.appAdmin.includes(app.appId);
       if (app.status !== "published" && !isOwner) throw marketplaceErrors.appNotFound();
-      const names = await organizations.namesOf([app.orgUuid]);
-      return { app, publisher: names.get(app.orgUuid) ?? "", isOwner };
+      const nameOf = await organizations.namesOf([app.orgUuid]);
+      return { app, publisher: nameOf(app.orgUuid), isOwner };
     },
   };
 }

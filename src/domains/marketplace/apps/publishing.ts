@@ -85,12 +85,6 @@ export function createPublishing(deps: MarketplaceDeps) {
     });
   }
 
-  /** Names of organizations, by uuid; empty for an unknown one. */
-  async function publisherNames(orgUuids: readonly string[]): Promise<(orgUuid: string) => string> {
-    const names = await organizations.namesOf([...new Set(orgUuids)]);
-    return (orgUuid) => names.get(orgUuid) ?? "";
-  }
-
   return {
     /**
      * Creates a draft. Its webhook secret is returned only here. App administrators are people: an app that a service
@@ -190,13 +184,13 @@ export function createPublishing(deps: MarketplaceDeps) {
     /** Apps by publisher and status, newest first, with the names of their publishers. */
     async list(filter: AppFilter, page: Page): Promise<{ apps: NamedApp[] } & Total> {
       const { apps, ...total } = await store.appsWhere(database, filter, page);
-      const nameOf = await publisherNames(apps.map(({ orgUuid }) => orgUuid));
+      const nameOf = await organizations.namesOf([...new Set(apps.map(({ orgUuid }) => orgUuid))]);
       return { apps: apps.map((app) => ({ app, publisher: nameOf(app.orgUuid) })), ...total };
     },
 
     /** Adds the name of the publishing organization to an app. */
     async named(app: App): Promise<NamedApp> {
-      const nameOf = await publisherNames([app.orgUuid]);
+      const nameOf = await organizations.namesOf([app.orgUuid]);
       return { app, publisher: nameOf(app.orgUuid) };
     },
   };

@@ -1,3 +1,4 @@
+import { certain } from "../../../platform/narrow.ts";
 import { retryAfterMs } from "../../../platform/outgoing/delivery.ts";
 import type { OutgoingResponse } from "../../../platform/outgoing/client.ts";
 import { signDelivery } from "../../../platform/outgoing/signature.ts";
@@ -70,7 +71,7 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
         install_id: install.installId,
         app_id: app.appId,
         slug: app.slug,
-        org: { org_uuid: install.orgUuid, name: orgName ?? "" },
+        org: { org_uuid: install.orgUuid, name: certain(orgName, "name of an organization") },
         installed_by: install.installedBy,
         plan_id: install.planId,
         quantity: install.quantity,

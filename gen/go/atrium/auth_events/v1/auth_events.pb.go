@@ -865,7 +865,9 @@ type ListAuditEventsRequest struct {
 	// Only events from this address.
 	IpAddress *string `protobuf:"bytes,12,opt,name=ip_address,json=ipAddress,proto3,oneof" json:"ip_address,omitempty"`
 	// Only events of the actor with this id or email.
-	Actor         *string `protobuf:"bytes,13,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
+	Actor *string `protobuf:"bytes,13,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
+	// Only the entry with this id.
+	EventId       *string `protobuf:"bytes,14,opt,name=event_id,json=eventId,proto3,oneof" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -987,6 +989,13 @@ func (x *ListAuditEventsRequest) GetIpAddress() string {
 func (x *ListAuditEventsRequest) GetActor() string {
 	if x != nil && x.Actor != nil {
 		return *x.Actor
+	}
+	return ""
+}
+
+func (x *ListAuditEventsRequest) GetEventId() string {
+	if x != nil && x.EventId != nil {
+		return *x.EventId
 	}
 	return ""
 }
@@ -1803,7 +1812,7 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\x02id\x18\x02 \x01(\tB\x04\xc0\xbb\x18\x01H\x00R\x02id\x88\x01\x01\x12\x1f\n" +
 	"\x05email\x18\x03 \x01(\tB\x04\xc0\xbb\x18\x01H\x01R\x05email\x88\x01\x01B\x05\n" +
 	"\x03_idB\b\n" +
-	"\x06_email\"\xf5\x04\n" +
+	"\x06_email\"\xaa\x05\n" +
 	"\x16ListAuditEventsRequest\x12!\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02@\x01R\aorgUuid\x12(\n" +
 	"\tuser_uuid\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x00R\buserUuid\x88\x01\x01\x12\x17\n" +
@@ -1820,7 +1829,8 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\n" +
 	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02\x18dH\n" +
 	"R\tipAddress\x88\x01\x01\x12\"\n" +
-	"\x05actor\x18\r \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\vR\x05actor\x88\x01\x01B\f\n" +
+	"\x05actor\x18\r \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\vR\x05actor\x88\x01\x01\x12&\n" +
+	"\bevent_id\x18\x0e \x01(\tB\x06\xba\xbb\x18\x02@\x01H\fR\aeventId\x88\x01\x01B\f\n" +
 	"\n" +
 	"_user_uuidB\a\n" +
 	"\x05_typeB\a\n" +
@@ -1834,7 +1844,8 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\x05_sortB\t\n" +
 	"\a_cursorB\r\n" +
 	"\v_ip_addressB\b\n" +
-	"\x06_actor\"\x91\x02\n" +
+	"\x06_actorB\v\n" +
+	"\t_event_id\"\x91\x02\n" +
 	"\x17ListAuditEventsResponse\x125\n" +
 	"\x04data\x18\x01 \x03(\v2!.atrium.auth_events.v1.AuditEventR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +

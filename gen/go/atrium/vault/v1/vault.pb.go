@@ -513,9 +513,13 @@ type ListSecretsRequest struct {
 	// Only names that contain this text, without regard to case.
 	Q *string `protobuf:"bytes,5,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	// Order: `name` or `created_at`, with `-` before it for descending order.
-	Sort          *string `protobuf:"bytes,6,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Sort *string `protobuf:"bytes,6,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
+	// Only names in this folder: those that have it before their first dot.
+	Folder *string `protobuf:"bytes,7,opt,name=folder,proto3,oneof" json:"folder,omitempty"`
+	// True: answer `folders` too.
+	IncludeFolders *bool `protobuf:"varint,8,opt,name=include_folders,json=includeFolders,proto3,oneof" json:"include_folders,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListSecretsRequest) Reset() {
@@ -590,6 +594,20 @@ func (x *ListSecretsRequest) GetSort() string {
 	return ""
 }
 
+func (x *ListSecretsRequest) GetFolder() string {
+	if x != nil && x.Folder != nil {
+		return *x.Folder
+	}
+	return ""
+}
+
+func (x *ListSecretsRequest) GetIncludeFolders() bool {
+	if x != nil && x.IncludeFolders != nil {
+		return *x.IncludeFolders
+	}
+	return false
+}
+
 // A page of secrets.
 type ListSecretsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -604,8 +622,11 @@ type ListSecretsResponse struct {
 	// True where `total` is an estimate, which it may be beyond 10,000; absent
 	// where it is exact.
 	TotalIsEstimate *bool `protobuf:"varint,5,opt,name=total_is_estimate,json=totalIsEstimate,proto3,oneof" json:"total_is_estimate,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The folders of the names in use, the first 1,000 by name; where they were
+	// asked for.
+	Folders       []*SecretFolder `protobuf:"bytes,6,rep,name=folders,proto3" json:"folders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListSecretsResponse) Reset() {
@@ -673,6 +694,68 @@ func (x *ListSecretsResponse) GetTotalIsEstimate() bool {
 	return false
 }
 
+func (x *ListSecretsResponse) GetFolders() []*SecretFolder {
+	if x != nil {
+		return x.Folders
+	}
+	return nil
+}
+
+// A folder: what stands before the first dot of names.
+type SecretFolder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, without the dot; empty for names that begin with a dot.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many names are in it.
+	Secrets       uint32 `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretFolder) Reset() {
+	*x = SecretFolder{}
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretFolder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretFolder) ProtoMessage() {}
+
+func (x *SecretFolder) ProtoReflect() protoreflect.Message {
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretFolder.ProtoReflect.Descriptor instead.
+func (*SecretFolder) Descriptor() ([]byte, []int) {
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SecretFolder) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SecretFolder) GetSecrets() uint32 {
+	if x != nil {
+		return x.Secrets
+	}
+	return 0
+}
+
 // A secret in a list.
 type SecretItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -694,7 +777,7 @@ type SecretItem struct {
 
 func (x *SecretItem) Reset() {
 	*x = SecretItem{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[9]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +789,7 @@ func (x *SecretItem) String() string {
 func (*SecretItem) ProtoMessage() {}
 
 func (x *SecretItem) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[9]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +802,7 @@ func (x *SecretItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretItem.ProtoReflect.Descriptor instead.
 func (*SecretItem) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{9}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SecretItem) GetName() string {
@@ -775,7 +858,7 @@ type RotateKmsKeyRequest struct {
 
 func (x *RotateKmsKeyRequest) Reset() {
 	*x = RotateKmsKeyRequest{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[10]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +870,7 @@ func (x *RotateKmsKeyRequest) String() string {
 func (*RotateKmsKeyRequest) ProtoMessage() {}
 
 func (x *RotateKmsKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[10]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +883,7 @@ func (x *RotateKmsKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateKmsKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateKmsKeyRequest) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{10}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RotateKmsKeyRequest) GetOrgUuid() string {
@@ -825,7 +908,7 @@ type RotateKmsKeyResponse struct {
 
 func (x *RotateKmsKeyResponse) Reset() {
 	*x = RotateKmsKeyResponse{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[11]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +920,7 @@ func (x *RotateKmsKeyResponse) String() string {
 func (*RotateKmsKeyResponse) ProtoMessage() {}
 
 func (x *RotateKmsKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[11]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +933,7 @@ func (x *RotateKmsKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateKmsKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateKmsKeyResponse) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{11}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RotateKmsKeyResponse) GetKeyId() string {
@@ -883,7 +966,7 @@ type GetSealStatusRequest struct {
 
 func (x *GetSealStatusRequest) Reset() {
 	*x = GetSealStatusRequest{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[12]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +978,7 @@ func (x *GetSealStatusRequest) String() string {
 func (*GetSealStatusRequest) ProtoMessage() {}
 
 func (x *GetSealStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[12]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +991,7 @@ func (x *GetSealStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSealStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetSealStatusRequest) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{12}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{13}
 }
 
 // Nothing is asked.
@@ -920,7 +1003,7 @@ type SealRequest struct {
 
 func (x *SealRequest) Reset() {
 	*x = SealRequest{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[13]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1015,7 @@ func (x *SealRequest) String() string {
 func (*SealRequest) ProtoMessage() {}
 
 func (x *SealRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[13]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1028,7 @@ func (x *SealRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SealRequest.ProtoReflect.Descriptor instead.
 func (*SealRequest) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{13}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{14}
 }
 
 // What unseals: one of the two.
@@ -961,7 +1044,7 @@ type UnsealRequest struct {
 
 func (x *UnsealRequest) Reset() {
 	*x = UnsealRequest{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[14]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1056,7 @@ func (x *UnsealRequest) String() string {
 func (*UnsealRequest) ProtoMessage() {}
 
 func (x *UnsealRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[14]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1069,7 @@ func (x *UnsealRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnsealRequest.ProtoReflect.Descriptor instead.
 func (*UnsealRequest) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{14}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UnsealRequest) GetKey() string {
@@ -1020,7 +1103,7 @@ type SealStatus struct {
 
 func (x *SealStatus) Reset() {
 	*x = SealStatus{}
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[15]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +1115,7 @@ func (x *SealStatus) String() string {
 func (*SealStatus) ProtoMessage() {}
 
 func (x *SealStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_atrium_vault_v1_vault_proto_msgTypes[15]
+	mi := &file_atrium_vault_v1_vault_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +1128,7 @@ func (x *SealStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SealStatus.ProtoReflect.Descriptor instead.
 func (*SealStatus) Descriptor() ([]byte, []int) {
-	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{15}
+	return file_atrium_vault_v1_vault_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SealStatus) GetSealed() bool {
@@ -1116,27 +1199,35 @@ const file_atrium_vault_v1_vault_proto_rawDesc = "" +
 	"\x11GetVersionRequest\x12#\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x12=\n" +
 	"\x04name\x18\x02 \x01(\tB)\xba\xbb\x18%\b\x01\"!(?!\\.{1,2}$)[A-Za-z0-9._-]{1,128}R\x04name\x12)\n" +
-	"\aversion\x18\x03 \x01(\rB\x0f\xba\xbb\x18\v\b\x01)\x00\x00\x00\x00\x00\x00\xf0?R\aversion\"\xc0\x02\n" +
+	"\aversion\x18\x03 \x01(\rB\x0f\xba\xbb\x18\v\b\x01)\x00\x00\x00\x00\x00\x00\xf0?R\aversion\"\xc6\x03\n" +
 	"\x12ListSecretsRequest\x12#\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x121\n" +
 	"\x05limit\x18\x02 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\xf0?1\x00\x00\x00\x00\x00\x00i@H\x00R\x05limit\x88\x01\x01\x123\n" +
 	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x01R\x06offset\x88\x01\x01\x12\x1d\n" +
 	"\adeleted\x18\x04 \x01(\bH\x02R\adeleted\x88\x01\x01\x12\x1a\n" +
 	"\x01q\x18\x05 \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\x03R\x01q\x88\x01\x01\x122\n" +
-	"\x04sort\x18\x06 \x01(\tB\x19\xba\xbb\x18\x15\"\x13-?(name|created_at)H\x04R\x04sort\x88\x01\x01B\b\n" +
+	"\x04sort\x18\x06 \x01(\tB\x19\xba\xbb\x18\x15\"\x13-?(name|created_at)H\x04R\x04sort\x88\x01\x01\x127\n" +
+	"\x06folder\x18\a \x01(\tB\x1a\xba\xbb\x18\x16\"\x14[A-Za-z0-9_-]{0,128}H\x05R\x06folder\x88\x01\x01\x12,\n" +
+	"\x0finclude_folders\x18\b \x01(\bH\x06R\x0eincludeFolders\x88\x01\x01B\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_offsetB\n" +
 	"\n" +
 	"\b_deletedB\x04\n" +
 	"\x02_qB\a\n" +
-	"\x05_sort\"\xd1\x01\n" +
+	"\x05_sortB\t\n" +
+	"\a_folderB\x12\n" +
+	"\x10_include_folders\"\x8a\x02\n" +
 	"\x13ListSecretsResponse\x12/\n" +
 	"\x04data\x18\x01 \x03(\v2\x1b.atrium.vault.v1.SecretItemR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\rR\x06offset\x12/\n" +
-	"\x11total_is_estimate\x18\x05 \x01(\bH\x00R\x0ftotalIsEstimate\x88\x01\x01B\x14\n" +
-	"\x12_total_is_estimate\"\x8b\x02\n" +
+	"\x11total_is_estimate\x18\x05 \x01(\bH\x00R\x0ftotalIsEstimate\x88\x01\x01\x127\n" +
+	"\afolders\x18\x06 \x03(\v2\x1d.atrium.vault.v1.SecretFolderR\afoldersB\x14\n" +
+	"\x12_total_is_estimate\"<\n" +
+	"\fSecretFolder\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\asecrets\x18\x02 \x01(\rR\asecrets\"\x8b\x02\n" +
 	"\n" +
 	"SecretItem\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -1214,7 +1305,7 @@ func file_atrium_vault_v1_vault_proto_rawDescGZIP() []byte {
 	return file_atrium_vault_v1_vault_proto_rawDescData
 }
 
-var file_atrium_vault_v1_vault_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_atrium_vault_v1_vault_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_atrium_vault_v1_vault_proto_goTypes = []any{
 	(*PutSecretRequest)(nil),       // 0: atrium.vault.v1.PutSecretRequest
 	(*SecretRequest)(nil),          // 1: atrium.vault.v1.SecretRequest
@@ -1225,57 +1316,59 @@ var file_atrium_vault_v1_vault_proto_goTypes = []any{
 	(*GetVersionRequest)(nil),      // 6: atrium.vault.v1.GetVersionRequest
 	(*ListSecretsRequest)(nil),     // 7: atrium.vault.v1.ListSecretsRequest
 	(*ListSecretsResponse)(nil),    // 8: atrium.vault.v1.ListSecretsResponse
-	(*SecretItem)(nil),             // 9: atrium.vault.v1.SecretItem
-	(*RotateKmsKeyRequest)(nil),    // 10: atrium.vault.v1.RotateKmsKeyRequest
-	(*RotateKmsKeyResponse)(nil),   // 11: atrium.vault.v1.RotateKmsKeyResponse
-	(*GetSealStatusRequest)(nil),   // 12: atrium.vault.v1.GetSealStatusRequest
-	(*SealRequest)(nil),            // 13: atrium.vault.v1.SealRequest
-	(*UnsealRequest)(nil),          // 14: atrium.vault.v1.UnsealRequest
-	(*SealStatus)(nil),             // 15: atrium.vault.v1.SealStatus
-	(*wrapperspb.StringValue)(nil), // 16: google.protobuf.StringValue
-	(*structpb.ListValue)(nil),     // 17: google.protobuf.ListValue
-	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),          // 19: google.protobuf.Empty
+	(*SecretFolder)(nil),           // 9: atrium.vault.v1.SecretFolder
+	(*SecretItem)(nil),             // 10: atrium.vault.v1.SecretItem
+	(*RotateKmsKeyRequest)(nil),    // 11: atrium.vault.v1.RotateKmsKeyRequest
+	(*RotateKmsKeyResponse)(nil),   // 12: atrium.vault.v1.RotateKmsKeyResponse
+	(*GetSealStatusRequest)(nil),   // 13: atrium.vault.v1.GetSealStatusRequest
+	(*SealRequest)(nil),            // 14: atrium.vault.v1.SealRequest
+	(*UnsealRequest)(nil),          // 15: atrium.vault.v1.UnsealRequest
+	(*SealStatus)(nil),             // 16: atrium.vault.v1.SealStatus
+	(*wrapperspb.StringValue)(nil), // 17: google.protobuf.StringValue
+	(*structpb.ListValue)(nil),     // 18: google.protobuf.ListValue
+	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),          // 20: google.protobuf.Empty
 }
 var file_atrium_vault_v1_vault_proto_depIdxs = []int32{
-	16, // 0: atrium.vault.v1.PutSecretRequest.value:type_name -> google.protobuf.StringValue
-	17, // 1: atrium.vault.v1.PutSecretRequest.tags:type_name -> google.protobuf.ListValue
-	18, // 2: atrium.vault.v1.SecretVersion.created_at:type_name -> google.protobuf.Timestamp
-	18, // 3: atrium.vault.v1.SecretValue.created_at:type_name -> google.protobuf.Timestamp
+	17, // 0: atrium.vault.v1.PutSecretRequest.value:type_name -> google.protobuf.StringValue
+	18, // 1: atrium.vault.v1.PutSecretRequest.tags:type_name -> google.protobuf.ListValue
+	19, // 2: atrium.vault.v1.SecretVersion.created_at:type_name -> google.protobuf.Timestamp
+	19, // 3: atrium.vault.v1.SecretValue.created_at:type_name -> google.protobuf.Timestamp
 	5,  // 4: atrium.vault.v1.ListVersionsResponse.data:type_name -> atrium.vault.v1.VersionItem
-	18, // 5: atrium.vault.v1.VersionItem.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 6: atrium.vault.v1.ListSecretsResponse.data:type_name -> atrium.vault.v1.SecretItem
-	18, // 7: atrium.vault.v1.SecretItem.created_at:type_name -> google.protobuf.Timestamp
-	18, // 8: atrium.vault.v1.SecretItem.deleted_at:type_name -> google.protobuf.Timestamp
-	18, // 9: atrium.vault.v1.SecretItem.restorable_until:type_name -> google.protobuf.Timestamp
-	18, // 10: atrium.vault.v1.RotateKmsKeyResponse.rotated_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: atrium.vault.v1.VaultService.PutSecret:input_type -> atrium.vault.v1.PutSecretRequest
-	1,  // 12: atrium.vault.v1.VaultService.GetSecret:input_type -> atrium.vault.v1.SecretRequest
-	1,  // 13: atrium.vault.v1.VaultService.ListVersions:input_type -> atrium.vault.v1.SecretRequest
-	6,  // 14: atrium.vault.v1.VaultService.GetVersion:input_type -> atrium.vault.v1.GetVersionRequest
-	1,  // 15: atrium.vault.v1.VaultService.DeleteSecret:input_type -> atrium.vault.v1.SecretRequest
-	7,  // 16: atrium.vault.v1.VaultService.ListSecrets:input_type -> atrium.vault.v1.ListSecretsRequest
-	1,  // 17: atrium.vault.v1.VaultService.RestoreSecret:input_type -> atrium.vault.v1.SecretRequest
-	10, // 18: atrium.vault.v1.VaultService.RotateKmsKey:input_type -> atrium.vault.v1.RotateKmsKeyRequest
-	12, // 19: atrium.vault.v1.VaultService.GetSealStatus:input_type -> atrium.vault.v1.GetSealStatusRequest
-	13, // 20: atrium.vault.v1.VaultService.Seal:input_type -> atrium.vault.v1.SealRequest
-	14, // 21: atrium.vault.v1.VaultService.Unseal:input_type -> atrium.vault.v1.UnsealRequest
-	2,  // 22: atrium.vault.v1.VaultService.PutSecret:output_type -> atrium.vault.v1.SecretVersion
-	3,  // 23: atrium.vault.v1.VaultService.GetSecret:output_type -> atrium.vault.v1.SecretValue
-	4,  // 24: atrium.vault.v1.VaultService.ListVersions:output_type -> atrium.vault.v1.ListVersionsResponse
-	3,  // 25: atrium.vault.v1.VaultService.GetVersion:output_type -> atrium.vault.v1.SecretValue
-	19, // 26: atrium.vault.v1.VaultService.DeleteSecret:output_type -> google.protobuf.Empty
-	8,  // 27: atrium.vault.v1.VaultService.ListSecrets:output_type -> atrium.vault.v1.ListSecretsResponse
-	2,  // 28: atrium.vault.v1.VaultService.RestoreSecret:output_type -> atrium.vault.v1.SecretVersion
-	11, // 29: atrium.vault.v1.VaultService.RotateKmsKey:output_type -> atrium.vault.v1.RotateKmsKeyResponse
-	15, // 30: atrium.vault.v1.VaultService.GetSealStatus:output_type -> atrium.vault.v1.SealStatus
-	19, // 31: atrium.vault.v1.VaultService.Seal:output_type -> google.protobuf.Empty
-	15, // 32: atrium.vault.v1.VaultService.Unseal:output_type -> atrium.vault.v1.SealStatus
-	22, // [22:33] is the sub-list for method output_type
-	11, // [11:22] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	19, // 5: atrium.vault.v1.VersionItem.created_at:type_name -> google.protobuf.Timestamp
+	10, // 6: atrium.vault.v1.ListSecretsResponse.data:type_name -> atrium.vault.v1.SecretItem
+	9,  // 7: atrium.vault.v1.ListSecretsResponse.folders:type_name -> atrium.vault.v1.SecretFolder
+	19, // 8: atrium.vault.v1.SecretItem.created_at:type_name -> google.protobuf.Timestamp
+	19, // 9: atrium.vault.v1.SecretItem.deleted_at:type_name -> google.protobuf.Timestamp
+	19, // 10: atrium.vault.v1.SecretItem.restorable_until:type_name -> google.protobuf.Timestamp
+	19, // 11: atrium.vault.v1.RotateKmsKeyResponse.rotated_at:type_name -> google.protobuf.Timestamp
+	0,  // 12: atrium.vault.v1.VaultService.PutSecret:input_type -> atrium.vault.v1.PutSecretRequest
+	1,  // 13: atrium.vault.v1.VaultService.GetSecret:input_type -> atrium.vault.v1.SecretRequest
+	1,  // 14: atrium.vault.v1.VaultService.ListVersions:input_type -> atrium.vault.v1.SecretRequest
+	6,  // 15: atrium.vault.v1.VaultService.GetVersion:input_type -> atrium.vault.v1.GetVersionRequest
+	1,  // 16: atrium.vault.v1.VaultService.DeleteSecret:input_type -> atrium.vault.v1.SecretRequest
+	7,  // 17: atrium.vault.v1.VaultService.ListSecrets:input_type -> atrium.vault.v1.ListSecretsRequest
+	1,  // 18: atrium.vault.v1.VaultService.RestoreSecret:input_type -> atrium.vault.v1.SecretRequest
+	11, // 19: atrium.vault.v1.VaultService.RotateKmsKey:input_type -> atrium.vault.v1.RotateKmsKeyRequest
+	13, // 20: atrium.vault.v1.VaultService.GetSealStatus:input_type -> atrium.vault.v1.GetSealStatusRequest
+	14, // 21: atrium.vault.v1.VaultService.Seal:input_type -> atrium.vault.v1.SealRequest
+	15, // 22: atrium.vault.v1.VaultService.Unseal:input_type -> atrium.vault.v1.UnsealRequest
+	2,  // 23: atrium.vault.v1.VaultService.PutSecret:output_type -> atrium.vault.v1.SecretVersion
+	3,  // 24: atrium.vault.v1.VaultService.GetSecret:output_type -> atrium.vault.v1.SecretValue
+	4,  // 25: atrium.vault.v1.VaultService.ListVersions:output_type -> atrium.vault.v1.ListVersionsResponse
+	3,  // 26: atrium.vault.v1.VaultService.GetVersion:output_type -> atrium.vault.v1.SecretValue
+	20, // 27: atrium.vault.v1.VaultService.DeleteSecret:output_type -> google.protobuf.Empty
+	8,  // 28: atrium.vault.v1.VaultService.ListSecrets:output_type -> atrium.vault.v1.ListSecretsResponse
+	2,  // 29: atrium.vault.v1.VaultService.RestoreSecret:output_type -> atrium.vault.v1.SecretVersion
+	12, // 30: atrium.vault.v1.VaultService.RotateKmsKey:output_type -> atrium.vault.v1.RotateKmsKeyResponse
+	16, // 31: atrium.vault.v1.VaultService.GetSealStatus:output_type -> atrium.vault.v1.SealStatus
+	20, // 32: atrium.vault.v1.VaultService.Seal:output_type -> google.protobuf.Empty
+	16, // 33: atrium.vault.v1.VaultService.Unseal:output_type -> atrium.vault.v1.SealStatus
+	23, // [23:34] is the sub-list for method output_type
+	12, // [12:23] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_atrium_vault_v1_vault_proto_init() }
@@ -1287,15 +1380,15 @@ func file_atrium_vault_v1_vault_proto_init() {
 	file_atrium_vault_v1_vault_proto_msgTypes[3].OneofWrappers = []any{}
 	file_atrium_vault_v1_vault_proto_msgTypes[7].OneofWrappers = []any{}
 	file_atrium_vault_v1_vault_proto_msgTypes[8].OneofWrappers = []any{}
-	file_atrium_vault_v1_vault_proto_msgTypes[11].OneofWrappers = []any{}
-	file_atrium_vault_v1_vault_proto_msgTypes[14].OneofWrappers = []any{}
+	file_atrium_vault_v1_vault_proto_msgTypes[12].OneofWrappers = []any{}
+	file_atrium_vault_v1_vault_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_atrium_vault_v1_vault_proto_rawDesc), len(file_atrium_vault_v1_vault_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -576,6 +576,7 @@ class ListAuditEventsRequest(_message.Message):
     CURSOR_FIELD_NUMBER: _builtins.int
     IP_ADDRESS_FIELD_NUMBER: _builtins.int
     ACTOR_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
     org_uuid: _builtins.str
     """Organization."""
     user_uuid: _builtins.str
@@ -603,6 +604,8 @@ class ListAuditEventsRequest(_message.Message):
     """Only events from this address."""
     actor: _builtins.str
     """Only events of the actor with this id or email."""
+    event_id: _builtins.str
+    """Only the entry with this id."""
     def __init__(
         self,
         *,
@@ -618,15 +621,18 @@ class ListAuditEventsRequest(_message.Message):
         cursor: _builtins.str | None = ...,
         ip_address: _builtins.str | None = ...,
         actor: _builtins.str | None = ...,
+        event_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_cursor", b"_cursor", "_from", b"_from", "_ip_address", b"_ip_address", "_limit", b"_limit", "_offset", b"_offset", "_outcome", b"_outcome", "_q", b"_q", "_sort", b"_sort", "_to", b"_to", "_type", b"_type", "_user_uuid", b"_user_uuid", "actor", b"actor", "cursor", b"cursor", "from", b"from", "ip_address", b"ip_address", "limit", b"limit", "offset", b"offset", "outcome", b"outcome", "q", b"q", "sort", b"sort", "to", b"to", "type", b"type", "user_uuid", b"user_uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_cursor", b"_cursor", "_event_id", b"_event_id", "_from", b"_from", "_ip_address", b"_ip_address", "_limit", b"_limit", "_offset", b"_offset", "_outcome", b"_outcome", "_q", b"_q", "_sort", b"_sort", "_to", b"_to", "_type", b"_type", "_user_uuid", b"_user_uuid", "actor", b"actor", "cursor", b"cursor", "event_id", b"event_id", "from", b"from", "ip_address", b"ip_address", "limit", b"limit", "offset", b"offset", "outcome", b"outcome", "q", b"q", "sort", b"sort", "to", b"to", "type", b"type", "user_uuid", b"user_uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_cursor", b"_cursor", "_from", b"_from", "_ip_address", b"_ip_address", "_limit", b"_limit", "_offset", b"_offset", "_outcome", b"_outcome", "_q", b"_q", "_sort", b"_sort", "_to", b"_to", "_type", b"_type", "_user_uuid", b"_user_uuid", "actor", b"actor", "cursor", b"cursor", "from", b"from", "ip_address", b"ip_address", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "outcome", b"outcome", "q", b"q", "sort", b"sort", "to", b"to", "type", b"type", "user_uuid", b"user_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_cursor", b"_cursor", "_event_id", b"_event_id", "_from", b"_from", "_ip_address", b"_ip_address", "_limit", b"_limit", "_offset", b"_offset", "_outcome", b"_outcome", "_q", b"_q", "_sort", b"_sort", "_to", b"_to", "_type", b"_type", "_user_uuid", b"_user_uuid", "actor", b"actor", "cursor", b"cursor", "event_id", b"event_id", "from", b"from", "ip_address", b"ip_address", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "outcome", b"outcome", "q", b"q", "sort", b"sort", "to", b"to", "type", b"type", "user_uuid", b"user_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__actor: _TypeAlias = _typing.Literal["actor"]  # noqa: Y015
     _WhichOneofArgType__actor: _TypeAlias = _typing.Literal["_actor", b"_actor"]  # noqa: Y015
     _WhichOneofReturnType__cursor: _TypeAlias = _typing.Literal["cursor"]  # noqa: Y015
     _WhichOneofArgType__cursor: _TypeAlias = _typing.Literal["_cursor", b"_cursor"]  # noqa: Y015
+    _WhichOneofReturnType__event_id: _TypeAlias = _typing.Literal["event_id"]  # noqa: Y015
+    _WhichOneofArgType__event_id: _TypeAlias = _typing.Literal["_event_id", b"_event_id"]  # noqa: Y015
     _WhichOneofReturnType__from: _TypeAlias = _typing.Literal["from"]  # noqa: Y015
     _WhichOneofArgType__from: _TypeAlias = _typing.Literal["_from", b"_from"]  # noqa: Y015
     _WhichOneofReturnType__ip_address: _TypeAlias = _typing.Literal["ip_address"]  # noqa: Y015
@@ -651,6 +657,8 @@ class ListAuditEventsRequest(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__actor) -> _WhichOneofReturnType__actor | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cursor) -> _WhichOneofReturnType__cursor | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__event_id) -> _WhichOneofReturnType__event_id | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__from) -> _WhichOneofReturnType__from | None: ...
     @_typing.overload

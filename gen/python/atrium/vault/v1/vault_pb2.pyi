@@ -281,6 +281,8 @@ class ListSecretsRequest(_message.Message):
     DELETED_FIELD_NUMBER: _builtins.int
     Q_FIELD_NUMBER: _builtins.int
     SORT_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
+    INCLUDE_FOLDERS_FIELD_NUMBER: _builtins.int
     org_uuid: _builtins.str
     """Id of the organization."""
     limit: _builtins.int
@@ -293,6 +295,10 @@ class ListSecretsRequest(_message.Message):
     """Only names that contain this text, without regard to case."""
     sort: _builtins.str
     """Order: `name` or `created_at`, with `-` before it for descending order."""
+    folder: _builtins.str
+    """Only names in this folder: those that have it before their first dot."""
+    include_folders: _builtins.bool
+    """True: answer `folders` too."""
     def __init__(
         self,
         *,
@@ -302,13 +308,19 @@ class ListSecretsRequest(_message.Message):
         deleted: _builtins.bool | None = ...,
         q: _builtins.str | None = ...,
         sort: _builtins.str | None = ...,
+        folder: _builtins.str | None = ...,
+        include_folders: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_deleted", b"_deleted", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "deleted", b"deleted", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deleted", b"_deleted", "_folder", b"_folder", "_include_folders", b"_include_folders", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "deleted", b"deleted", "folder", b"folder", "include_folders", b"include_folders", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deleted", b"_deleted", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "deleted", b"deleted", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "q", b"q", "sort", b"sort"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deleted", b"_deleted", "_folder", b"_folder", "_include_folders", b"_include_folders", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "deleted", b"deleted", "folder", b"folder", "include_folders", b"include_folders", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__deleted: _TypeAlias = _typing.Literal["deleted"]  # noqa: Y015
     _WhichOneofArgType__deleted: _TypeAlias = _typing.Literal["_deleted", b"_deleted"]  # noqa: Y015
+    _WhichOneofReturnType__folder: _TypeAlias = _typing.Literal["folder"]  # noqa: Y015
+    _WhichOneofArgType__folder: _TypeAlias = _typing.Literal["_folder", b"_folder"]  # noqa: Y015
+    _WhichOneofReturnType__include_folders: _TypeAlias = _typing.Literal["include_folders"]  # noqa: Y015
+    _WhichOneofArgType__include_folders: _TypeAlias = _typing.Literal["_include_folders", b"_include_folders"]  # noqa: Y015
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
     _WhichOneofReturnType__offset: _TypeAlias = _typing.Literal["offset"]  # noqa: Y015
@@ -319,6 +331,10 @@ class ListSecretsRequest(_message.Message):
     _WhichOneofArgType__sort: _TypeAlias = _typing.Literal["_sort", b"_sort"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deleted) -> _WhichOneofReturnType__deleted | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__folder) -> _WhichOneofReturnType__folder | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__include_folders) -> _WhichOneofReturnType__include_folders | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
     @_typing.overload
@@ -341,6 +357,7 @@ class ListSecretsResponse(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     OFFSET_FIELD_NUMBER: _builtins.int
     TOTAL_IS_ESTIMATE_FIELD_NUMBER: _builtins.int
+    FOLDERS_FIELD_NUMBER: _builtins.int
     total: _builtins.int
     """How many there are in all."""
     limit: _builtins.int
@@ -355,6 +372,12 @@ class ListSecretsResponse(_message.Message):
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___SecretItem]:
         """The secrets, without values."""
 
+    @_builtins.property
+    def folders(self) -> _containers.RepeatedCompositeFieldContainer[Global___SecretFolder]:
+        """The folders of the names in use, the first 1,000 by name; where they were
+        asked for.
+        """
+
     def __init__(
         self,
         *,
@@ -363,16 +386,43 @@ class ListSecretsResponse(_message.Message):
         limit: _builtins.int = ...,
         offset: _builtins.int = ...,
         total_is_estimate: _builtins.bool | None = ...,
+        folders: _abc.Iterable[Global___SecretFolder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate", "data", b"data", "limit", b"limit", "offset", b"offset", "total", b"total", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate", "data", b"data", "folders", b"folders", "limit", b"limit", "offset", b"offset", "total", b"total", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__total_is_estimate: _TypeAlias = _typing.Literal["total_is_estimate"]  # noqa: Y015
     _WhichOneofArgType__total_is_estimate: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__total_is_estimate) -> _WhichOneofReturnType__total_is_estimate | None: ...
 
 Global___ListSecretsResponse: _TypeAlias = ListSecretsResponse  # noqa: Y015
+
+@_typing.final
+class SecretFolder(_message.Message):
+    """A folder: what stands before the first dot of names."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name, without the dot; empty for names that begin with a dot."""
+    secrets: _builtins.int
+    """How many names are in it."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        secrets: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "secrets", b"secrets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SecretFolder: _TypeAlias = SecretFolder  # noqa: Y015
 
 @_typing.final
 class SecretItem(_message.Message):
