@@ -39,6 +39,7 @@ export const loginDomain = defineDomain(
     });
     return {
       ...login,
+      // Its last rpc completes a sign-in, which is above the second factors.
       services: [loginRpc({ ...below, keys, login }, contexts), mfaRpc(below.mfa, contexts, login.completeSignIn)],
     };
   },
