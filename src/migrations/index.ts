@@ -52,6 +52,7 @@ import { paidQuotes } from "./0058-paid-quotes.ts";
 import { statistics } from "./0059-statistics.ts";
 import { identityPublishers } from "./0065-identity-publishers.ts";
 import { watchedChanges } from "./0060-watched-changes.ts";
+import { waitingEvents } from "./0062-waiting-events.ts";
 import { billingOperations } from "./0061-billing-operations.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -111,4 +112,5 @@ export const migrations: readonly MigrationObject[] = [
   billingOperations,
   meterPartitions,
   paidQuotes,
+  waitingEvents,
 ];

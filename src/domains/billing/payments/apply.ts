@@ -5,7 +5,7 @@ import type { BillingDeps } from "../deps.ts";
 import type { ProviderName } from "../providers/index.ts";
 import { fold } from "./fold.ts";
 import type { Folded } from "./fold.ts";
-import { factsOf, judgePayments, storeCustomer } from "./inbox-store.ts";
+import { factsOf, storeCustomer } from "./inbox-store.ts";
 import * as store from "./store.ts";
 import type { Purchase, SubscriptionRow } from "./store.ts";
 
@@ -67,7 +67,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
     /** Brings everything that a purchase touches to what its events say. The quote is locked meanwhile. */
     async apply(tx: Tx, provider: ProviderName, quoteId: string): Promise<void> {
       // Sent together; the server runs them in this order, so that the others read what the lock waited for.
-      const [purchase, facts, before, known] = await Promise.all([
+      const [purchase, { facts, hasCustomer }, before, known] = await Promise.all([
         store.lockPurchase(tx, quoteId),
         factsOf(tx, quoteId),
         store.subscriptionOfQuote(tx, quoteId),
@@ -89,22 +89,19 @@ export function createApply({ clock, random, events, organizations, marketplace,
         const invoice = EVENTS[payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
         await events.notify(tx, invoice, { orgUuid: purchase.orgUuid, data: { invoice_id: payment.id } });
       }
-      await Promise.all([
-        judgePayments(tx, purchase),
-        ...(paid.length > 0
-          ? [store.consumeQuote(tx, quoteId, dateOf(clock)), storeCustomer(tx, provider, purchase.orgUuid, quoteId)]
-          : []),
-      ]);
+      if (paid.length > 0)
+        await Promise.all([
+          store.consumeQuote(tx, quoteId, dateOf(clock)),
+          hasCustomer ? storeCustomer(tx, provider, purchase.orgUuid, quoteId) : undefined,
+        ]);
       await announceSubscription(tx, purchase, before, after);
       if (purchase.plan !== null) {
-        // Locked before the read: payments of several purchases end with the plan of the newest.
-        await organizations.lock(tx, purchase.orgUuid);
-        await organizations.setPaidPlan(
-          tx,
-          purchase.orgUuid,
-          await store.paidPlan(tx, purchase.orgUuid),
-          dateOf(clock),
-        );
+        // Sent together, and locked before the read: payments of several purchases end with the plan of the newest.
+        const [, plan] = await Promise.all([
+          organizations.lock(tx, purchase.orgUuid),
+          store.paidPlan(tx, purchase.orgUuid),
+        ]);
+        await organizations.setPaidPlan(tx, purchase.orgUuid, plan, dateOf(clock));
       }
       if (purchase.installId !== null && paid.length > 0) {
         const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];

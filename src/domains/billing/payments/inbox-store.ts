@@ -48,13 +48,17 @@ export async function lockIds(tx: Tx, provider: ProviderName, ids: readonly stri
   );
 }
 
-/** Quotes to which one of these ids belongs. */
-export async function quotesLinkedTo(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ quoteId: string }>(
-    `select distinct quote_id as "quoteId" from provider_links where provider = $1 and external_id = any ($2)`,
+/** Those of these ids that belong to quotes, with the quotes. */
+export async function linksOf(
+  tx: Tx,
+  provider: ProviderName,
+  ids: readonly string[],
+): Promise<{ id: string; quoteId: string }[]> {
+  return tx.query<{ id: string; quoteId: string }>(
+    `select external_id as id, quote_id as "quoteId" from provider_links
+     where provider = $1 and external_id = any ($2) order by quote_id`,
     [provider, ids],
   );
-  return rows.map(({ quoteId }) => quoteId);
 }
 
 /** Links ids of a provider to a quote; ids that belong to another stay there. */
@@ -68,34 +72,23 @@ export async function linkIds(tx: Tx, provider: ProviderName, ids: readonly stri
 }
 
 /**
- * Gives a quote the events that name one of its ids and belong to none yet, at most 1,000; returns their ids of the
- * provider, which belong to the quote too.
+ * Gives a quote the events that name one of its ids and belong to none yet, at most 1,000, and notes which of them are
+ * payments of another sum than was quoted. Returns their ids of the provider, which belong to the quote too.
  */
 export async function claimEvents(tx: Tx, provider: ProviderName, quoteId: string): Promise<string[]> {
+  // The provider is no condition of the links: PostgreSQL would read all of that provider besides those of the quote.
   const rows = await tx.query<{ ids: string[] }>(
-    `update provider_events set quote_id = $2 where (provider, event_id) in (
-       select provider, event_id from provider_events where quote_id is null and provider = $1
-         and ids && (select array_agg(external_id) from provider_links where quote_id = $2 and provider = $1)
-       limit 1000)
-     returning ids`,
+    `update provider_events e set quote_id = q.quote_id, reason = case when e.amount is null then null
+         when e.currency <> q.currency then 'currency_mismatch'
+         when e.amount <> q.total_cents then 'amount_mismatch' end
+     from quotes q where q.quote_id = $2 and e.quote_id is null and e.ctid = any (array(
+       select ctid from provider_events where quote_id is null and provider = $1 and ids && (
+         select array_agg(external_id) filter (where provider = $1) from provider_links where quote_id = $2)
+       limit 1000))
+     returning e.ids`,
     [provider, quoteId],
   );
   return rows.flatMap(({ ids }) => ids);
-}
-
-/** Notes which payments of a quote are not what was quoted. */
-export async function judgePayments(
-  tx: Tx,
-  { quoteId, currency, totalCents }: { quoteId: string; currency: string; totalCents: number },
-): Promise<void> {
-  await tx.query(
-    `update provider_events e set reason = judged.reason from (
-       select provider, event_id, case when currency <> $2 then 'currency_mismatch'
-         when amount <> $3 then 'amount_mismatch' end as reason
-       from provider_events where quote_id = $1 and amount is not null) as judged
-     where (e.provider, e.event_id) = (judged.provider, judged.event_id) and e.reason is distinct from judged.reason`,
-    [quoteId, currency, totalCents],
-  );
 }
 
 /** Stores who an organization is at a provider, as the events of a paid quote say; newer ones win. */
@@ -147,13 +140,14 @@ const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type 
   when type in ('invoice.paid', 'transaction.completed', 'checkout.session.async_payment_succeeded') then 3 else 2 end,
   event_id`;
 
-/** Facts of all events of a quote, in the order of their time. */
-export async function factsOf(tx: Tx, quoteId: string): Promise<Fact[]> {
-  const rows = await tx.query<{ facts: Fact[] }>(
-    `select facts from provider_events where quote_id = $1 order by ${IN_ORDER} limit 10000`,
+/** Facts of all events of a quote, in the order of their time, and whether one of them names a customer. */
+export async function factsOf(tx: Tx, quoteId: string): Promise<{ facts: Fact[]; hasCustomer: boolean }> {
+  const rows = await tx.query<{ facts: Fact[]; hasCustomer: boolean }>(
+    `select facts, customer_id is not null as "hasCustomer" from provider_events
+     where quote_id = $1 order by ${IN_ORDER} limit 10000`,
     [quoteId],
   );
-  return rows.flatMap(({ facts }) => facts);
+  return { facts: rows.flatMap(({ facts }) => facts), hasCustomer: rows.some(({ hasCustomer }) => hasCustomer) };
 }
 
 /** Events that name an id of a quote and belong to none, because they came while it was being linked; oldest first. */
@@ -163,7 +157,8 @@ export function unclaimedEvents(
 ): Promise<{ provider: ProviderName; ids: string[] }[]> {
   return database.prepared(
     "billing-unclaimed",
-    `select e.provider, e.ids from provider_events e where e.quote_id is null and exists (
+    `select e.provider, e.ids from provider_events e
+     where e.quote_id is null and e.received_at > '-infinity' and exists (
        select 1 from provider_links l where l.provider = e.provider and l.external_id = any (e.ids))
      order by e.received_at limit $1`,
     [limit],
@@ -173,7 +168,8 @@ export function unclaimedEvents(
 /** Deletes a batch of events that belong to no purchase and were received before a time; returns how many. */
 export async function deleteUnmatched(database: Pick<Database, "prepared">, before: Date): Promise<number> {
   const sql = `delete from provider_events where ctid = any (array(
-    select ctid from provider_events where quote_id is null and received_at < $1 and facts = '[]' limit 1000))
+    select ctid from provider_events where quote_id is null and received_at > '-infinity' and received_at < $1
+      and facts = '[]' limit 1000))
     returning 1 as one`;
   return (await database.prepared("billing-events-tidy", sql, [before])).length;
 }

@@ -16,24 +16,25 @@ const BATCH = 100;
 /** Chains of ids in one purchase are short: session, subscription, invoice, payment. */
 const MAX_ROUNDS = 10;
 
-/** Events of the payment providers: kept first, then applied (decisions 10.1 and 10.6). */
+/** Events of the payment providers: kept, and applied (decisions 10.1 and 10.6). */
 export function createInbox({ database, clock, log }: BillingDeps, providers: Providers, { apply }: Apply) {
   /** Applies everything that belongs to the purchase which one of these ids names; false when none does. */
   async function match(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<boolean> {
     if (ids.length === 0) return false;
-    await store.lockIds(tx, provider, ids);
-    const [quoteId] = await store.quotesLinkedTo(tx, provider, ids);
+    // Sent together; the server runs them in this order, so that the links are read after the wait for the lock.
+    const [, links] = await Promise.all([store.lockIds(tx, provider, ids), store.linksOf(tx, provider, ids)]);
+    const quoteId = links[0]?.quoteId;
     if (quoteId === undefined) return false;
-    await store.linkIds(tx, provider, ids, quoteId);
+    const linked = new Set(links.map(({ id }) => id));
+    let added = ids.filter((id) => !linked.has(id));
     // Each event may name further ids, by which others are found that came earlier.
-    const linked = new Set(ids);
-    for (let round = 1; round <= MAX_ROUNDS; round++) {
+    for (let round = 0; round <= MAX_ROUNDS; round++) {
+      if (added.length > 0) await store.linkIds(tx, provider, added, quoteId);
+      for (const id of ids.concat(added)) linked.add(id);
       const named = await store.claimEvents(tx, provider, quoteId);
-      const added = [...new Set(named)].filter((id) => !linked.has(id));
+      added = [...new Set(named)].filter((id) => !linked.has(id));
       if (added.length === 0) break;
-      for (const id of added) linked.add(id);
       await store.lockIds(tx, provider, added);
-      await store.linkIds(tx, provider, added, quoteId);
     }
     await apply(tx, provider, quoteId);
     return true;
@@ -43,7 +44,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
     match,
 
     /**
-     * Receives an event. It is kept before it is applied, once by its id; what cannot be applied now is later.
+     * Receives an event. It is kept once by its id, and applied; what cannot be applied now is kept and applied later.
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
      * @throws {signature_invalid} when signature, time or body is not right
@@ -55,12 +56,14 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
       const event = readEvent(raw, headers.get(signatureHeader), clock.now());
       if (event === undefined) throw new ServiceError(PROVIDER_ERRORS.signatureInvalid);
       const text = raw.toString("utf8");
-      const isNew = await context.transaction((tx) => store.insertEvent(tx, provider, event, text, dateOf(clock)));
-      if (!isNew) return;
+      const insert = (tx: Tx): Promise<boolean> => store.insertEvent(tx, provider, event, text, dateOf(clock));
       try {
-        await context.transaction((tx) => match(tx, provider, event.ids));
+        await context.transaction(async (tx) => {
+          if (await insert(tx)) await match(tx, provider, event.ids);
+        });
       } catch (error) {
         log.error({ err: error, provider, event_id: event.eventId }, "An event of a payment provider is applied later");
+        await context.transaction(insert);
       }
     },
 

@@ -215,15 +215,18 @@ export async function putPayment(
 
 /** The plan that an organization paid for last, by a live subscription or a single payment; undefined for none. */
 export async function paidPlan(tx: Tx, orgUuid: string): Promise<string | undefined> {
+  // Subselects and no joins: the newest purchases are read until one counts, whatever PostgreSQL knows of the tables.
   const rows = await tx.query<{ plan: string }>(
     `(select plan, created_at as at, subscription_id as tie from subscriptions
       where org_uuid = $1 and status <> 'canceled' and plan is not null
       order by created_at desc, subscription_id limit 1)
      union all
-     (select p.plan, q.consumed_at, q.quote_id from quotes q join prices p on p.price_id = q.price_id
-      where q.org_uuid = $1 and q.consumed_at is not null and p.plan is not null and p.interval = 'once'
-        and exists (select 1 from payments y where y.quote_id = q.quote_id and y.status = 'paid')
-      order by q.consumed_at desc, q.quote_id limit 1)
+     (select plan, at, tie from (
+        select (select plan from prices p where p.price_id = q.price_id and p.interval = 'once') as plan,
+          q.consumed_at as at, q.quote_id as tie
+        from quotes q where q.org_uuid = $1 and q.consumed_at is not null and q.price_id is not null
+          and (select 1 from payments y where y.quote_id = q.quote_id and y.status = 'paid' limit 1) is not null) paid
+      where plan is not null order by at desc, tie limit 1)
      order by at desc, tie limit 1`,
     [orgUuid],
   );
