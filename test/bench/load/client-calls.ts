@@ -5,11 +5,12 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import type { Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { createConnectTransport } from "@connectrpc/connect-node";
 import { credentials, makeGenericClientConstructor, Metadata } from "@grpc/grpc-js";
 import { AccessService, GetMeRequestSchema, GetMeResponseSchema } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { GetMeRequest, GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { bearer, createAtrium } from "../../../src/clients/typescript/index.ts";
+import { createGrpcTransport } from "../../../src/clients/typescript/node/index.ts";
 
 const { BY: by = "", PORT: port = "", TOKEN: token = "" } = process.env;
 const inFlight = Number(process.env["IN_FLIGHT"]);

@@ -1,7 +1,7 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 import type { Transport } from "@connectrpc/connect";
+import { createGrpcTransport } from "./grpc-transport.ts";
 
 /** Options of {@link svidTransport}; the three files are PEM. */
 export interface SvidTransportOptions {
