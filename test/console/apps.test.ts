@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { startPublisher } from "../demo/publisher.ts";
 import type { Publisher } from "../demo/publisher.ts";
@@ -133,6 +133,88 @@ describeInBrowser("the marketplace", () => {
     await uninstall.getByRole("textbox").fill("Orbit");
     await uninstall.getByRole("button", { name: "Uninstall" }).click();
     await timeline.getByText("Deprovisioning", { exact: true }).waitFor();
+  });
+
+  /** Moves the focus by the Tab key until it is on a field, button or link. */
+  async function tabTo(target: Locator): Promise<void> {
+    await target.waitFor();
+    for (let i = 0; i < 300; i++) {
+      if ((await target.and(target.page().locator(":focus")).count()) === 1) return;
+      await target.page().keyboard.press("Tab");
+    }
+    throw new Error(`The Tab key does not reach ${String(target)}.`);
+  }
+
+  it("an app is published, approved and installed, and seen to become active, by keyboard alone", async () => {
+    const page = await here.open("/sign-in");
+    const { keyboard } = page;
+    const type = async (field: Locator, text: string): Promise<void> => {
+      await tabTo(field);
+      await keyboard.press("Control+A");
+      await keyboard.type(text);
+    };
+    const choose = async (field: Locator, option: string): Promise<void> => {
+      await tabTo(field);
+      for (let i = 0; i < 10 && (await field.inputValue()) !== option; i++) await keyboard.press("ArrowDown");
+      expect(await field.inputValue()).toBe(option);
+    };
+    const press = async (target: Locator): Promise<void> => {
+      await tabTo(target);
+      await keyboard.press("Enter");
+    };
+    const goTo = async (words: string, heading: string): Promise<void> => {
+      await keyboard.press("Control+K");
+      await page.getByRole("dialog").getByRole("combobox").waitFor();
+      await keyboard.type(words);
+      await page
+        .getByRole("option", { name: new RegExp(heading, "u") })
+        .first()
+        .waitFor();
+      await keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+    };
+
+    const { email, org, password } = here.app.owner;
+    await type(page.getByLabel("Organization"), org);
+    await type(page.getByLabel("Email", { exact: true }), email);
+    await type(page.getByLabel("Password", { exact: true }), password);
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+
+    const publisher = await startPublisher(() => ({ status: 202 }));
+    publishers.push(publisher);
+    await goTo("my apps", "My apps");
+    await keyboard.press("c");
+    const create = page.getByRole("dialog", { name: "Create app" });
+    await type(create.getByLabel("Name"), "Nova");
+    await type(create.getByLabel("Slug"), "nova");
+    await type(create.getByLabel("Description"), "Dashboards");
+    await type(create.getByLabel("Base price in minor units"), "1900");
+    await type(create.getByLabel("Provision webhook"), publisher.url);
+    await press(create.getByRole("button", { name: "Create" }));
+    const saved = page.getByRole("alertdialog", { name: "Save this provision secret" });
+    await press(saved.getByRole("button", { name: "Show" }));
+    publisher.useSecret((await saved.locator("pre").textContent()) ?? "");
+    await press(saved.getByRole("button", { name: "I have saved it" }));
+    await saved.waitFor({ state: "hidden" });
+
+    await goTo("approvals", "Approvals");
+    await press(page.getByRole("button", { name: "Approve Nova" }));
+    await page.getByText("App approved").waitFor();
+    await goTo("marketplace", "Marketplace");
+    await press(page.getByRole("link", { name: "Nova" }));
+    await press(page.getByRole("button", { name: "Install" }));
+    const install = page.getByRole("dialog", { name: /^Install /u });
+    await choose(install.getByLabel("Plan"), "standard");
+    await type(install.getByLabel("Seats"), "3");
+    await choose(install.getByLabel("Deployment"), "multi_tenant");
+    await install.getByText("$57.00").waitFor();
+    await press(install.getByRole("button", { name: "Install" }));
+    const timeline = page.getByRole("list", { name: "Timeline" });
+    await timeline.getByText("The publisher accepted the request").waitFor();
+    await ready(publisher);
+    await timeline.getByText("Active", { exact: true }).waitFor();
+    await tabTo(page.getByRole("link", { name: "Open app" }));
   });
 
   it("the timeline of an install reaches active although its stream is cut", async () => {

@@ -69,20 +69,24 @@ describe("the pages", () => {
     }
   });
 
-  it("a page has the headers that keep a browser from running anything else", async () => {
-    const { headers } = await app.call("GET", "/sign-in");
-    expect(headers.get("content-security-policy")).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
-        "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'; " +
-        "require-trusted-types-for 'script'; trusted-types 'none'",
-    );
-    expect(headers.get("referrer-policy")).toBe("no-referrer");
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
-    expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
-    expect(headers.get("strict-transport-security")).toContain("max-age=");
-    expect(headers.get("permissions-policy")).toContain("camera=()");
-  });
+  it.each(["/", ...DOORS, "/console", "/console/members", "/console/nothing"])(
+    "%s has the headers that keep a browser from running anything else",
+    async (path) => {
+      const { headers } = await app.call("GET", path, { headers: { accept: BROWSER } });
+      expect(headers.get("content-security-policy")).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
+          "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'; " +
+          "require-trusted-types-for 'script'; trusted-types 'none'",
+      );
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+      expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+      expect(headers.get("strict-transport-security")).toContain("max-age=");
+      expect(headers.get("permissions-policy")).toContain("camera=()");
+      expect(headers.get("cache-control")).toBe("no-store");
+    },
+  );
 
   it("the preview of templates has a policy of its own and runs in a sandbox", async () => {
     const { headers } = await app.call("GET", "/console/preview");
