@@ -31,7 +31,10 @@ function contentOf(policy: Policy, rule: HttpRule, schemas: Schemas): Schema {
   return {
     [main]: streams && !raw ? lines(schema) : { schema: binaryOr(main, schema, raw) },
     ...Object.fromEntries(
-      (rest?.alternatives ?? []).map((type) => [type, { schema: { type: "string", format: "binary" } }]),
+      [...(rest?.alternatives ?? []), ...(rest?.byRequest ?? [])].map((type) => [
+        type,
+        { schema: { type: "string", format: "binary" } },
+      ]),
     ),
   };
 }

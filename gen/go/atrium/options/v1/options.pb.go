@@ -623,7 +623,10 @@ type Rest struct {
 	// Title of the page that a browser gets for an error: people open this rpc
 	// themselves, and a client that prefers `text/html` gets a page in place of JSON.
 	// Empty: errors are JSON whatever `Accept` says.
-	ErrorTitle    string `protobuf:"bytes,7,opt,name=error_title,json=errorTitle,proto3" json:"error_title,omitempty"`
+	ErrorTitle string `protobuf:"bytes,7,opt,name=error_title,json=errorTitle,proto3" json:"error_title,omitempty"`
+	// Further media types of the answer that a parameter of the request chooses,
+	// whatever `Accept` says.
+	ByRequest     []string `protobuf:"bytes,8,rep,name=by_request,json=byRequest,proto3" json:"by_request,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -705,6 +708,13 @@ func (x *Rest) GetErrorTitle() string {
 		return x.ErrorTitle
 	}
 	return ""
+}
+
+func (x *Rest) GetByRequest() []string {
+	if x != nil {
+		return x.ByRequest
+	}
+	return nil
 }
 
 // Errors of an rpc besides those that follow from its other options, such as
@@ -1017,7 +1027,7 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x12app_admin_suffices\x18\x0e \x01(\bR\x10appAdminSuffices\x12#\n" +
 	"\rself_suffices\x18\x0f \x01(\tR\fselfSuffices\x12!\n" +
 	"\fown_identity\x18\x10 \x01(\bR\vownIdentity\x12G\n" +
-	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xde\x01\n" +
+	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xfd\x01\n" +
 	"\x04Rest\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12\x1d\n" +
 	"\n" +
@@ -1027,7 +1037,9 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\bno_store\x18\x05 \x01(\bR\anoStore\x12#\n" +
 	"\roptional_body\x18\x06 \x01(\bR\foptionalBody\x12\x1f\n" +
 	"\verror_title\x18\a \x01(\tR\n" +
-	"errorTitle\"\x1e\n" +
+	"errorTitle\x12\x1d\n" +
+	"\n" +
+	"by_request\x18\b \x03(\tR\tbyRequest\"\x1e\n" +
 	"\x06Errors\x12\x14\n" +
 	"\x05codes\x18\x01 \x03(\tR\x05codes\"\xdc\x02\n" +
 	"\x05Rules\x12\x1a\n" +

@@ -1271,7 +1271,7 @@ const file_atrium_spiffe_v1_spiffe_proto_rawDesc = "" +
 	":\x03der:\x03pemH\x00R\x06format\x88\x01\x01\x12-\n" +
 	"\x06issuer\x18\x03 \x01(\tB\x10\xba\xbb\x18\f:\x02ca:\x06spiffeH\x01R\x06issuer\x88\x01\x01B\t\n" +
 	"\a_formatB\t\n" +
-	"\a_issuer2\xe1\n" +
+	"\a_issuer2\xf9\n" +
 	"\n" +
 	"\rSpiffeService\x12\xb8\x01\n" +
 	"\x12GetRootCertificate\x12+.atrium.spiffe.v1.GetRootCertificateRequest\x1a\x14.google.api.HttpBody\"_\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x18\x12\x16application/x-pem-fileһ\x18\v\n" +
@@ -1293,8 +1293,8 @@ const file_atrium_spiffe_v1_spiffe_proto_rawDesc = "" +
 	"\x0falready_revoked\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02\"* /api/auth/spiffe/svids/{svid_id}\x12\xa7\x01\n" +
 	"\x0fGetSpiffeBundle\x12(.atrium.spiffe.v1.GetSpiffeBundleRequest\x1a\x1e.atrium.spiffe.v1.SpiffeBundle\"J\xaa\xbb\x18\x02\b\x01һ\x18\v\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x02,\x12*/orgs/{org_uuid}/.well-known/spiffe-bundle\x90\x02\x01\x12\xb4\x01\n" +
-	"\x11GetRevocationList\x12*.atrium.spiffe.v1.GetRevocationListRequest\x1a\x14.google.api.HttpBody\"]\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x16\x12\x14application/pkix-crlһ\x18\v\n" +
+	"\tnot_found\x82\xd3\xe4\x93\x02,\x12*/orgs/{org_uuid}/.well-known/spiffe-bundle\x90\x02\x01\x12\xcc\x01\n" +
+	"\x11GetRevocationList\x12*.atrium.spiffe.v1.GetRevocationListRequest\x1a\x14.google.api.HttpBody\"u\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18.\x12\x14application/pkix-crlB\x16application/x-pem-fileһ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02%\x12#/orgs/{org_uuid}/.well-known/ca.crl\x90\x02\x01BT\n" +
 	"\x14com.atrium.spiffe.v1P\x01Z'atrium/gen/go/atrium/spiffe/v1;spiffev1\xaa\x02\x10Atrium.Spiffe.V1b\x06proto3"
 

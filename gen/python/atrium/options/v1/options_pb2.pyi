@@ -400,6 +400,7 @@ class Rest(_message.Message):
     NO_STORE_FIELD_NUMBER: _builtins.int
     OPTIONAL_BODY_FIELD_NUMBER: _builtins.int
     ERROR_TITLE_FIELD_NUMBER: _builtins.int
+    BY_REQUEST_FIELD_NUMBER: _builtins.int
     status: _builtins.int
     """Status of success; 200 when 0."""
     media_type: _builtins.str
@@ -426,6 +427,12 @@ class Rest(_message.Message):
         the request, by the rules of query parameters.
         """
 
+    @_builtins.property
+    def by_request(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Further media types of the answer that a parameter of the request chooses,
+        whatever `Accept` says.
+        """
+
     def __init__(
         self,
         *,
@@ -436,10 +443,11 @@ class Rest(_message.Message):
         no_store: _builtins.bool = ...,
         optional_body: _builtins.bool = ...,
         error_title: _builtins.str = ...,
+        by_request: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "consumes", b"consumes", "error_title", b"error_title", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "by_request", b"by_request", "consumes", b"consumes", "error_title", b"error_title", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
