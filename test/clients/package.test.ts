@@ -2,12 +2,11 @@ import { execFile, execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../shape/sources.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { browserBundles, bundleOf } from "./bundles.ts";
 import { installPacked } from "./packed.ts";
 import type { Installed } from "./packed.ts";
 
@@ -53,23 +52,6 @@ console.log(member.email, caller.orgName, typeof verifyWebhook, typeof createPub
 `;
 const output = (): string => `${app.owner.email} Acme function function\n`;
 
-/** Bundles a program for browsers. @returns its text and its size after gzip */
-async function bundle(name: string, source: string): Promise<{ text: string; gzipBytes: number }> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents: source, resolveDir: installed.folder, sourcefile: name },
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "browser",
-    target: "es2022",
-    write: false,
-    metafile: true,
-  });
-  expect(Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter((item) => item.external))).toEqual([]);
-  const text = outputFiles[0]?.text ?? "";
-  return { text, gzipBytes: gzipSync(text).length };
-}
-
 describe("the packed client", () => {
   const nodes = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
   it.each([...new Set(nodes)])("the packed client signs in and lists members on %s", async (node) => {
@@ -85,7 +67,8 @@ describe("the packed client", () => {
   });
 
   it("the packed client runs on an edge runtime, with fetch and WebCrypto alone", async () => {
-    const { text } = await bundle(
+    const { text } = await bundleOf(
+      installed.folder,
       "edge.js",
       program()
         .replace("console.log(", "globalThis.done = [")
@@ -98,17 +81,9 @@ describe("the packed client", () => {
   });
 
   it("a browser's bundle has at most 45 KB to sign in, and 95 KB with every area, without Node", async () => {
-    const signIn = await bundle(
-      "sign-in.js",
-      `import { createAtriumTransport, session } from "@atrium/client";
-       import { LoginService } from "@atrium/client/login";
-       import { createClient } from "@connectrpc/connect";
-       const credential = session();
-       globalThis.login = createClient(LoginService, createAtriumTransport({ baseUrl: "", credential })).login;`,
-    );
-    const everyArea = await bundle("every-area.js", `export * from "@atrium/client";`);
+    const { signIn, everyArea } = await browserBundles(installed.folder);
     const helpers = ["verify", "webhooks", "publisher"].map((entry) => `export * from "@atrium/client/${entry}";`);
-    const all = await bundle("all.js", helpers.join(""));
+    const all = await bundleOf(installed.folder, "all.js", helpers.join(""));
     console.log(`gzip: sign-in ${signIn.gzipBytes}, every area ${everyArea.gzipBytes} bytes`);
     expect(signIn.gzipBytes).toBeLessThanOrEqual(45 * 1_024);
     expect(everyArea.gzipBytes).toBeLessThanOrEqual(95 * 1_024);

@@ -1,32 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/clients/typescript/index.ts";
-import type { SessionStore, Tokens } from "../../src/clients/typescript/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { clientOf, ownerOf, signedIn } from "./support.ts";
+import { clientOf, expire, openStore, ownerOf, signedIn } from "./support.ts";
 
 let app: TestApp;
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" } });
 });
 afterAll(() => app.close());
-
-/** A store whose tokens the test can read and change. */
-function openStore(): SessionStore & { tokens: Tokens | undefined } {
-  const store: SessionStore & { tokens: Tokens | undefined } = {
-    tokens: undefined,
-    get: () => store.tokens,
-    set: (tokens) => {
-      store.tokens = tokens;
-    },
-  };
-  return store;
-}
-
-/** Makes the access token look expired to the client. */
-function expire(store: { tokens: Tokens | undefined }): void {
-  if (store.tokens !== undefined) store.tokens = { ...store.tokens, expiresAtMs: Date.now() - 1 };
-}
 
 describe("a session", () => {
   it("a session authenticates the calls of its client", async () => {

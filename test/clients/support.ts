@@ -1,5 +1,12 @@
 import { createAtrium, session } from "../../src/clients/typescript/index.ts";
-import type { Atrium, AtriumOptions, Session, SessionOptions } from "../../src/clients/typescript/index.ts";
+import type {
+  Atrium,
+  AtriumOptions,
+  Session,
+  SessionOptions,
+  SessionStore,
+  Tokens,
+} from "../../src/clients/typescript/index.ts";
 import type { TestApp } from "../support/app.ts";
 
 /** A `fetch` that counts the calls of each rpc by its name, and may fail instead of passing one on. */
@@ -55,4 +62,21 @@ export async function signedIn(
 /** The owner's password login. */
 export function ownerOf({ owner }: TestApp): { email: string; password: string; orgName: string } {
   return { email: owner.email, password: owner.password, orgName: owner.org };
+}
+
+/** A store whose tokens can be read and changed. */
+export function openStore(): SessionStore & { tokens: Tokens | undefined } {
+  const store: SessionStore & { tokens: Tokens | undefined } = {
+    tokens: undefined,
+    get: () => store.tokens,
+    set: (tokens) => {
+      store.tokens = tokens;
+    },
+  };
+  return store;
+}
+
+/** Makes the access token look expired to the client. */
+export function expire(store: { tokens: Tokens | undefined }): void {
+  if (store.tokens !== undefined) store.tokens = { ...store.tokens, expiresAtMs: Date.now() - 1 };
 }

@@ -1,0 +1,44 @@
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+/** A program for browsers in one file. */
+export interface Bundle {
+  text: string;
+  gzipBytes: number;
+}
+
+/**
+ * Bundles a program for browsers.
+ * @param folder where the packed client is installed
+ * @throws Error when something is left outside the bundle
+ */
+export async function bundleOf(folder: string, name: string, source: string): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: source, resolveDir: folder, sourcefile: name },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    write: false,
+    metafile: true,
+  });
+  const outside = Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter(({ external }) => external));
+  if (outside.length > 0) throw new Error(`${name} still imports ${outside.map(({ path }) => path).join(", ")}`);
+  const text = outputFiles[0]?.text ?? "";
+  return { text, gzipBytes: gzipSync(text).length };
+}
+
+/** What a page loads that only signs in, and one that calls every area. */
+export async function browserBundles(folder: string): Promise<{ signIn: Bundle; everyArea: Bundle }> {
+  const signIn = await bundleOf(
+    folder,
+    "sign-in.js",
+    `import { createAtriumTransport, session } from "@atrium/client";
+     import { LoginService } from "@atrium/client/login";
+     import { createClient } from "@connectrpc/connect";
+     const credential = session();
+     globalThis.login = createClient(LoginService, createAtriumTransport({ baseUrl: "", credential })).login;`,
+  );
+  return { signIn, everyArea: await bundleOf(folder, "every-area.js", `export * from "@atrium/client";`) };
+}
