@@ -24,6 +24,8 @@ export interface LivenessCache {
 /** Creates a cache of at most `size` rows, about half a kilobyte each, first in, first out. */
 export function createLivenessCache(size: number): LivenessCache {
   const entries = new Map<string, Entry>();
+  // Stands before the oldest: to find it from the start would pass all that were removed since the map grew.
+  const oldest = entries.values();
   const bySubject = new Map<string, Set<Entry>>();
 
   function remove(entry: Entry): void {
@@ -39,7 +41,7 @@ export function createLivenessCache(size: number): LivenessCache {
   return {
     get: (name) => entries.get(name),
     set(name, row, subjects) {
-      const before = entries.get(name) ?? (entries.size >= size ? entries.values().next().value : undefined);
+      const before = entries.get(name) ?? (entries.size >= size ? oldest.next().value : undefined);
       if (before !== undefined) remove(before);
       const entry: Entry = { name, row, holds: true, subjects };
       entries.set(name, entry);

@@ -42,6 +42,8 @@ interface Pace {
  */
 export function createPace(now: () => number = () => performance.now()) {
   const paces = new Map<string, Pace>();
+  // Stands before the least recently adjusted: from the start it would pass all that were deleted since the map grew.
+  const eldest = paces.keys();
   /** Oldest first. */
   const posts = new Set<Post>();
 
@@ -50,7 +52,7 @@ export function createPace(now: () => number = () => performance.now()) {
     const limit = ok ? Math.min((paces.get(webhookId)?.limit ?? 1) + 1, PER_ENDPOINT) : 1;
     paces.delete(webhookId);
     if (limit > 1) paces.set(webhookId, { limit, isQuick: now() - since <= SILENT_MS });
-    if (paces.size > MAX_ENDPOINTS) paces.delete(paces.keys().next().value ?? "");
+    if (paces.size > MAX_ENDPOINTS) paces.delete(eldest.next().value ?? "");
   }
 
   function endpoints(before: number): Shares["endpoints"] {
