@@ -5,10 +5,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { buffer } from "node:stream/consumers";
 
 /** What happens to one request. */
-export type Fault = "none" | "drop-request" | "drop-answer" | "delay" | "truncate" | "duplicate" | "429" | "503";
+export type Fault =
+  | "none"
+  | "drop-request"
+  | "drop-answer"
+  | "delay"
+  | "truncate"
+  | "close-stream"
+  | "duplicate"
+  | "429"
+  | "503";
 
 /** Values of `Retry-After` that a client may meet. */
-const RETRY_AFTER = ["0", "1", "", "-1", "soon", "1.5", "99999999999999", "Thu, 01 Jan 1970 00:00:00 GMT"];
+export const RETRY_AFTER = ["0", "1", "", "-1", "soon", "1.5", "99999999999999", "Thu, 01 Jan 1970 00:00:00 GMT"];
 
 /** A server between a client and the service, which does to each request what it is told. */
 export interface FaultProxy {
@@ -46,6 +55,11 @@ export async function startFaultProxy(target: string, random: () => number): Pro
       return;
     }
     outgoing.writeHead(answer.status, answer.headers);
+    if (fault === "close-stream") {
+      outgoing.flushHeaders();
+      outgoing.socket?.resetAndDestroy();
+      return;
+    }
     if (fault !== "truncate" || answer.body.length === 0) {
       outgoing.end(answer.body);
       return;

@@ -1,5 +1,7 @@
+import type { Transport } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAtrium, isAtriumError, paginate, session } from "../../src/clients/typescript/index.ts";
+import { createGrpcTransport } from "../../src/clients/typescript/node/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -7,6 +9,7 @@ import { DriverError, languages } from "./driver.ts";
 import type { Driver } from "./driver.ts";
 import { seeded, startFaultProxy } from "./fault-proxy.ts";
 import type { Fault } from "./fault-proxy.ts";
+import { startStreamFaultProxy } from "./stream-fault-proxy.ts";
 import { ownerOf, signedIn } from "./support.ts";
 
 /** Scripts for each client. Continuous integration sets more. */
@@ -15,7 +18,16 @@ const AT_ONCE = 8;
 const CALLS = 6;
 /** For a call with all its attempts: none of the faults takes longer, on any machine. */
 const TIMEOUT_SECONDS = 120;
-const FAULTS: readonly Fault[] = ["drop-request", "drop-answer", "delay", "truncate", "duplicate", "429", "503"];
+const FAULTS: readonly Fault[] = [
+  "drop-request",
+  "drop-answer",
+  "delay",
+  "truncate",
+  "close-stream",
+  "duplicate",
+  "429",
+  "503",
+];
 
 let app: TestApp;
 let orgUuid: string;
@@ -36,17 +48,26 @@ interface Player {
 
 type SignIn = (url: string) => Promise<Player>;
 
-const typescript: SignIn = async (url) => {
-  const credential = session();
-  const atrium = createAtrium({ baseUrl: url, credential, retries: 3, timeoutMs: TIMEOUT_SECONDS * 1_000 });
-  await credential.signIn(await atrium.login.login(ownerOf(app)));
-  return {
-    create: async (name) => (await atrium.credentials.createApiKey({ orgUuid, name, scopes: ["read:users"] })).keyId,
-    revoke: async (keyId) => void (await atrium.credentials.revokeApiKey({ orgUuid, keyId })),
-    me: async () => void (await atrium.access.getMe({})),
-    isFailure: (error) => isAtriumError(error),
+const typescript =
+  (transportTo?: (url: string) => Transport): SignIn =>
+  async (url) => {
+    const credential = session();
+    const transport = transportTo?.(url);
+    const atrium = createAtrium({
+      baseUrl: url,
+      credential,
+      retries: 3,
+      timeoutMs: TIMEOUT_SECONDS * 1_000,
+      ...(transport !== undefined && { transport }),
+    });
+    await credential.signIn(await atrium.login.login(ownerOf(app)));
+    return {
+      create: async (name) => (await atrium.credentials.createApiKey({ orgUuid, name, scopes: ["read:users"] })).keyId,
+      revoke: async (keyId) => void (await atrium.credentials.revokeApiKey({ orgUuid, keyId })),
+      me: async () => void (await atrium.access.getMe({})),
+      isFailure: (error) => isAtriumError(error),
+    };
   };
-};
 
 const driven =
   (driver: () => Driver): SignIn =>
@@ -67,9 +88,14 @@ interface Told {
 }
 
 /** One script: a sign-in of its own behind a proxy of its own, which does something to two of three requests. */
-async function play(client: string, signIn: SignIn, seed: number): Promise<Map<string, Told>> {
+async function play(
+  client: string,
+  signIn: SignIn,
+  seed: number,
+  startProxy: typeof startFaultProxy,
+): Promise<Map<string, Told>> {
   const random = seeded(seed);
-  const proxy = await startFaultProxy(app.url, random);
+  const proxy = await startProxy(app.url, random);
   const player = await signIn(proxy.url);
   // A revocation is sent once: what the network itself sends twice is not the client's doing.
   proxy.next = (rpc) => {
@@ -98,11 +124,12 @@ async function play(client: string, signIn: SignIn, seed: number): Promise<Map<s
   return told;
 }
 
-async function check(client: string, signIn: SignIn): Promise<void> {
+async function check(client: string, signIn: SignIn, startProxy = startFaultProxy): Promise<void> {
   const told = new Map<string, Told>();
   let seed = 0;
   const work = async (): Promise<void> => {
-    while (seed < SCRIPTS) for (const [name, entry] of await play(client, signIn, seed++)) told.set(name, entry);
+    while (seed < SCRIPTS)
+      for (const [name, entry] of await play(client, signIn, seed++, startProxy)) told.set(name, entry);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const { atrium } = await signedIn(app);
@@ -121,7 +148,12 @@ async function check(client: string, signIn: SignIn): Promise<void> {
 
 const title = `after ${SCRIPTS} scripts of faults, the service has what the clients were told`;
 
-it(`${title}: TypeScript`, () => check("TypeScript", typescript), 7_200_000);
+it(`${title}: TypeScript`, () => check("TypeScript", typescript()), 7_200_000);
+
+it(`${title}: TypeScript over gRPC`, async () => {
+  const transportTo = (baseUrl: string): Transport => createGrpcTransport({ baseUrl });
+  await check("gRPC", typescript(transportTo), startStreamFaultProxy);
+}, 7_200_000);
 
 for (const { name, missing, start } of languages())
   describe.skipIf(missing !== undefined)(`the client in ${name}`, () => {
