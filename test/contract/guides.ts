@@ -7,6 +7,8 @@ import { root } from "./run.ts";
 const GUIDES: Readonly<Record<string, string>> = {
   "quick-start": "quick-start.md",
   "verify-tokens": "verify-tokens.md",
+  "stay-signed-in": "tour-sessions.md",
+  "step-up": "step-up.md",
   "receive-webhooks": "receive-webhooks.md",
   events: "events.md",
   "publish-an-app": "publish-an-app.md",

@@ -7,6 +7,8 @@ import type { TestApp } from "../support/app.ts";
 const GUIDES = [
   "quick-start",
   "verify-tokens",
+  "stay-signed-in",
+  "step-up",
   "receive-webhooks",
   "events",
   "publish-an-app",
