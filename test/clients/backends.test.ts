@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { rmSync, mkdtempSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,13 +8,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/signature.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { goEnvironment, goTools, pythonTools } from "../contract/clients/tools.ts";
+import { goTools, pythonTools } from "../contract/clients/tools.ts";
 import { root } from "../contract/run.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
 import { freePort } from "../support/postgres.ts";
 import { installPython } from "./driver.ts";
+import { publishGoModule } from "./go-module.ts";
 
 const secret = newWebhookSecret(systemRandom);
 
@@ -40,6 +41,11 @@ interface Example {
   folder: string;
 }
 
+function go(folder: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync("go", ["-C", folder, ...args], { env, encoding: "utf8" });
+  if (status !== 0) throw new Error(`go ${args.join(" ")} failed:\n${stderr}`);
+}
+
 const EXAMPLES: readonly { name: string; missing: string | undefined; build(): Example }[] = [
   {
     name: "python-fastapi",
@@ -55,9 +61,16 @@ const EXAMPLES: readonly { name: string; missing: string | undefined; build(): E
     build() {
       const folder = mkdtempSync(join(tmpdir(), "atrium-example-"));
       const program = join(folder, "go-http");
-      const args = ["-C", join(root, "examples/go-http"), "build", "-o", program, "."];
-      const { status, stderr } = spawnSync("go", args, { env: goEnvironment, encoding: "utf8" });
-      if (status !== 0) throw new Error(stderr);
+      cpSync(join(root, "examples/go-http"), folder, { recursive: true });
+      const published = publishGoModule();
+      try {
+        const module = "atrium.example/atrium";
+        go(folder, published.env, "mod", "edit", `-dropreplace=${module}`, `-droprequire=${module}`);
+        go(folder, published.env, "get", `${module}@${published.version}`);
+        go(folder, published.env, "build", "-o", program, ".");
+      } finally {
+        published.remove();
+      }
       return { program, args: [], env: {}, folder };
     },
   },
