@@ -29,9 +29,9 @@ export async function bundleOf(folder: string, name: string, source: string): Pr
   return { text, gzipBytes: gzipSync(text).length };
 }
 
-/** What a page loads that only signs in, and one that calls every area. */
-export async function browserBundles(folder: string): Promise<{ signIn: Bundle; everyArea: Bundle }> {
-  const signIn = await bundleOf(
+/** What a page loads that only signs in. */
+export const signInBundle = (folder: string): Promise<Bundle> =>
+  bundleOf(
     folder,
     "sign-in.js",
     `import { createAtriumTransport, session } from "@atrium/client";
@@ -40,5 +40,7 @@ export async function browserBundles(folder: string): Promise<{ signIn: Bundle; 
      const credential = session();
      globalThis.login = createClient(LoginService, createAtriumTransport({ baseUrl: "", credential })).login;`,
   );
-  return { signIn, everyArea: await bundleOf(folder, "every-area.js", `export * from "@atrium/client";`) };
-}
+
+/** What a page loads that calls every area. */
+export const everyAreaBundle = (folder: string): Promise<Bundle> =>
+  bundleOf(folder, "every-area.js", `export * from "@atrium/client";`);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { Lru } from "../../src/clients/typescript/lru.ts";
+import { seeded } from "./fault-proxy.ts";
 
 /** What `Lru` promises, as simply as it can be said: the entry used last is the last of a list. */
 class List {
@@ -21,8 +22,8 @@ class List {
 it("an Lru keeps the entries used last, over 100,000 random operations", () => {
   const lru = new Lru<number, number>(8);
   const list = new List();
-  let state = 42;
-  const random = (below: number): number => (state = (state * 48_271) % 2_147_483_647) % below;
+  const next = seeded(42);
+  const random = (below: number): number => Math.floor(next() * below);
   for (let turn = 0; turn < 100_000; turn++) {
     const key = random(20);
     const kind = random(10);

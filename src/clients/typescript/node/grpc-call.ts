@@ -27,7 +27,7 @@ export interface UnaryCall<I extends DescMessage> {
   message: MessageInitShape<I>;
 }
 
-/** What came back, before it is judged. */
+/** What came back, before it is validated. */
 interface RawAnswer {
   header: IncomingHttpHeaders & IncomingHttpStatusHeader;
   trailer: IncomingHttpHeaders;
@@ -60,9 +60,9 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
 ): Promise<UnaryResponse<I, O>> {
   const input = rpc.method.input;
   const timeoutMs = givenMs !== undefined && givenMs > 0 ? givenMs : undefined;
-  const body = framed(rpc.request.serialize(isMessage(message, input) ? message : create(input, message)));
+  const body = frameOf(rpc.request.serialize(isMessage(message, input) ? message : create(input, message)));
   const answer = await exchange(sessions, rpc, body, headersOf(header, timeoutMs), { signal, timeoutMs });
-  return judged(rpc, answer);
+  return responseOf(rpc, answer);
 }
 
 /** Sends a request and waits for the whole answer, no longer than the call may last. */
@@ -162,7 +162,7 @@ function failureOf(
 }
 
 /** @throws ConnectError when the answer is an error, or none of gRPC */
-async function judged<I extends DescMessage, O extends DescMessage>(
+async function responseOf<I extends DescMessage, O extends DescMessage>(
   { method, response, readMaxBytes }: GrpcMethod<I, O>,
   { header, trailer, body }: RawAnswer,
 ): Promise<UnaryResponse<I, O>> {
@@ -201,7 +201,7 @@ const isSuccess = (header: RawAnswer["header"], trailer: IncomingHttpHeaders): b
   header["content-type"]?.startsWith("application/grpc") === true &&
   trailer["grpc-status"] === "0";
 
-function framed(bytes: Uint8Array): Buffer {
+function frameOf(bytes: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(PREFIX_BYTES + bytes.length);
   frame[0] = 0;
   frame.writeUInt32BE(bytes.length, 1);
