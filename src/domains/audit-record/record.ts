@@ -16,9 +16,9 @@ export interface AuditRecordDeps {
 /** Appends audit events; they never change afterwards. */
 export function createAuditRecord({ database, clock, random }: AuditRecordDeps) {
   /** Appends an event in the transaction of what it records. @returns its id */
-  async function append(tx: Tx, event: AuditEvent): Promise<string> {
+  function append(tx: Tx, event: AuditEvent): string {
     const eventId = random.uuid();
-    await appendEvent(tx, eventId, dateOf(clock), event);
+    appendEvent(tx, eventId, dateOf(clock), event);
     return eventId;
   }
 
@@ -28,14 +28,14 @@ export function createAuditRecord({ database, clock, random }: AuditRecordDeps) 
   return {
     append,
     /** Appends events of one transaction in one statement. */
-    appendAllIn: (tx: Tx, events: readonly Omit<AuditEvent, "outcome">[]): Promise<void> =>
+    appendAllIn: (tx: Tx, events: readonly Omit<AuditEvent, "outcome">[]): void =>
       appendEventsIn(tx, withIds(events), dateOf(clock)),
     /** Appends what happened in one statement of its own: for reads, which change nothing else. */
     appendAll: (events: readonly Omit<AuditEvent, "outcome">[]): Promise<void> =>
       appendEvents(database, withIds(events), dateOf(clock)),
     /** Appends a failure in a transaction of its own, so that it outlives the refused work. @returns its id */
     appendFailure: (event: Omit<AuditEvent, "outcome">): Promise<string> =>
-      database.transaction((tx) => append(tx, { ...event, outcome: "failure" }), SKIP_REAUTHORIZATION),
+      database.transaction(async (tx) => append(tx, { ...event, outcome: "failure" }), SKIP_REAUTHORIZATION),
   };
 }
 

@@ -12,8 +12,8 @@ const insertEvent = `
   select coalesce(org_uuid, '00000000-0000-0000-0000-000000000000'), sequence from added`;
 
 /** Appends an event and queues it for the hash chain. */
-export async function appendEvent(tx: Tx, eventId: string, at: Date, event: AuditEvent): Promise<void> {
-  await tx.query(insertEvent, [
+export function appendEvent(tx: Tx, eventId: string, at: Date, event: AuditEvent): void {
+  tx.defer(insertEvent, [
     eventId,
     event.type,
     event.isAuthentication,
@@ -56,8 +56,8 @@ export async function appendEvents(
 }
 
 /** As {@link appendEvents}, in a transaction. */
-export async function appendEventsIn(tx: Tx, events: readonly StoredEvent[], at: Date): Promise<void> {
-  await tx.query(insertEvents, columnsOf(events, at));
+export function appendEventsIn(tx: Tx, events: readonly StoredEvent[], at: Date): void {
+  tx.defer(insertEvents, columnsOf(events, at));
 }
 
 type StoredEvent = AuditEvent & { eventId: string };

@@ -30,11 +30,7 @@ export type Announce = (tx: Tx, event: Announcement) => Promise<void>;
  * that was open before or happens after (decisions 2.4, 11.1).
  */
 export function createAnnounce({ clock, random }: { clock: Clock; random: Pick<Random, "uuid"> }): Announce {
-  async function endWebhooks(
-    tx: Tx,
-    orgUuid: string,
-    event: { id: string; type: string; body: string; at: Date },
-  ): Promise<void> {
+  async function endWebhooks(tx: Tx, orgUuid: string, event: store.StoredEvent): Promise<void> {
     const { subscribed, retrying } = await store.endWebhooksOf(tx, orgUuid, event.type, event.at);
     for (const webhookId of retrying) await wakeRetries(tx, webhookId);
     if (subscribed.length === 0) return;
@@ -53,9 +49,9 @@ export function createAnnounce({ clock, random }: { clock: Clock; random: Pick<R
       for (const event of events) await endWebhooks(tx, orgUuid, event);
       return;
     }
-    const subscribers = await store.keepSubscribers(tx, type, orgUuid, appId);
-    if (subscribers.length === 0) return;
-    for (const event of events) await store.insertForSubscribers(tx, event, subscribers, databaseTime(clock));
-    tx.wake(FIRST_ATTEMPTS);
+    if (events.length === 0) return;
+    store.insertForSubscribers(tx, { type, orgUuid, appId }, events, at, databaseTime(clock), () =>
+      tx.wake(FIRST_ATTEMPTS),
+    );
   };
 }

@@ -101,11 +101,8 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
   return {
     /** Records an event that happened, and sends it to the webhooks where there is `data`. */
     async emit<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
-      // Sent without waiting for each other.
-      await Promise.all([
-        row.audit === null ? undefined : record.append(tx, { ...audited(row, row.audit, event), outcome: "success" }),
-        announceTo(tx, row, event),
-      ]);
+      if (row.audit !== null) record.append(tx, { ...audited(row, row.audit, event), outcome: "success" });
+      await announceTo(tx, row, event);
     },
 
     /** Records reads of one kind in the audit log, in one statement of its own. */
@@ -119,7 +116,7 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
       row: R,
       events: readonly Occurrence<R>[],
     ): Promise<void> {
-      await record.appendAllIn(
+      record.appendAllIn(
         tx,
         events.map((event) => audited(row, row.audit, event)),
       );
@@ -145,7 +142,7 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
 
     /** Records in the audit log, in a transaction that commits, that something was refused. */
     async emitFailure<R extends EventRow & { audit: string }>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
-      await record.append(tx, { ...audited(row, row.audit, event), outcome: "failure" });
+      record.append(tx, { ...audited(row, row.audit, event), outcome: "failure" });
     },
 
     /** Records that something was refused in a transaction of its own, so that it outlives the refused work. */

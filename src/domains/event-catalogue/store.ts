@@ -2,58 +2,77 @@ import type { Tx } from "../../platform/db/types.ts";
 import { present } from "../../platform/db/time.ts";
 import { currentTraceparent } from "../../platform/tracing.ts";
 
-/**
- * The webhooks that subscribe to an event, by id, kept until the transaction ends: it waits for one that is being
- * deleted or disabled, which then receives nothing. Several transactions may keep the same ones.
- */
-export async function keepSubscribers(
-  tx: Tx,
-  type: string,
-  orgUuid: string,
-  appId: string | undefined,
-): Promise<string[]> {
-  const rows = await tx.query<{ webhook_id: string }>(
-    `select webhook_id from webhooks where status = 'enabled' and events && array[$1, '*']
-     and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3)) order by webhook_id for key share`,
-    [type, orgUuid, appId ?? null],
-  );
-  return rows.map((row) => row.webhook_id);
+/** An event to store. */
+export interface StoredEvent {
+  id: string;
+  type: string;
+  body: string;
+  at: Date;
 }
 
 const insertEvent = "insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)";
 
 /**
- * Stores an event and a delivery for each of these webhooks. Where the endpoint's latest outcome is a failure and it
- * has retries open, the delivery joins them, first due at the next of them (decisions 11.4).
+ * Stores events of one type, each with a delivery for every webhook that subscribes to it; nothing where none does. The
+ * webhooks are kept until the transaction ends: it waits for one that is being deleted or disabled, which then receives
+ * nothing. Several transactions may keep the same ones. Where an endpoint's latest outcome is a failure and it has
+ * retries open, its delivery joins them, first due at the next of them (decisions 11.4). Calls `stored` when there are
+ * deliveries.
  */
-export async function insertForSubscribers(
+export function insertForSubscribers(
   tx: Tx,
-  event: { id: string; type: string; body: string; at: Date },
-  webhookIds: readonly string[],
+  subscribed: { type: string; orgUuid: string; appId: string | undefined },
+  events: readonly StoredEvent[],
+  at: Date,
   now: Date | null,
-): Promise<void> {
-  await tx.query(insertEvent, [event.id, event.type, event.body, event.at]);
-  await tx.query(
-    `insert into webhook_deliveries
-       (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
-     select gen_random_uuid(), $1, w.webhook_id, w.generation, 'pending',
-       case when open.next is null then 'first' else 'retry' end,
-       coalesce(open.next, ${present("$5")}), $2, $4
-     from webhooks w left join lateral (
-       select min(next_attempt_at) as next from webhook_deliveries d
-       where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation
-         and d.queue = 'retry'
-         and d.status = 'pending'
-     ) open on true
-     where w.webhook_id = any($3::uuid[])`,
-    [event.id, event.at, webhookIds, currentTraceparent() ?? null, now],
+  stored: () => void,
+): void {
+  const { type, orgUuid, appId } = subscribed;
+  tx.defer(
+    `with subscribers as materialized (
+       select webhook_id, generation, failing_since from webhooks
+       where status = 'enabled' and events && array[$1::text, '*']
+         and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3))
+       order by webhook_id for key share
+     ), stored as (
+       insert into webhook_events (event_id, type, body, created_at)
+       select id, $1, body, $6 from unnest($4::text[], $5::text[]) as e (id, body)
+       where exists (select from subscribers) returning event_id
+     ), added as (
+       insert into webhook_deliveries
+         (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
+       select gen_random_uuid(), event_id, w.webhook_id, w.generation, 'pending',
+         case when open.next is null then 'first' else 'retry' end,
+         coalesce(open.next, ${present("$8")}), $6, $7
+       from stored cross join subscribers w left join lateral (
+         select min(next_attempt_at) as next from webhook_deliveries d
+         where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation
+           and d.queue = 'retry'
+           and d.status = 'pending'
+       ) open on true
+       returning event_id
+     )
+     select event_id from added limit 1`,
+    [
+      type,
+      orgUuid,
+      appId ?? null,
+      events.map(({ id }) => id),
+      events.map(({ body }) => body),
+      at,
+      currentTraceparent() ?? null,
+      now,
+    ],
+    (rows) => {
+      if (rows.length > 0) stored();
+    },
   );
 }
 
 /** Stores an event for some webhooks, whatever they subscribe to and whether or not they are failing. */
 export async function insertForWebhooks(
   tx: Tx,
-  event: { id: string; type: string; body: string; at: Date },
+  event: StoredEvent,
   deliveries: readonly { webhookId: string; deliveryId: string }[],
   now: Date | null,
 ): Promise<void> {

@@ -4,7 +4,8 @@ import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
 import { DatabaseStartError } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
-import { OpeningQuery } from "./patches/pg-opening-query.ts";
+import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
+import type { Waiting } from "./patches/pg-query-group.ts";
 import { createStatementNames } from "./statement-names.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -36,15 +37,10 @@ class BoundedClient extends pg.Client {
     this.on("error", () => undefined);
     this.connect = this.#connectAndCheckRole(super.connect.bind(this), send);
     const bounded: Send = (...given) => {
+      // Bounded by `sendGroup`.
+      if (given[0] instanceof QueryGroup) return send(given[0]);
       const args = withName(given);
-      const timer = setTimeout(() => {
-        closeConnection(this, new Error("Connection terminated: no answer from the database in time"));
-      }, DATABASE_TIMEOUTS.responseMs);
-      const [first] = args;
-      if (first instanceof OpeningQuery) {
-        first.onceSettled(() => clearTimeout(timer));
-        return send(first);
-      }
+      const timer = setTimeout(closeSilent, DATABASE_TIMEOUTS.responseMs, this);
       const callback = args.at(-1);
       if (typeof callback === "function") {
         args[args.length - 1] = (...results: unknown[]) => {
@@ -110,27 +106,43 @@ function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseS
   );
 }
 
+/** Closes a connection whose server has not responded in time. */
+function closeSilent(client: pg.Client): void {
+  closeConnection(client, new Error("Connection terminated: no answer from the database in time"));
+}
+
+const typeParser = (oid: number) => types.getTypeParser(oid, "text") as unknown as (text: string) => unknown;
+
+/** Sends statements in one round trip, and calls `settled` before they are settled. */
+export function sendGroup(client: pg.PoolClient, statements: readonly GroupedStatement[], settled: () => void): void {
+  const timer = setTimeout(closeSilent, DATABASE_TIMEOUTS.responseMs, client);
+  const group = new QueryGroup(statements, typeParser, () => {
+    clearTimeout(timer);
+    settled();
+  });
+  client.query(group as unknown as pg.Query);
+}
+
+/** Names of transactions' control statements, which are prepared too. */
+const CONTROL = new Set(["begin", "commit"]);
+
 /**
- * Begins a transaction and runs its first statement in one round trip. When it rejects, the transaction may have begun:
- * it is to be rolled back.
+ * Makes a statement of a group.
+ * @throws what a value throws that cannot be sent
  */
-export function beginWith<R extends pg.QueryResultRow>(
-  client: pg.PoolClient,
+export function groupedStatement<R extends pg.QueryResultRow>(
   text: string,
-  values: unknown[],
-): Promise<pg.QueryResult<R>> {
-  const run = (): Promise<pg.QueryResult<R>> =>
-    new Promise((resolve, reject) => {
-      const name = values.length > 0 ? statementNames.nameOf(text) : undefined;
-      const config = name === undefined ? { text, values } : { name, text, values };
-      const query = new OpeningQuery<R>(config, (error, result) => {
-        if (!(error instanceof Error)) return resolve(result);
-        statementNames.onError(error);
-        reject(error);
-      });
-      client.query(query);
-    });
-  return tracing() ? withSpan(nameOf(text), run, SPAN_ATTRIBUTES) : run();
+  values: readonly unknown[],
+  { resolve, reject }: Waiting<R>,
+): GroupedStatement<R> {
+  const name = values.length > 0 || CONTROL.has(text) ? statementNames.nameOf(text) : undefined;
+  return new GroupedStatement<R>(text, name, values, {
+    resolve,
+    reject(error) {
+      statementNames.onError(error);
+      reject(error);
+    },
+  });
 }
 
 /** Adds a name to a statement that is to be prepared. */
@@ -145,7 +157,7 @@ function withName(args: readonly unknown[]): unknown[] {
 export const SPAN_ATTRIBUTES = { "db.system.name": "postgresql" };
 
 /** Name of a statement in traces: its verb and first table. Never its text, which may contain values. */
-function nameOf(query: unknown): string {
+export function nameOf(query: unknown): string {
   const text = typeof query === "string" ? query : ((query as { text?: string } | undefined)?.text ?? "");
   const verb = /\w+/.exec(text)?.[0].toLowerCase() ?? "statement";
   const table = /\b(?:from|into|update|join)\s+"?(\w+)/i.exec(text)?.[1];

@@ -39,7 +39,9 @@ const UNAVAILABLE_TEXTS = [
   "timeout expired",
 ];
 const unavailableText = new RegExp(`^(${UNAVAILABLE_TEXTS.join("|")})`);
-const RETRYABLE = new Set(["40001", "40P01"]);
+/** Raised by the SQL function `expect_found`: another transaction has committed between two statements of this one. */
+const OVERTAKEN = "AT409";
+const RETRYABLE = new Set(["40001", "40P01", OVERTAKEN]);
 /** A text contains NUL, which PostgreSQL cannot store. JSON with NUL is refused before; binary messages can have it. */
 const UNSTORABLE = new Set(["22021", "22P05"]);
 

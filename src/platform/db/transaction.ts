@@ -1,15 +1,16 @@
 import { FlushMode } from "@mikro-orm/core";
 import type { EntityManager, MikroORM } from "@mikro-orm/postgresql";
-import type { PoolClient, QueryResult } from "pg";
+import type { PoolClient } from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { beginWith } from "./connection.ts";
 import { connectionOf } from "./dialect.ts";
 import type { Guard } from "./guard.ts";
 import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
 import type { PoolQuota } from "./pool-quota.ts";
+import { alreadyEnded, createStatements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 import type { HeldTransaction, Reauthorize, Requester, OutboxMessage, Tx } from "./types.ts";
 
 const MAX_ATTEMPTS = 3;
@@ -38,14 +39,9 @@ interface Open {
   wakes: Set<string>;
   /** Writes the changes of entities. */
   flush(): Promise<void>;
-  /** Makes every further statement fail, including those of entities. */
-  close(): void;
-  /** Reauthorizes the caller; undefined when that has been done or there is no caller. */
+  statements: Statements;
+  /** Reauthorizes the caller unless that has been done. @returns what is to be awaited before COMMIT, if anything */
   reauthorizeBeforeCommit(): Promise<void> | undefined;
-  /** Resolves when the first statement, which carries BEGIN, has succeeded; undefined before it is sent. */
-  begun(): Promise<void> | undefined;
-  /** The error of the first failed statement, which made the others fail. */
-  firstFailure(): unknown;
 }
 
 /** Creates `Database.transaction`, which documents the contract. */
@@ -73,9 +69,10 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requ
   try {
     result = guard === undefined ? await work(open.tx) : await guard.transaction(() => work(open.tx));
     await open.flush();
-    if (open.messages.length > 0) await insertOutbox(open.tx, deps.clock, open.messages);
+    if (open.messages.length > 0) insertOutbox(open.tx, deps.clock, open.messages);
     if (requester?.reauthorize === undefined && requester?.skipReauthorization === undefined)
       await guard?.assertReauthorized(open.tx);
+    if (requester?.effect !== undefined) await open.statements.settle();
     if (requester?.effect?.hold(held(deps, client, open, requester)) === true) {
       guard?.holding(true);
       return result;
@@ -89,7 +86,7 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requ
 
 /** Commits, releases the connection and runs the actions that wait for the commit. */
 async function finish(deps: TransactionDeps, client: PoolClient, open: Open, requester?: Requester): Promise<void> {
-  await end(client, open, requester?.signal);
+  await end(open, requester?.signal);
   const { guard } = deps;
   client.release();
   if (guard !== undefined) guard.apart(() => withoutTrace(() => runAfterCommit(deps, open)));
@@ -99,9 +96,8 @@ async function finish(deps: TransactionDeps, client: PoolClient, open: Open, req
 
 /** Rolls back. @returns the error that caused it */
 async function rollBackAfter(deps: TransactionDeps, client: PoolClient, open: Open, error: unknown): Promise<unknown> {
-  open.close();
-  await rollback(client, deps.log);
-  return isConsequence(error) ? (open.firstFailure() ?? error) : error;
+  await rollback(client, open, deps.log);
+  return isConsequence(error) ? (open.statements.failure ?? error) : error;
 }
 
 /** Wraps a transaction that other code will end. */
@@ -114,44 +110,44 @@ function held(deps: TransactionDeps, client: PoolClient, open: Open, requester: 
       throw mapFailure(await rollBackAfter(deps, client, open, error));
     }
   }
-  async function rollBackHeld(): Promise<void> {
-    open.close();
-    await rollback(client, deps.log);
-  }
   return {
     query: open.tx.query,
     commit: () => (over ??= commitHeld()),
     // A commit that failed has rolled back.
-    rollback: () => (over ??= rollBackHeld()).catch(() => undefined),
+    rollback: () => (over ??= rollback(client, open, deps.log)).catch(() => undefined),
   };
 }
 
 /**
- * Sends the reauthorization of the caller and COMMIT together. If a statement of the transaction failed, such as the
- * reauthorization, PostgreSQL responds to COMMIT with ROLLBACK and without an error.
+ * Sends what was deferred, the reauthorization of the caller and COMMIT together. If a statement of the transaction
+ * failed, such as the reauthorization, PostgreSQL skips COMMIT, or responds to it with ROLLBACK and without an error.
  */
-async function end(client: PoolClient, open: Open, signal: AbortSignal | undefined): Promise<void> {
+async function end(open: Open, signal: AbortSignal | undefined): Promise<void> {
+  const { statements } = open;
   signal?.throwIfAborted();
-  const reauthorized = open.reauthorizeBeforeCommit();
-  // It may wait for the lock of a concurrent removal, and the deadline may pass meanwhile.
-  if (signal !== undefined && reauthorized !== undefined) {
-    await reauthorized;
+  await open.reauthorizeBeforeCommit();
+  // Without a statement there is nothing to commit.
+  if (statements.count === 0) return statements.close();
+  // Statements may wait for a lock, and the deadline may pass meanwhile.
+  if (signal !== undefined) {
+    await statements.settle();
     signal.throwIfAborted();
   }
-  const begun = open.begun();
-  await begun;
-  open.close();
-  // Without a statement there is nothing to commit.
-  if (begun === undefined) return;
-  const { command } = await client.query("commit");
-  if (command === "COMMIT") return;
-  const failure = open.firstFailure();
+  const ignored = statements.failure;
+  try {
+    if ((await statements.commit()) === "COMMIT") return;
+  } catch (error) {
+    if (ignored === undefined || !isConsequence(error)) throw error;
+  }
+  const { failure } = statements;
   if (isRetryable(failure) || isUnavailable(failure) || isRefused(failure)) throw failure;
   throw new Error("the transaction was rolled back: a statement in it had failed", { cause: failure });
 }
 
 /** Rolls back and releases the connection. If that fails, the connection is lost, and the transaction with it. */
-async function rollback(client: PoolClient, log: Log): Promise<void> {
+async function rollback(client: PoolClient, { statements }: Open, log: Log): Promise<void> {
+  statements.close();
+  if (!statements.isSent) return client.release();
   try {
     await client.query("rollback");
     client.release();
@@ -175,58 +171,27 @@ function runAfterCommit(deps: TransactionDeps, { messages, actions, wakes }: Ope
 
 /** Opens a transaction on a connection. The unit of work is created on first use: most need no entities. */
 function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reauthorize | undefined): Open {
+  const statements = createStatements(client);
   const messages: OutboxMessage[] = [];
   const actions: (() => void)[] = [];
   const wakes = new Set<string>();
   let em: EntityManager | undefined;
-  let over = false;
-  /** The first statement, which carries BEGIN, and whether it has succeeded. */
-  let opening: Promise<void> | undefined;
-  let begun = false;
-  let failure: unknown;
   let reauthorization: Promise<void> | undefined;
-  /**
-   * Sends every statement of the transaction, and none after its end: that would run outside it. The first carries
-   * BEGIN, and the others wait until that has succeeded, for the same reason.
-   */
-  function send<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
-    if (over) return Promise.reject(alreadyEnded());
-    const answer = begun
-      ? client.query<R>(sql, params)
-      : opening === undefined
-        ? open<R>(sql, params)
-        : opening.then(() => (over ? Promise.reject(alreadyEnded()) : client.query<R>(sql, params)));
-    answer.catch((error: unknown) => (failure ??= error));
-    return answer;
-  }
-
-  function open<R extends object>(sql: string, params: unknown[]): Promise<QueryResult<R>> {
-    const answer = beginWith<R>(client, sql, params);
-    opening = answer.then(() => {
-      begun = true;
-    });
-    opening.catch(() => undefined);
-    return answer;
-  }
 
   const tx: Tx = {
     get em(): EntityManager {
       if (em !== undefined) return em;
-      if (over) throw alreadyEnded();
+      if (statements.isClosed) throw alreadyEnded();
       em = orm.em.fork({ flushMode: FlushMode.COMMIT, useContext: false });
       const borrowed = Object.create(client, {
-        query: { value: send },
+        query: { value: statements.send },
         release: { value: () => undefined },
       }) as PoolClient;
       em.setTransactionContext(connectionOf({ connect: () => Promise.resolve(borrowed) }));
       return em;
     },
-    query<R extends object>(sql: string, params: readonly unknown[] = []): Promise<R[]> {
-      const rows = send<R>(sql, params as unknown[]).then((result) => result.rows);
-      // A rejection that is handled late, or never, must not end the process: the transaction cannot commit anyway.
-      rows.catch(() => undefined);
-      return rows;
-    },
+    query: (sql, params = []) => statements.query(sql, params),
+    defer: (sql, params = [], then) => statements.defer(sql, params, then),
     async emit(message): Promise<void> {
       messages.push(message);
       return Promise.resolve();
@@ -252,14 +217,14 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reautho
     messages,
     actions,
     wakes,
+    statements,
     flush: async () => em?.flush(),
-    reauthorizeBeforeCommit: () => (reauthorization === undefined ? startReauthorization("keep") : undefined),
-    close(): void {
-      over = true;
+    reauthorizeBeforeCommit() {
+      const { count } = statements;
+      if (reauthorization !== undefined) return undefined;
+      const started = startReauthorization("keep");
+      // Its statement travels with COMMIT. If it has sent none yet, COMMIT waits for it.
+      return statements.count > count ? undefined : started;
     },
-    begun: () => opening,
-    firstFailure: () => failure,
   };
 }
-
-const alreadyEnded = (): Error => new Error("this transaction has ended");

@@ -17,9 +17,20 @@ export interface Tx {
   readonly em: EntityManager;
   /**
    * Runs SQL in this transaction, with `$1` parameters; column names are returned unchanged. Flush entities first if it
-   * must see them. Statements sent without waiting for each other are pipelined and run in the order they were sent.
+   * must see them. Statements sent without waiting for each other travel together and run in the order they were sent;
+   * when one fails, those behind it are skipped.
    */
   query<R extends object = Record<string, unknown>>(sql: string, params?: readonly unknown[]): Promise<R[]>;
+  /**
+   * Sends a statement whose result the work does not need, in one round trip with the next statement or with COMMIT.
+   * Its failure is that of the transaction, which rejects with it: map constraint errors around `transaction`.
+   * `then` is called with its rows before the transaction resolves; it must not throw.
+   */
+  defer<R extends object = Record<string, unknown>>(
+    sql: string,
+    params?: readonly unknown[],
+    then?: (rows: R[]) => void,
+  ): void;
   /** Writes an outbox row in this transaction; the dispatcher is woken after the commit. */
   emit(message: OutboxMessage): Promise<void>;
   /** After a successful commit, calls the listeners of this process registered by `OpenDatabase.onWake`. */
