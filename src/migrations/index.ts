@@ -53,6 +53,7 @@ import { statistics } from "./0059-statistics.ts";
 import { identityPublishers } from "./0065-identity-publishers.ts";
 import { watchedChanges } from "./0060-watched-changes.ts";
 import { waitingEvents } from "./0062-waiting-events.ts";
+import { expectations } from "./0080-expectations.ts";
 import { billingOperations } from "./0061-billing-operations.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -113,4 +114,5 @@ export const migrations: readonly MigrationObject[] = [
   meterPartitions,
   paidQuotes,
   waitingEvents,
+  expectations,
 ];

@@ -66,11 +66,11 @@ export interface Rotation {
 }
 
 /**
- * Marks a refresh token as used, prolongs its session and stores the next token, in one statement. False when the token
- * was used or has expired, or its session is not live; part of it may be written then.
+ * Marks a refresh token as used, prolongs its session and stores the next token, in one statement. The
+ * transaction runs again when the token was used or has expired, or its session is not live.
  */
-export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): Promise<boolean> {
-  const rows = await tx.query(
+export function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted }: Rotation): void {
+  tx.defer(
     `with used as (
        update refresh_tokens set used_at = $2, successor = $3
        where hash = $1 and used_at is null and expires_at > $2 returning session_uuid
@@ -82,10 +82,9 @@ export async function rotateRefresh(tx: Tx, { hash, next, successor, at, wanted 
      ), added as (
        insert into refresh_tokens (hash, session_uuid, created_at, expires_at)
        select $5, uuid, $2, until from prolonged returning hash
-     ) select from added`,
+     ) select expect_found(exists (select from added))`,
     [hash, at, successor, wanted, next],
   );
-  return rows.length === 1;
 }
 
 /** Extends a live session by a refresh; returns its new end, undefined when it is not live. */

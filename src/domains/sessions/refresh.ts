@@ -22,27 +22,24 @@ export interface RefreshDeps extends OpenDeps {
   events: Pick<Events, "emit" | "notify" | "recordFailure">;
 }
 
+/** Signs the tokens, after the transaction. */
+type Issue = () => Promise<OpenedPair>;
+
 /** A refused refresh: nothing was issued, what the transaction wrote stays. */
 interface Refused {
   refused: true;
   row: RefreshRow | undefined;
 }
 
-/** Thrown to roll back: another refresh, or the end of the session, was committed between two statements. */
-const overtaken = new Error("the refresh token was used or its session ended meanwhile");
-
 /**
- * Creates the rotation of refresh tokens with grace and reuse detection (decisions 3.4). A first use takes three round
- * trips: `begin` and the reads, all writes, `commit`.
+ * Creates the rotation of refresh tokens with grace and reuse detection (decisions 3.4). A first use takes two round trips:
+ * `begin` and the reads; what is written and what the new token states, and `commit`. Signed after it.
  */
 export function createRefresh(deps: RefreshDeps) {
   const { clock, random, tokens, ttls, sealer, access, events } = deps;
 
-  /**
-   * One refresh in one transaction. Locks in the order person, refresh token, session.
-   * @throws overtaken when nothing of what the transaction wrote may stay and it has to run again
-   */
-  async function attempt(tx: Tx, hash: Buffer, info: RequestInfo): Promise<OpenedPair | Refused> {
+  /** One refresh in one transaction. Locks in the order person, refresh token, session. */
+  async function attempt(tx: Tx, hash: Buffer, info: RequestInfo): Promise<Issue | Refused> {
     const now = dateOf(clock);
     const [row, standing] = await Promise.all([
       findRefresh(tx, hash, now),
@@ -62,17 +59,12 @@ export function createRefresh(deps: RefreshDeps) {
     standing: Standing,
     at: Date,
     info: RequestInfo,
-  ): Promise<OpenedPair> {
+  ): Promise<Issue> {
     const { token, hash: next } = newOpaqueToken(random);
     const successor = sealer.seal(token, sealContext(hash));
     const wanted = dateOf(clock, ttls.refreshIdleMs);
-    // Nothing waits for the result of the rotation: if it fails, everything is rolled back.
-    const [isRotated, pair] = await Promise.all([
-      rotateRefresh(tx, { hash, next, successor, at, wanted }),
-      issue(tx, row, standing, token, info, {}),
-    ]);
-    if (!isRotated) throw overtaken;
-    return pair;
+    rotateRefresh(tx, { hash, next, successor, at, wanted });
+    return issue(tx, row, standing, token, info, {});
   }
 
   /** Within its grace a used token gets the same successor again; after it, it ends its family. */
@@ -84,7 +76,7 @@ export function createRefresh(deps: RefreshDeps) {
     standing: Standing,
     at: Date,
     info: RequestInfo,
-  ): Promise<OpenedPair | Refused> {
+  ): Promise<Issue | Refused> {
     if (at.getTime() - usedAt.getTime() > ttls.refreshGraceMs) {
       await endFamily(tx, row, info);
       return { refused: true, row };
@@ -105,27 +97,22 @@ export function createRefresh(deps: RefreshDeps) {
     refreshToken: string,
     info: RequestInfo,
     metadata: Readonly<Record<string, unknown>>,
-  ): Promise<OpenedPair> {
-    const [minted] = await Promise.all([
-      tokens.mint(tx, {
-        standing,
-        sessionId: row.sessionUuid,
-        amr: row.amr,
-        authTime: row.authTime,
-        ttlMs: ttls.pairMs,
-      }),
-      events.emit(tx, EVENTS["token.refreshed"], {
-        ...eventOf(row, info),
-        metadata: { session_id: row.sessionUuid, ...metadata },
-      }),
-    ]);
-    return {
+  ): Promise<Issue> {
+    const sign = tokens.mintLater(tx, {
+      standing,
       sessionId: row.sessionUuid,
-      deviceUuid: row.deviceUuid,
-      accessToken: minted.accessToken,
-      refreshToken,
-      tokenType: "Bearer",
-      expiresIn: minted.expiresIn,
+      amr: row.amr,
+      authTime: row.authTime,
+      ttlMs: ttls.pairMs,
+    });
+    await events.emit(tx, EVENTS["token.refreshed"], {
+      ...eventOf(row, info),
+      metadata: { session_id: row.sessionUuid, ...metadata },
+    });
+    return async () => {
+      const { accessToken, expiresIn } = await sign();
+      const { sessionUuid: sessionId, deviceUuid } = row;
+      return { sessionId, deviceUuid, accessToken, refreshToken, tokenType: "Bearer", expiresIn };
     };
   }
 
@@ -146,13 +133,8 @@ export function createRefresh(deps: RefreshDeps) {
     async refresh(context: RequestContext, token: string): Promise<OpenedPair> {
       const { info } = context;
       const hash = hashToken(token);
-      const run = () => context.transaction((tx) => attempt(tx, hash, info));
-      // What overtook the first attempt is committed, and the second one reads it.
-      const outcome = await run().catch((error: unknown) => {
-        if (error !== overtaken) throw error;
-        return run();
-      });
-      if (!("refused" in outcome)) return outcome;
+      const outcome = await context.transaction((tx) => attempt(tx, hash, info));
+      if (!("refused" in outcome)) return outcome();
       const metadata = { code: "unauthorized" };
       await events.recordFailure(EVENTS["token.refreshed"], { ...eventOf(outcome.row, info), metadata });
       throw errors.unauthorized({

@@ -32,6 +32,14 @@ export interface TokenRequest {
   elevated?: boolean;
 }
 
+/** An access token. */
+export interface Minted {
+  accessToken: string;
+  /** Lifetime, seconds. */
+  expiresIn: number;
+  expiresAt: Date;
+}
+
 /** Claims of an access token. */
 export interface AccessClaims {
   sub: string;
@@ -72,38 +80,47 @@ const OWN_CLIENT = "atrium";
  * instance.
  */
 export function createTokens({ clock, random, access, keys, issuer }: TokensDeps) {
-  return {
+  const minter = {
     /** Issues a token for a person's present standing. */
-    async mint(tx: Tx, request: TokenRequest): Promise<{ accessToken: string; expiresIn: number; expiresAt: Date }> {
+    mint: (tx: Tx, request: TokenRequest): Promise<Minted> => minter.mintLater(tx, request)(),
+
+    /** Sends what the token needs; the function it returns may be called after the transaction, and signs the token. */
+    mintLater(tx: Tx, request: TokenRequest): () => Promise<Minted> {
       const { standing } = request;
       const iat = Math.floor(clock.now() / 1000);
       const expiresIn = Math.floor(request.ttlMs / 1000);
       const expiresAt = new Date((iat + expiresIn) * 1000);
       const key = keys.signing.active(tx, standing.org?.uuid ?? null, expiresAt);
-      const [grants, signer] = await Promise.all([access.grants(tx, standing), key]);
-      const claims: AccessClaims = {
-        sub: standing.userUuid,
-        org: standing.org?.uuid ?? "",
-        aud: standing.org?.name ?? "",
-        scope: [],
-        iss: issuer,
-        jti: random.uuid(),
-        iat,
-        exp: iat + expiresIn,
-        ...grants,
-        app_admin: grants.app_admin.slice(-MAX_APPS),
-        sid: request.sessionId,
-        amr: [...request.amr],
-        auth_time: Math.floor(request.authTime.getTime() / 1000),
-        ...(request.elevated === true ? { acr: "elevated" as const } : {}),
-        mv: standing.org?.membershipVersion ?? 0,
-        client_id: OWN_CLIENT,
-        ims: clock.now(),
+      const read = Promise.all([access.grants(tx, standing), key]);
+      read.catch(() => undefined);
+      const ims = clock.now();
+      return async () => {
+        const [grants, signer] = await read;
+        const claims: AccessClaims = {
+          sub: standing.userUuid,
+          org: standing.org?.uuid ?? "",
+          aud: standing.org?.name ?? "",
+          scope: [],
+          iss: issuer,
+          jti: random.uuid(),
+          iat,
+          exp: iat + expiresIn,
+          ...grants,
+          app_admin: grants.app_admin.slice(-MAX_APPS),
+          sid: request.sessionId,
+          amr: [...request.amr],
+          auth_time: Math.floor(request.authTime.getTime() / 1000),
+          ...(request.elevated === true ? { acr: "elevated" as const } : {}),
+          mv: standing.org?.membershipVersion ?? 0,
+          client_id: OWN_CLIENT,
+          ims,
+        };
+        const accessToken = await signJwt(signer, ACCESS_TOKEN_TYPE, { ...claims });
+        return { accessToken, expiresIn, expiresAt };
       };
-      const accessToken = await signJwt(signer, ACCESS_TOKEN_TYPE, { ...claims });
-      return { accessToken, expiresIn, expiresAt };
     },
   };
+  return minter;
 }
 
 /** Issuer of access tokens. */

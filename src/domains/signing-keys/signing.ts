@@ -50,11 +50,11 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
   /**
    * What expires before its key's overlap could end needs no note: the key is in the key set until then in any case.
    */
-  async function activeKidFor(tx: Tx, orgUuid: string | null, until: Date | undefined): Promise<string | undefined> {
+  function activeKeyFor(tx: Tx, orgUuid: string | null, until: Date | undefined) {
     const lasts = until === undefined ? 0 : until.getTime() - clock.now();
     if (orgUuid === null || until === undefined || lasts <= config.keyOverlapMs - SWITCH_MS)
-      return store.activeKid(tx, orgUuid);
-    return store.activeKidUntil(tx, orgUuid, until, new Date(until.getTime() + lasts * COVERED));
+      return store.activeKey(tx, orgUuid);
+    return store.activeKeyUntil(tx, orgUuid, until, new Date(until.getTime() + lasts * COVERED));
   }
 
   return {
@@ -83,8 +83,7 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
 
     /** Whether the instance key opens the instance's signing key; true while there is none. */
     async opensInstanceKey(tx: Tx): Promise<boolean> {
-      const kid = await store.activeKid(tx, null);
-      const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);
+      const row = await store.activeKey(tx, null);
       if (row === undefined) return true;
       try {
         return sealer.open(row.privateKey, sealContext(row.kid)).length > 0;
@@ -94,14 +93,14 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
     },
 
     /**
-     * The active key of an organization (null: the instance); `until`: when the signed token expires, if it does.
+     * The active key of an organization (null: the instance); `until`: when the signed token expires, if it does. Sends
+     * one statement, so that the key may be awaited after the transaction.
      */
     async active(tx: Tx, orgUuid: string | null, until?: Date): Promise<SigningKey> {
-      const kid = await activeKidFor(tx, orgUuid, until);
-      const cached = kid === undefined ? undefined : privateKeys.get(kid);
-      if (cached !== undefined) return cached;
-      const row = kid === undefined ? undefined : await store.privateKeyOf(tx, kid);
+      const row = await activeKeyFor(tx, orgUuid, until);
       if (row === undefined) throw new Error(`no active signing key for ${orgUuid ?? "the instance"}`);
+      const cached = privateKeys.get(row.kid);
+      if (cached !== undefined) return cached;
       const key = {
         kid: row.kid,
         algorithm: row.algorithm,

@@ -1,6 +1,8 @@
 import type { PublicJwk, KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
+const KEY_COLUMNS = `kid, algorithm, private_key as "privateKey"`;
+
 /** A key with its sealed private half. */
 export interface ActiveKeyRow {
   kid: string;
@@ -46,19 +48,24 @@ export const isPublished = `(valid_until is null or valid_until > $2
   or exists (select 1 from signing_key_uses u where u.kid = signing_keys.kid and u.until > $2))`;
 
 /**
- * The id of an organization's active key; notes that a token it signs is valid until `until`. One note covers tokens up
- * to `covered`, so that most signatures of a busy organization add none.
+ * The active key of an organization; notes that a token it signs is valid until `until`. One note covers tokens up to
+ * `covered`, so that most signatures of a busy organization add none.
  */
-export async function activeKidUntil(tx: Tx, orgUuid: string, until: Date, covered: Date): Promise<string | undefined> {
-  const rows = await tx.query<{ kid: string }>(
-    `with active as (select kid from signing_keys where org_uuid = $1 and active),
+export async function activeKeyUntil(
+  tx: Tx,
+  orgUuid: string,
+  until: Date,
+  covered: Date,
+): Promise<ActiveKeyRow | undefined> {
+  const rows = await tx.query<ActiveKeyRow>(
+    `with active as (select ${KEY_COLUMNS} from signing_keys where org_uuid = $1 and active),
      noted as (
        insert into signing_key_uses (kid, until) select kid, $3 from active
          where not exists (select 1 from signing_key_uses u where u.kid = active.kid and u.until >= $2))
-     select kid from active`,
+     select * from active`,
     [orgUuid, until, covered],
   );
-  return rows[0]?.kid;
+  return rows[0];
 }
 
 /** Removes notes of signatures that have expired, at most `limit`; returns how many. */
@@ -68,24 +75,14 @@ export async function deleteUses(tx: Tx, before: Date, limit: number): Promise<n
   return (await tx.query(sql, [before, limit])).length;
 }
 
-/** The id of the active key of an organization (null: of the instance). */
-export async function activeKid(tx: Tx, orgUuid: string | null): Promise<string | undefined> {
+/** The active key of an organization (null: of the instance). */
+export async function activeKey(tx: Tx, orgUuid: string | null): Promise<ActiveKeyRow | undefined> {
   const owner = orgUuid === null ? "org_uuid is null" : "org_uuid = $1";
-  const rows = await tx.query<{ kid: string }>(
-    `select kid from signing_keys where ${owner} and active`,
+  const rows = await tx.query<ActiveKeyRow>(
+    `select ${KEY_COLUMNS} from signing_keys where ${owner} and active`,
     orgUuid === null ? [] : [orgUuid],
   );
-  return rows[0]?.kid;
-}
-
-/** The private half of a key. */
-export async function privateKeyOf(tx: Tx, kid: string): Promise<ActiveKeyRow | undefined> {
-  return (
-    await tx.query<ActiveKeyRow>(
-      `select kid, algorithm, private_key as "privateKey" from signing_keys where kid = $1`,
-      [kid],
-    )
-  )[0];
+  return rows[0];
 }
 
 /** The public half of a key of this organization (null: of the instance), whether or not it is still valid. */

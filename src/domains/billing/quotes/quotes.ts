@@ -80,11 +80,14 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
         issuedAt: new Date(issuedAtMs),
         expiresAt: new Date(issuedAtMs + config.quoteMs),
       };
-      return context.transaction(async (tx) => {
-        const signer = await keys.signing.active(tx, orgUuid, quote.expiresAt);
-        await insertQuote(tx, quote);
-        return { quote, token: await signJwt(signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
+      // One round trip: the key is awaited after the commit.
+      const { signer } = await context.transaction(async (tx) => {
+        const sent = keys.signing.active(tx, orgUuid, quote.expiresAt);
+        sent.catch(() => undefined);
+        insertQuote(tx, quote);
+        return Promise.resolve({ signer: sent });
       });
+      return { quote, token: await signJwt(await signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
     },
 
     tidy: () => deleteExpiredQuotes(database.background, dateOf(clock, -KEPT_MS)),

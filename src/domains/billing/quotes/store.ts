@@ -20,8 +20,8 @@ export interface QuoteRow {
 }
 
 /** Stores a quote. */
-export async function insertQuote(tx: Tx, quote: QuoteRow): Promise<void> {
-  await tx.query(
+export function insertQuote(tx: Tx, quote: QuoteRow): void {
+  tx.defer(
     `insert into quotes (quote_id, org_uuid, price_id, install_id, seats, currency, region, unit_amount_cents,
        subtotal_cents, tax_cents, total_cents, issued_by, issued_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
