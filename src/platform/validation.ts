@@ -63,9 +63,41 @@ export function rulesOf(field: DescField): Rules | undefined {
   return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
 }
 
-/** Whether a REST body must contain the list, even if it is empty. */
-export function mustBePresent(field: DescField): boolean {
-  return rulesOf(field)?.present === true;
+/** A list that a request must contain, and the bool field that says that it is empty. */
+export interface PresentList {
+  readonly list: DescField;
+  readonly emptyBy: DescField | undefined;
+}
+
+/** Returns the lists of a message that must be there, even if they are empty. */
+export function presentLists({ fields }: DescMessage): PresentList[] {
+  return fields
+    .filter((field) => rulesOf(field)?.present === true)
+    .map((list) => ({ list, emptyBy: fields.find(({ name }) => name === rulesOf(list)?.emptyBy) }));
+}
+
+/**
+ * Compiles the check of the lists that must be there, for a message that was not JSON: there an empty list is one that
+ * was left out, unless the message says that it is empty.
+ * @returns undefined when there are no such lists.
+ */
+export function compilePresence(desc: DescMessage): Validator | undefined {
+  const lists = presentLists(desc);
+  if (lists.length === 0) return undefined;
+  return (message) => {
+    const values = message as unknown as Record<string, unknown>;
+    const absent = lists.filter(
+      ({ list, emptyBy }) =>
+        (values[list.localName] as unknown[]).length === 0 && (emptyBy && values[emptyBy.localName]) !== true,
+    );
+    return absent.length === 0
+      ? undefined
+      : absent.map(({ list: { name }, emptyBy }) => ({
+          field: name,
+          code: "required",
+          message: emptyBy === undefined ? "is required" : `is required, or ${emptyBy.name} where it is empty`,
+        }));
+  };
 }
 
 /**
@@ -98,9 +130,19 @@ function compileMessage(desc: DescMessage, except: ReadonlySet<string> | undefin
     const check = compileField(field);
     if (check !== undefined) checks.push(check);
   }
+  for (const one of presentLists(desc)) checks.push(contradictionCheck(one));
   if (checks.length === 0) return undefined;
   return (message, prefix, found) => {
     for (const check of checks) check(message, prefix, found);
+  };
+}
+
+/** Refuses a message that says that a list is empty beside its items. */
+function contradictionCheck({ list, emptyBy }: PresentList): FieldCheck {
+  return (message, prefix, found) => {
+    if (emptyBy === undefined || message[emptyBy.localName] !== true) return;
+    if ((message[list.localName] as unknown[]).length > 0)
+      found.push({ field: prefix + emptyBy.name, code: "not_allowed", message: `is not allowed beside ${list.name}` });
   };
 }
 

@@ -92,7 +92,7 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
     message: Message,
     context: HandlerContext,
   ): Promise<Message> {
-    validate(policy, message);
+    validate(policy, call, message);
     const counted = rates.valid(policy, call, message);
     if (counted !== undefined) await counted;
     if (context.timeoutMs() !== undefined) call.limit(context.signal);
@@ -109,7 +109,7 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
         const admitted = admit(policy, call, message);
         if (!canBeSynchronous || admitted !== undefined)
           return completeInShare(policy, call, admitted, implementation, message, context);
-        validate(policy, message);
+        validate(policy, call, message);
         if (context.timeoutMs() !== undefined) call.limit(context.signal);
         return needsShare ? handleInShare(call, implementation, message, context) : implementation(message, context);
       };
@@ -120,7 +120,7 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
         await admit(policy, call, message);
-        validate(policy, message);
+        validate(policy, call, message);
         await rates.valid(policy, call, message);
         const credential = credentialName(policy, call);
         const watch = (end: (reason: unknown) => void) =>
@@ -144,11 +144,16 @@ const countsValidAttempts: ReadonlySet<RateClass> = new Set([
   RateClass.INVITE,
 ]);
 
-function validate(policy: Policy, message: Message): void {
+function validate(policy: Policy, call: Call, message: Message): void {
   const fault = policy.form?.(message);
   if (fault !== undefined) throw errors.badRequest({ message: fault });
-  const fields = policy.validate?.(message);
+  const fields = (isJson(policy, call) ? undefined : policy.presence?.(message)) ?? policy.validate?.(message);
   if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });
+}
+
+/** Whether the message was JSON, whose reader checks what must be there; asked only where something must. */
+function isJson({ presence }: Policy, call: Call): boolean {
+  return presence === undefined || /json/i.test(call.header("content-type") ?? "");
 }
 
 const withoutShare: Share = (_who, work) => work();

@@ -17,7 +17,7 @@ import { errorRow } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { compileForm } from "../platform/json-form.ts";
 import type { FormCheck } from "../platform/json-form.ts";
-import { compileText, compileValidator, rulesOf } from "../platform/validation.ts";
+import { compilePresence, compileText, compileValidator, rulesOf } from "../platform/validation.ts";
 import type { Validator } from "../platform/validation.ts";
 import type { ValueCheck } from "../platform/value-rules.ts";
 
@@ -76,6 +76,8 @@ export interface Policy {
   readonly form: FormCheck | undefined;
   /** Validates the message, except the path fields. */
   readonly validate: Validator | undefined;
+  /** Validates that a message that was not JSON has the lists that must be there. */
+  readonly presence: Validator | undefined;
   /** All bindings are GET: Connect GET is allowed, and keys need `read:`. */
   readonly safe: boolean;
   readonly scim: boolean;
@@ -146,6 +148,7 @@ function compilePolicy(method: DescMethod): Policy {
       method.input,
       new Set(pathFields.filter((field) => field.always).map((field) => field.name)),
     ),
+    presence: compilePresence(method.input),
     safe,
     scim: access.credential === Credential.SCIM,
     rest,

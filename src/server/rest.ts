@@ -1,7 +1,7 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { nullable, omit_empty as omitEmpty } from "../../gen/atrium/options/v1/options_pb.ts";
-import { mustBeFilled, mustBePresent } from "../platform/validation.ts";
+import { mustBeFilled, presentLists } from "../platform/validation.ts";
 import { createTranscoder } from "../transcoding/index.ts";
 import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts";
 import { callOf } from "./call.ts";
@@ -34,7 +34,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
     services: entries(options.rpcs),
     rest: (method) => policies.get(method)?.rest,
     nullable: (field) => hasOption(field, nullable) && getOption(field, nullable),
-    present: mustBePresent,
+    present: presentLists,
     filled: mustBeFilled,
     omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
     encoders: options.encoders,

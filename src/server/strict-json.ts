@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { mustBeFilled } from "../platform/validation.ts";
+import { mustBeFilled, presentLists } from "../platform/validation.ts";
 import { readMessage } from "../transcoding/index.ts";
 
 /**
@@ -7,7 +7,12 @@ import { readMessage } from "../transcoding/index.ts";
  * (decisions 1.8, 15.2). Connect decodes every JSON message with it, after the gate and after decompression.
  */
 export function strictDecoder(input: DescMessage): { textDecoder: { decode(bytes: Uint8Array): string } } {
-  const limits = { depth: 32, violations: 20, filled: input.fields.filter(mustBeFilled) };
+  const limits = {
+    depth: 32,
+    violations: 20,
+    present: presentLists(input),
+    filled: input.fields.filter(mustBeFilled),
+  };
   return {
     textDecoder: {
       decode(bytes) {

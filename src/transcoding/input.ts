@@ -117,7 +117,7 @@ function bodyFiller(binding: Binding, kind: Input["body"], limits: Limits, optio
     depth: limits.jsonDepth,
     violations: limits.violations,
     registry: options.registry,
-    present: input.fields.filter((one) => options.present?.(one) === true),
+    present: options.present?.(input) ?? [],
     filled: input.fields.filter((one) => options.filled?.(one) === true),
   };
   const read =

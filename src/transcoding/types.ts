@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { DescField, DescMethod, DescService, Message, Registry } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, DescService, Message, Registry } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, ServiceImpl } from "@connectrpc/connect";
 
 /** A request of node's HTTP/1.1 or HTTP/2 server. */
@@ -119,6 +119,12 @@ export interface Outcome extends ErrorRequest {
 /** Prints a message in another media type than JSON. */
 export type Encoder = (message: Message, method: DescMethod) => Uint8Array | string;
 
+/** A list that must be in a JSON body, or the bool field that says that it is empty. */
+export interface PresentList {
+  readonly list: DescField;
+  readonly emptyBy: DescField | undefined;
+}
+
 /** Settings of {@link createTranscoder}. Only `services` is needed. */
 export interface TranscoderOptions {
   readonly services: readonly ServiceEntry[];
@@ -127,8 +133,8 @@ export interface TranscoderOptions {
   rest?(method: DescMethod): RestRule | undefined;
   /** Print `null` where the field is absent. */
   nullable?(field: DescField): boolean;
-  /** The list of a request must be in the JSON body, empty or not; only for fields of the whole message. */
-  present?(field: DescField): boolean;
+  /** Returns the lists of a request that must be in its JSON body, empty or not. */
+  present?(input: DescMessage): readonly PresentList[];
   /**
    * The list of a request may be absent from the JSON body, but not empty there; only for fields of the whole message.
    */

@@ -7,6 +7,7 @@ import { JsonError, JsonObject, readJson } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 import { messageReader } from "./read.ts";
 import { ReadState } from "./read-state.ts";
+import type { PresentList } from "../types.ts";
 
 /** Bounds for {@link readMessage}. */
 export interface MessageLimits {
@@ -17,9 +18,9 @@ export interface MessageLimits {
   /** Types `google.protobuf.Any` may hold. */
   readonly registry?: Registry | undefined;
   /**
-   * Fields of the whole message that must be there, though the message cannot tell an absent list from an empty one.
+   * Lists of the whole message that must be there, though the message cannot tell an absent list from an empty one.
    */
-  readonly present?: readonly DescField[] | undefined;
+  readonly present?: readonly PresentList[] | undefined;
   /** Lists of the whole message that may be absent but not empty, which the message cannot tell apart either. */
   readonly filled?: readonly DescField[] | undefined;
 }
@@ -32,7 +33,7 @@ export interface MessageLimits {
 export function readMessage(desc: DescMessage, bytes: Uint8Array, limits: MessageLimits): Message {
   return guarded(limits, (state) => {
     const node = parsed(bytes, limits);
-    for (const field of limits.present ?? []) demand(field, node, state);
+    for (const one of limits.present ?? []) demand(one, node, state);
     for (const field of limits.filled ?? []) demandItems(field, node, state);
     return messageReader(desc)(node, state);
   });
@@ -59,9 +60,10 @@ export function fieldOnlyReader(
     });
 }
 
-function demand(field: DescField, node: JsonNode, state: ReadState): void {
-  if (!(node instanceof JsonObject) || memberOf(node, field) !== null) return;
-  refuseMember(field, "required", "is required", state);
+function demand({ list, emptyBy }: PresentList, node: JsonNode, state: ReadState): void {
+  if (!(node instanceof JsonObject) || memberOf(node, list) !== null) return;
+  if (emptyBy !== undefined && memberOf(node, emptyBy) === true) return;
+  refuseMember(list, "required", "is required", state);
 }
 
 function demandItems(field: DescField, node: JsonNode, state: ReadState): void {

@@ -133,7 +133,9 @@ function Edit({ role: { id, name }, catalogue, held, onClose }: EditProps) {
         onSubmit={(event) => {
           event.preventDefault();
           const permissions = [...chosen].sort((a, b) => a - b);
-          void call.run({ roleId: id, permissions }).then((done) => done && onClose());
+          void call
+            .run({ roleId: id, permissions, removeAll: permissions.length === 0 })
+            .then((done) => done && onClose());
         }}
       >
         <PermissionChecks catalogue={catalogue} chosen={chosen} onChange={setChosen} />

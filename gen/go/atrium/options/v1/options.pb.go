@@ -791,10 +791,13 @@ type Rules struct {
 	MaxItems uint32 `protobuf:"varint,10,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
 	// The items of a repeated field differ from each other.
 	Unique bool `protobuf:"varint,11,opt,name=unique,proto3" json:"unique,omitempty"`
-	// Over REST the repeated field must be there, empty or not: what is absent by
-	// mistake must not count as empty. Clients of the other protocols leave empty
-	// lists out.
-	Present       bool `protobuf:"varint,12,opt,name=present,proto3" json:"present,omitempty"`
+	// The repeated field must be there: what is absent by mistake must not count as
+	// empty. In JSON an empty list is there; clients that leave empty lists out say
+	// that it is empty with the field named by `empty_by`.
+	Present bool `protobuf:"varint,12,opt,name=present,proto3" json:"present,omitempty"`
+	// With `present`: bool field of the same message that says that the list is
+	// empty. It is refused beside items.
+	EmptyBy       string `protobuf:"bytes,13,opt,name=empty_by,json=emptyBy,proto3" json:"empty_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -911,6 +914,13 @@ func (x *Rules) GetPresent() bool {
 		return x.Present
 	}
 	return false
+}
+
+func (x *Rules) GetEmptyBy() string {
+	if x != nil {
+		return x.EmptyBy
+	}
+	return ""
 }
 
 var file_atrium_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -1041,7 +1051,7 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\n" +
 	"by_request\x18\b \x03(\tR\tbyRequest\"\x1e\n" +
 	"\x06Errors\x12\x14\n" +
-	"\x05codes\x18\x01 \x03(\tR\x05codes\"\xdc\x02\n" +
+	"\x05codes\x18\x01 \x03(\tR\x05codes\"\xf7\x02\n" +
 	"\x05Rules\x12\x1a\n" +
 	"\brequired\x18\x01 \x01(\bR\brequired\x12\x17\n" +
 	"\amin_len\x18\x02 \x01(\rR\x06minLen\x12\x17\n" +
@@ -1055,7 +1065,8 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\tmax_items\x18\n" +
 	" \x01(\rR\bmaxItems\x12\x16\n" +
 	"\x06unique\x18\v \x01(\bR\x06unique\x12\x18\n" +
-	"\apresent\x18\f \x01(\bR\apresentB\x06\n" +
+	"\apresent\x18\f \x01(\bR\apresent\x12\x19\n" +
+	"\bempty_by\x18\r \x01(\tR\aemptyByB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_max*\xcc\x01\n" +
 	"\n" +

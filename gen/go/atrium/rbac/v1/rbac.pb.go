@@ -425,9 +425,12 @@ type ReplaceRolePermissionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Role.
 	RoleId uint32 `protobuf:"varint,1,opt,name=role_id,json=roleId,proto3" json:"role_id,omitempty"`
-	// Ids of all permissions the role has from now on; an empty list takes them
-	// all away.
-	Permissions   []uint32 `protobuf:"varint,2,rep,packed,name=permissions,proto3" json:"permissions,omitempty"`
+	// Ids of all permissions the role has from now on; in JSON an empty list takes
+	// them all away.
+	Permissions []uint32 `protobuf:"varint,2,rep,packed,name=permissions,proto3" json:"permissions,omitempty"`
+	// Takes all permissions away, for clients that cannot send an empty list: the
+	// binary formats and stock JSON clients leave it out. Not beside `permissions`.
+	RemoveAll     bool `protobuf:"varint,3,opt,name=remove_all,json=removeAll,proto3" json:"remove_all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -474,6 +477,13 @@ func (x *ReplaceRolePermissionsRequest) GetPermissions() []uint32 {
 		return x.Permissions
 	}
 	return nil
+}
+
+func (x *ReplaceRolePermissionsRequest) GetRemoveAll() bool {
+	if x != nil {
+		return x.RemoveAll
+	}
+	return false
 }
 
 // Names a product.
@@ -911,10 +921,13 @@ const file_atrium_rbac_v1_rbac_proto_rawDesc = "" +
 	"\x17ListPermissionsResponse\x12.\n" +
 	"\x04data\x18\x01 \x03(\v2\x1a.atrium.rbac.v1.PermissionR\x04data\"5\n" +
 	"\x1aListRolePermissionsRequest\x12\x17\n" +
-	"\arole_id\x18\x01 \x01(\rR\x06roleId\"e\n" +
+	"\arole_id\x18\x01 \x01(\rR\x06roleId\"\x90\x01\n" +
 	"\x1dReplaceRolePermissionsRequest\x12\x17\n" +
-	"\arole_id\x18\x01 \x01(\rR\x06roleId\x12+\n" +
-	"\vpermissions\x18\x02 \x03(\rB\t\xba\xbb\x18\x05P\xc8\x01`\x01R\vpermissions\"Y\n" +
+	"\arole_id\x18\x01 \x01(\rR\x06roleId\x127\n" +
+	"\vpermissions\x18\x02 \x03(\rB\x15\xba\xbb\x18\x11P\xc8\x01`\x01j\n" +
+	"remove_allR\vpermissions\x12\x1d\n" +
+	"\n" +
+	"remove_all\x18\x03 \x01(\bR\tremoveAll\"Y\n" +
 	"\x1dListProductPermissionsRequest\x128\n" +
 	"\tproductId\x18\x01 \x01(\tB\x1a\xba\xbb\x18\x16\"\x14[A-Za-z0-9._-]{1,64}R\tproductId\"\xc2\x01\n" +
 	"\x18CreateProductRoleRequest\x128\n" +

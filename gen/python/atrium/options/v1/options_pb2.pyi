@@ -499,6 +499,7 @@ class Rules(_message.Message):
     MAX_ITEMS_FIELD_NUMBER: _builtins.int
     UNIQUE_FIELD_NUMBER: _builtins.int
     PRESENT_FIELD_NUMBER: _builtins.int
+    EMPTY_BY_FIELD_NUMBER: _builtins.int
     required: _builtins.bool
     """The field must be present and not empty."""
     min_len: _builtins.int
@@ -522,9 +523,13 @@ class Rules(_message.Message):
     unique: _builtins.bool
     """The items of a repeated field differ from each other."""
     present: _builtins.bool
-    """Over REST the repeated field must be there, empty or not: what is absent by
-    mistake must not count as empty. Clients of the other protocols leave empty
-    lists out.
+    """The repeated field must be there: what is absent by mistake must not count as
+    empty. In JSON an empty list is there; clients that leave empty lists out say
+    that it is empty with the field named by `empty_by`.
+    """
+    empty_by: _builtins.str
+    """With `present`: bool field of the same message that says that the list is
+    empty. It is refused beside items.
     """
     def __init__(
         self,
@@ -540,10 +545,11 @@ class Rules(_message.Message):
         max_items: _builtins.int = ...,
         unique: _builtins.bool = ...,
         present: _builtins.bool = ...,
+        empty_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "max", b"max", "min", b"min"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "format", b"format", "in", b"in", "max", b"max", "max_items", b"max_items", "max_len", b"max_len", "min", b"min", "min_items", b"min_items", "min_len", b"min_len", "pattern", b"pattern", "present", b"present", "required", b"required", "unique", b"unique"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "empty_by", b"empty_by", "format", b"format", "in", b"in", "max", b"max", "max_items", b"max_items", "max_len", b"max_len", "min", b"min", "min_items", b"min_items", "min_len", b"min_len", "pattern", b"pattern", "present", b"present", "required", b"required", "unique", b"unique"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max: _TypeAlias = _typing.Literal["max"]  # noqa: Y015
     _WhichOneofArgType__max: _TypeAlias = _typing.Literal["_max", b"_max"]  # noqa: Y015

@@ -65,8 +65,11 @@ class RbacService(Protocol):
     async def replace_role_permissions(self, request: ReplaceRolePermissionsRequest, ctx: RequestContext[ReplaceRolePermissionsRequest, ListPermissionsResponse], /) -> ListPermissionsResponse:
         """
         Replaces the permissions of a role. Admins; nobody grants above their own
-        power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-        409 `role_immutable` for a built-in role.
+        power (403 `forbidden`). A request without `permissions` is 400
+        `validation_error` over every protocol, so that no role is emptied by
+        mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+        400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+        built-in role.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -329,8 +332,11 @@ class RbacServiceClient(ConnectClient):
     ) -> ListPermissionsResponse:
         """
         Replaces the permissions of a role. Admins; nobody grants above their own
-        power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-        409 `role_immutable` for a built-in role.
+        power (403 `forbidden`). A request without `permissions` is 400
+        `validation_error` over every protocol, so that no role is emptied by
+        mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+        400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+        built-in role.
         """
         return await self.execute_unary(
             request=request,
@@ -475,8 +481,11 @@ class RbacServiceSync(Protocol):
     def replace_role_permissions(self, request: ReplaceRolePermissionsRequest, ctx: RequestContext[ReplaceRolePermissionsRequest, ListPermissionsResponse], /) -> ListPermissionsResponse:
         """
         Replaces the permissions of a role. Admins; nobody grants above their own
-        power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-        409 `role_immutable` for a built-in role.
+        power (403 `forbidden`). A request without `permissions` is 400
+        `validation_error` over every protocol, so that no role is emptied by
+        mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+        400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+        built-in role.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -737,8 +746,11 @@ class RbacServiceClientSync(ConnectClientSync):
     ) -> ListPermissionsResponse:
         """
         Replaces the permissions of a role. Admins; nobody grants above their own
-        power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-        409 `role_immutable` for a built-in role.
+        power (403 `forbidden`). A request without `permissions` is 400
+        `validation_error` over every protocol, so that no role is emptied by
+        mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+        400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+        built-in role.
         """
         return self.execute_unary(
             request=request,

@@ -234,12 +234,17 @@ class ReplaceRolePermissionsRequest(_message.Message):
 
     ROLE_ID_FIELD_NUMBER: _builtins.int
     PERMISSIONS_FIELD_NUMBER: _builtins.int
+    REMOVE_ALL_FIELD_NUMBER: _builtins.int
     role_id: _builtins.int
     """Role."""
+    remove_all: _builtins.bool
+    """Takes all permissions away, for clients that cannot send an empty list: the
+    binary formats and stock JSON clients leave it out. Not beside `permissions`.
+    """
     @_builtins.property
     def permissions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Ids of all permissions the role has from now on; an empty list takes them
-        all away.
+        """Ids of all permissions the role has from now on; in JSON an empty list takes
+        them all away.
         """
 
     def __init__(
@@ -247,10 +252,11 @@ class ReplaceRolePermissionsRequest(_message.Message):
         *,
         role_id: _builtins.int = ...,
         permissions: _abc.Iterable[_builtins.int] | None = ...,
+        remove_all: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["permissions", b"permissions", "role_id", b"role_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["permissions", b"permissions", "remove_all", b"remove_all", "role_id", b"role_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

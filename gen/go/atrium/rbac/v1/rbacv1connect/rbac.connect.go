@@ -67,8 +67,11 @@ type RbacServiceClient interface {
 	// Lists the permissions a role has. 404 `role_not_found`.
 	ListRolePermissions(context.Context, *v1.ListRolePermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Replaces the permissions of a role. Admins; nobody grants above their own
-	// power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-	// 409 `role_immutable` for a built-in role.
+	// power (403 `forbidden`). A request without `permissions` is 400
+	// `validation_error` over every protocol, so that no role is emptied by
+	// mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+	// 400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+	// built-in role.
 	ReplaceRolePermissions(context.Context, *v1.ReplaceRolePermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Lists the permissions a role can have; version 2 of `GET
 	// /api/roles/permissions`.
@@ -245,8 +248,11 @@ type RbacServiceHandler interface {
 	// Lists the permissions a role has. 404 `role_not_found`.
 	ListRolePermissions(context.Context, *v1.ListRolePermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Replaces the permissions of a role. Admins; nobody grants above their own
-	// power (403 `forbidden`). 400 `permission_not_found`, 404 `role_not_found`,
-	// 409 `role_immutable` for a built-in role.
+	// power (403 `forbidden`). A request without `permissions` is 400
+	// `validation_error` over every protocol, so that no role is emptied by
+	// mistake: `"permissions": []` in JSON, or `remove_all`, takes them all away.
+	// 400 `permission_not_found`, 404 `role_not_found`, 409 `role_immutable` for a
+	// built-in role.
 	ReplaceRolePermissions(context.Context, *v1.ReplaceRolePermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Lists the permissions a role can have; version 2 of `GET
 	// /api/roles/permissions`.
