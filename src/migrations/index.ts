@@ -55,6 +55,7 @@ import { watchedChanges } from "./0060-watched-changes.ts";
 import { waitingEvents } from "./0062-waiting-events.ts";
 import { expectations } from "./0080-expectations.ts";
 import { billingOperations } from "./0061-billing-operations.ts";
+import { endedRows } from "./0100-ended-rows.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -115,4 +116,5 @@ export const migrations: readonly MigrationObject[] = [
   paidQuotes,
   waitingEvents,
   expectations,
+  endedRows,
 ];

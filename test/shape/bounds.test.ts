@@ -30,7 +30,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   organization_names: { eachOf: "organization", atMost: "each name it ever had, so that none is issued twice" },
   organization_settings: { eachOf: "organization", atMost: "1" },
   membership_counts: { eachOf: "organization", atMost: "1" },
-  memberships: { eachOf: "person", atMost: "1 for each organization, removed ones as well" },
+  memberships: {
+    eachOf: "person",
+    atMost: "1 for each organization; removed ones stay, so that no sign-in restores them (decisions 3.6, 8.4)",
+  },
   scim_users: { eachOf: "person", atMost: "1 for each organization that has them as a member or invited them" },
   scim_people: { eachOf: "person", atMost: "1" },
   scim_groups: { eachOf: "organization", atMost: "10,000" },
@@ -46,7 +49,10 @@ const bounds: Readonly<Record<string, Bound>> = {
   mtls_certificates: { purgedBy: "certificates", after: "90 days from expiry" },
   mtls_crls: { goesWith: "mtls_cas", atMost: "1" },
   spiffe_roots: { eachOf: "organization", atMost: "1" },
-  signing_keys: { eachOf: "organization", atMost: "2 within the overlap of a rotation, during which no other begins" },
+  signing_keys: {
+    purgedBy: "retiredKeys",
+    after: "30 days from their overlap and the last they signed, the head of the audit log included",
+  },
 
   ai_gateway_configs: { eachOf: "organization", atMost: "1" },
   ai_routing_configs: { eachOf: "organization", atMost: "1" },
@@ -86,8 +92,8 @@ const bounds: Readonly<Record<string, Bound>> = {
   app_admins: { eachOf: "app", atMost: "1 for each member of its organization" },
   app_listings: { eachOf: "app", atMost: "1 for each product and plan in another marketplace" },
   installs: {
-    eachOf: "organization",
-    atMost: "1 live one for each app; those that are over are the record of what was bought",
+    purgedBy: "endedInstalls",
+    after: "800 days from their end, but for the latest of each organization and app, and what was quoted or paid",
   },
   install_timeline: { goesWith: "installs", atMost: "200, the newest" },
   install_calls: { goesWith: "installs", atMost: "50, the newest" },

@@ -14,6 +14,7 @@ import { createInstallPrice, notePayment } from "./installs/price.ts";
 import { createReports } from "./installs/reports.ts";
 import { createStats } from "./installs/stats.ts";
 import { createSuspension } from "./installs/suspension.ts";
+import { createInstallTidy } from "./installs/tidy.ts";
 import { createWatch } from "./installs/watch.ts";
 import { createOrganizationEnd } from "./organization-end.ts";
 
@@ -44,6 +45,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
     cloudTargets: createCloudTargets(deps, deprovisioning),
     ...createOrganizationEnd(deps, deprovisioning),
     activities: createInstallActivities(background),
+    tidy: { endedInstalls: createInstallTidy(background) },
     /** Ids of installs that have waited for their publisher for a minute or longer, in order: each has a workflow. */
     waiting: (after: string | null, limit: number) =>
       pendingInstalls(background.database, dateOf(deps.clock, -PENDING_MS), after, limit),

@@ -8,10 +8,12 @@ import { overlappingKeys } from "./manage-store.ts";
 import { createSignPayload } from "./sign-payload.ts";
 import { createSigning } from "./signing.ts";
 import type { SigningDeps } from "./signing.ts";
-import { deleteUses } from "./store.ts";
+import { deleteRetiredKeys, deleteUses } from "./store.ts";
 
 /** Rows of one batch of the tidy task. */
 const TIDY_BATCH = 1_000;
+/** How long a key is kept after its overlap, as ended credentials are, milliseconds. */
+const KEPT_MS = 30 * 86_400_000;
 
 /** Dependencies of signing keys. */
 export type KeysDeps = SigningDeps & JwksDeps & ManageDeps & Parameters<typeof createSignPayload>[0];
@@ -28,6 +30,7 @@ export function createSigningKeys(deps: KeysDeps) {
     tidy: {
       // Records of signatures that have expired.
       signatures: () => background.database.transaction((tx) => deleteUses(tx, dateOf(deps.clock), TIDY_BATCH)),
+      retiredKeys: () => deleteRetiredKeys(background.database, dateOf(deps.clock, -KEPT_MS), TIDY_BATCH),
     },
     /** Ids of replaced keys whose overlap is not recorded as ended, in order: each has a workflow. */
     waiting: (after: string | null, limit: number) => overlappingKeys(background.database, after, limit),

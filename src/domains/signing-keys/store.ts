@@ -75,6 +75,24 @@ export async function deleteUses(tx: Tx, before: Date, limit: number): Promise<n
   return (await tx.query(sql, [before, limit])).length;
 }
 
+/**
+ * Deletes keys whose overlap ended before a time, at most `limit`; returns how many. A key stays while something it
+ * signed is valid, and while it signs the head of its organization's audit log (decisions 5.3).
+ */
+export async function deleteRetiredKeys(
+  database: Pick<Database, "prepared">,
+  before: Date,
+  limit: number,
+): Promise<number> {
+  const sql = `delete from signing_keys where kid = any (array(
+      select kid from signing_keys k where retired_at < $1
+        and not exists (select 1 from signing_key_uses u where u.kid = k.kid)
+        and not exists (select 1 from audit_heads h where h.org_key = k.org_uuid and h.kid = k.kid)
+      limit $2 for update skip locked))
+    returning 1 as one`;
+  return (await database.prepared("signing-keys-tidy", sql, [before, limit])).length;
+}
+
 /** The active key of an organization (null: of the instance). */
 export async function activeKey(tx: Tx, orgUuid: string | null): Promise<ActiveKeyRow | undefined> {
   const owner = orgUuid === null ? "org_uuid is null" : "org_uuid = $1";
