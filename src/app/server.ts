@@ -9,6 +9,7 @@ import type { OpenDatabase } from "../platform/db/index.ts";
 import type { AcceptInviteResponse } from "../../gen/atrium/login/v1/login_pb.ts";
 import { FLATBUFFERS, encodeInviteRegistration } from "../domains/login/index.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
+import { createStreamPlaces, limiterDatabase } from "../platform/limits/index.ts";
 import type { Limiter } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -16,7 +17,7 @@ import { clientAddress, isTrustedProxy, parseTrustedProxies } from "../platform/
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
-import { createServer } from "../server/index.ts";
+import { createServer, MAX_STREAMS } from "../server/index.ts";
 import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { documentPages } from "../server/documents/index.ts";
 import { mailboxPages } from "../server/mailbox.ts";
@@ -164,6 +165,11 @@ export function composeServer(parts: ServerParts): Server {
     wrapHandler: parts.database.guard?.call,
     sharing: parts.database.withQuota,
     limiter: parts.limiter,
+    streamPlaces: createStreamPlaces({
+      database: limiterDatabase({ guard: parts.database.guard, prepared: parts.database.identifying }),
+      livenessId: parts.database.livenessId,
+      most: MAX_STREAMS,
+    }),
     signInAttempts: { ...parts.limiter, signedInFrom: domains.sessions.signedInFrom },
     rateLimits: config.rateLimits,
     corsOrigins,

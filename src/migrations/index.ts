@@ -56,6 +56,7 @@ import { waitingEvents } from "./0062-waiting-events.ts";
 import { expectations } from "./0080-expectations.ts";
 import { billingOperations } from "./0061-billing-operations.ts";
 import { endedRows } from "./0100-ended-rows.ts";
+import { openStreamCounts } from "./0101-open-streams.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -117,4 +118,5 @@ export const migrations: readonly MigrationObject[] = [
   waitingEvents,
   expectations,
   endedRows,
+  openStreamCounts,
 ];

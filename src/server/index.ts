@@ -7,4 +7,5 @@ export type { Policy } from "./policy.ts";
 export type { Budget, RateLimiter } from "./rates.ts";
 export type { PlainHandler } from "./routes.ts";
 export { createServer } from "./server.ts";
+export { MAX_STREAMS } from "./streams.ts";
 export type { MutualTls, Server, ServerOptions } from "./server.ts";

@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectError, Code } from "@connectrpc/connect";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
+import type { StreamPlaces } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
@@ -53,6 +54,8 @@ export interface ServerOptions {
   authenticators: Authenticators;
   idempotency: Pick<IdempotencyStore, "begin">;
   limiter: RateLimiter;
+  /** Undefined: each instance counts the streams of a principal for itself. */
+  streamPlaces?: StreamPlaces | undefined;
   /** Counting of sign-in attempts; without it failed attempts have no consequence. */
   signInAttempts?: SignInAttemptsDeps | undefined;
   /** `SERVICE_RATE_LIMITS`; when off, only the limit that interface.md states applies. */
@@ -125,7 +128,7 @@ export function createServer(options: ServerOptions): Server {
     preconditions: preconditionsOf(options.services, options.sharing),
     cookies,
   });
-  const slots = createStreamSlots();
+  const slots = createStreamSlots(options.streamPlaces);
   const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, cookies, share: options.sharing });
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
   const fail = createReporter(log);

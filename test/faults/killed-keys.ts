@@ -8,10 +8,13 @@ import { must } from "./marketplace-client.ts";
 /** Writes in flight at any time. */
 const LANES = 16;
 
-/** Two instances are killed in turn under writes with Idempotency-Keys; what was in flight is sent again at once. */
+/** Instances that are down at a time; one more runs. */
+const DOWN = 2;
+
+/** Three instances are killed in turn under writes with Idempotency-Keys; what was in flight is sent again at once. */
 export function killedKeys(kills: number): Scenario {
   return async (log) => {
-    const servers = await startServers(["serve", "serve"]);
+    const servers = await startServers(Array.from({ length: DOWN + 1 }, () => "serve" as const));
     try {
       const [url = ""] = servers.urls;
       const body = { email: owner.email, password: owner.password, org_name: owner.org };
@@ -19,7 +22,11 @@ export function killedKeys(kills: number): Scenario {
       const draft = draftOf("listed-often", "http://127.0.0.1:9/provision");
       const { app_id: appId } = must(await callRest(url, "POST", "/api/marketplace/apps", { token, body: draft }));
       const writes = startKeyedWrites(servers.urls, servers.databaseUrl, token, appId, LANES);
-      for (let nth = 0; nth < kills; nth++) await servers.kill("serve");
+      let left = kills;
+      const killInTurn = async (): Promise<void> => {
+        while (left-- > 0) await servers.kill("serve");
+      };
+      await Promise.all(Array.from({ length: DOWN }, killInTurn));
       const { wrong, ...met } = await writes.report();
       log(
         `${kills} kills; ${met.writes} writes, ${met.repeated} sent more than once, ` +

@@ -27,8 +27,8 @@ export interface Servers {
   /** Processes of the service. */
   pids(): number[];
   /**
-   * SIGKILL and a new start of the instance of this role that was spared longest; resolves when it goes again, with
-   * milliseconds since the kill.
+   * SIGKILL and a new start of the running instance of this role that was spared longest; resolves when it goes again,
+   * with milliseconds since the kill.
    */
   kill(role: Role): Promise<number>;
   /** SIGKILL; it stays away. */
@@ -50,6 +50,7 @@ interface Instance {
   role: Role;
   env: Record<string, string>;
   program?: ProgramRun;
+  isStarting?: boolean;
 }
 
 /** Starts everything in a folder of its own, on free ports of 127.0.0.1: an instance for each role. */
@@ -94,6 +95,7 @@ export async function startServers(
     SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,500ms,1s,1s,2s,2s,3s,3s,5s",
     SERVICE_RATE_LIMITS: "off",
     SERVICE_OPEN_SIGNUP: "1",
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
     ...settings,
   };
   const instances = roles.map(
@@ -128,8 +130,10 @@ export async function startServers(
     await ended;
   };
   const start = async (instance: Instance): Promise<void> => {
+    instance.isStarting = true;
     instance.program = runProgram("src/main.ts", [instance.role], instance.env);
     await instance.program.until(/Ready on|The worker is running/u);
+    instance.isStarting = false;
   };
   const end = async ({ program }: Instance): Promise<void> => {
     if (program === undefined) return;
@@ -166,6 +170,8 @@ export async function startServers(
   process.once("exit", abandon);
 
   startTemporal();
+  // Loads every module and ends, which keeps the compiled code for each start: a process that is killed keeps nothing.
+  await runProgram("src/app/program.ts", [], { NODE_COMPILE_CACHE: shared.NODE_COMPILE_CACHE }).exit;
   await postgres.initialise();
   await postgres.start();
   // The first one migrates the database.
@@ -175,11 +181,12 @@ export async function startServers(
     databaseUrl,
     pids,
     async kill(role) {
-      const at = instances.findIndex((instance) => instance.role === role);
+      const at = instances.findIndex((instance) => instance.role === role && instance.isStarting !== true);
       const [instance] = instances.splice(at, 1);
       if (at < 0 || instance === undefined) throw new Error(`nothing runs as ${role}`);
       const since = Date.now();
       instances.push(instance);
+      instance.isStarting = true;
       await end(instance);
       await start(instance);
       return Date.now() - since;

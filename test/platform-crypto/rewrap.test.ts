@@ -71,19 +71,25 @@ async function signIn(app: TestApp): Promise<number> {
 async function closedTo(instance: Buffer, master: Buffer): Promise<{ closed: string[]; values: number }> {
   const sealers = { instance: createSealer(instance), master: createSealer(master) };
   const db = await openDatabase({ url: database.url, entities: [], migrations, clock, log: silentLog });
+  // Opened after the transaction, which must not be idle while a slow machine opens thousands of values.
+  const pages = await db.transaction(async (tx) => {
+    const read: { column: (typeof SEALED_COLUMNS)[number]; boxes: Awaited<ReturnType<typeof pageOfBoxes>> }[] = [];
+    for (const column of SEALED_COLUMNS)
+      read.push({ column, boxes: await pageOfBoxes(tx, column, undefined, TOKENS * 2) });
+    return read;
+  });
   const closed = new Set<string>();
   let values = 0;
-  await db.transaction(async (tx) => {
-    for (const column of SEALED_COLUMNS)
-      for (const { box, row } of await pageOfBoxes(tx, column, undefined, TOKENS * 2)) {
-        values++;
-        try {
-          sealers[column.by].open(box, column.context(row));
-        } catch {
-          closed.add(`${column.table}.${column.column}`);
-        }
+  for (const { column, boxes } of pages) {
+    for (const { box, row } of boxes) {
+      values++;
+      try {
+        sealers[column.by].open(box, column.context(row));
+      } catch {
+        closed.add(`${column.table}.${column.column}`);
       }
-  });
+    }
+  }
   await db.close();
   return { closed: [...closed].toSorted(), values };
 }

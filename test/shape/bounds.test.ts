@@ -152,6 +152,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   // The platform itself.
   outbox: { workedOffBy: "the dispatcher, which drops what expired" },
   idempotency_records: { purgedBy: "idempotency", after: "24 hours" },
+  open_streams: { purgedBy: "limits", after: "the end of the instances that served them; else with its last stream" },
   rate_buckets: { purgedBy: "limits", after: "being full again" },
   rate_windows: { purgedBy: "limits", after: "being empty" },
   rate_delays: { purgedBy: "limits", after: "the time failures are remembered for" },

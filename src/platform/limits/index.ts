@@ -6,6 +6,7 @@ import { createDelays } from "./delays.ts";
 import type { Delays } from "./delays.ts";
 import { createStreaks } from "./streaks.ts";
 import type { Streaks } from "./streaks.ts";
+import { deleteOrphanedStreams } from "./stream-store.ts";
 import { createWindows } from "./windows.ts";
 
 export type { Budget, LimiterDeps } from "./budget.ts";
@@ -13,6 +14,8 @@ export { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "./mail.ts";
 export type { DelayedTry, DelayRule, Delays } from "./delays.ts";
 export { endStreak, SIGN_IN_FAILURES } from "./streaks.ts";
 export type { StreakRule, Streaks } from "./streaks.ts";
+export { createStreamPlaces } from "./streams.ts";
+export type { ReleasePlace, StreamPlaces } from "./streams.ts";
 
 /** Limits shared by all instances, counted in PostgreSQL. */
 export interface Limiter {
@@ -70,7 +73,7 @@ export function createLimiter(deps: LimiterDeps): Limiter {
         deps.database.prepared("rate-windows-purge", deleteEnded("rate_windows", "empty_ms"), [now]),
         deps.database.prepared("rate-delays-purge", deleteEnded("rate_delays", "forget_ms"), [now]),
       ]);
-      return removed.flat().length;
+      return removed.flat().length + (await deleteOrphanedStreams(deps.database));
     },
   };
 }
