@@ -166,7 +166,7 @@ export function composeServer(parts: ServerParts): Server {
     sharing: parts.database.withQuota,
     limiter: parts.limiter,
     streamPlaces: createStreamPlaces({
-      database: limiterDatabase({ guard: parts.database.guard, prepared: parts.database.identifying }),
+      database: limiterDatabase(parts.database),
       livenessId: parts.database.livenessId,
       most: MAX_STREAMS,
     }),

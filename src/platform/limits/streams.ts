@@ -23,8 +23,11 @@ export interface StreamPlacesDeps {
   most: number;
 }
 
-/** Wait before a count that could not be written is written again, milliseconds. */
-const RETRY_MS = 1_000;
+/**
+ * Waits before a count that could not be written is written again, milliseconds. The last one is enough: an outage ends
+ * the liveness lock as well, and with it the old count.
+ */
+const RETRY_DELAYS_MS = [1_000, 5_000, 30_000];
 
 /** A principal's streams at this instance. */
 interface Open {
@@ -65,15 +68,18 @@ export function createStreamPlaces({ database, livenessId, most }: StreamPlacesD
     return id;
   }
 
-  /** Writes the count of a principal; repeats that while the database is unavailable. */
-  function settle(principal: string): void {
+  /** Writes the count of a principal, if necessary again later. */
+  function settle(principal: string, attempt = 0): void {
     if (principals.get(principal)?.isSettling === true) return;
     const written = step(principal, async (open) => {
       open.isSettling = false;
       await setStreams(database, { id: idOf(principal), instance: await instance(), streams: open.streams });
     });
     (principals.get(principal) as Open).isSettling = true;
-    written.catch(() => setTimeout(() => settle(principal), RETRY_MS).unref());
+    written.catch(() => {
+      const delayMs = RETRY_DELAYS_MS[attempt];
+      if (delayMs !== undefined) setTimeout(settle, delayMs, principal, attempt + 1).unref();
+    });
   }
 
   return {
