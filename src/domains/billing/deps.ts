@@ -16,10 +16,10 @@ export interface BillingDeps {
   clock: Clock;
   cursors: Cursors;
   random: Random;
-  events: Pick<Events, "emit" | "notify">;
+  events: Pick<Events, "emit" | "notifyEach">;
   keys: { signing: Pick<Keys["signing"], "active"> };
   marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid"> };
-  organizations: Pick<Organizations, "lock" | "planExists" | "setPaidPlan">;
+  organizations: Pick<Organizations, "lockAll" | "planExists" | "setPaidPlans">;
   rbac: { demandPermission: DemandPermission };
   log: Log;
   config: Pick<Config, "stripe" | "paddle"> & {

@@ -75,13 +75,11 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     },
 
     /**
-     * Gives an organization the plan it has paid for, or without one the plan that a platform admin has set, else
-     * `free`. A payment never lowers what an admin has set (decisions 10.6).
+     * Gives locked organizations the plan that each has paid for, or without one the plan that a platform admin has
+     * set, else `free`. A payment never lowers what an admin has set (decisions 10.6).
      */
-    async setPaidPlan(tx: Tx, uuid: string, paid: string | undefined, at: Date): Promise<void> {
-      const org = await store.lockOrganization(tx, uuid);
-      if (org !== undefined) await store.updatePaidPlan(tx, uuid, paid ?? null, at);
-    },
+    setPaidPlans: (tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): Promise<void> =>
+      store.updatePaidPlans(tx, paid, at),
 
     /** Ends a locked organization; its names stay taken. */
     remove: (tx: Tx, uuid: string, at: Date): Promise<void> => store.markDeleted(tx, uuid, at),
@@ -102,6 +100,8 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
     /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
     lock: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.lockOrganization(tx, uuid),
+    /** Locks several live organizations as `lock` does; all in the same order, so that nobody waits in a circle. */
+    lockAll: (tx: Tx, uuids: readonly string[]): Promise<void> => store.lockOrganizations(tx, uuids),
     /** Whether an organization lives; if so, it does not end before the transaction does. */
     keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */

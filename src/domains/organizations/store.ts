@@ -77,6 +77,13 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
   return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
 }
 
+/** Locks live organizations as {@link lockOrganization} does, in the order of their ids. */
+export async function lockOrganizations(tx: Tx, uuids: readonly string[]): Promise<void> {
+  const sql =
+    "select 1 from organizations where uuid = any ($1) and deleted_at is null order by uuid for no key update";
+  await tx.query(sql, [uuids]);
+}
+
 /** Whether an organization lives. Its row is share locked, so that it does not end before the transaction does. */
 export async function keepOrganization(tx: Tx, uuid: string): Promise<boolean> {
   return (
@@ -147,21 +154,22 @@ export async function noteAdminPlan(tx: Tx, uuid: string, plan: string): Promise
 }
 
 /**
- * Sets the plan of a locked organization by what it has paid for. A paid plan is lower than one that an admin has set
+ * Sets the plans of locked organizations by what each has paid for. A paid plan is lower than one that an admin has set
  * when that one has all its features, and others besides.
  */
-export async function updatePaidPlan(tx: Tx, uuid: string, paid: string | null, at: Date): Promise<void> {
+export async function updatePaidPlans(tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): Promise<void> {
   await tx.query(
     `with wanted as (
-       select case
+       select o.uuid, case
          when p.plan is null then coalesce(o.admin_plan, 'free')
          when a.plan is not null and a.features @> p.features and not p.features @> a.features then a.plan
          else p.plan end as plan
-       from organizations o left join plans p on p.plan = $2 left join plans a on a.plan = o.admin_plan
-       where o.uuid = $1)
+       from unnest($1::uuid[], $2::text[]) as paid (uuid, plan)
+       join organizations o on o.uuid = paid.uuid and o.deleted_at is null
+       left join plans p on p.plan = paid.plan left join plans a on a.plan = o.admin_plan)
      update organizations set plan = wanted.plan, updated_at = $3, version = version + 1
-     from wanted where uuid = $1 and organizations.plan <> wanted.plan`,
-    [uuid, paid, at],
+     from wanted where organizations.uuid = wanted.uuid and organizations.plan <> wanted.plan`,
+    [[...paid.keys()], [...paid.values()].map((plan) => plan ?? null), at],
   );
 }
 

@@ -2,31 +2,44 @@ import { dateOf } from "../../../platform/clock.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
-import type { ProviderName } from "../providers/index.ts";
+import type { Fact, ProviderName } from "../providers/index.ts";
+import * as store from "./effect-store.ts";
+import type { NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
-import type { Folded } from "./fold.ts";
-import { factsOf, storeCustomer } from "./inbox-store.ts";
-import * as store from "./store.ts";
-import type { Purchase, SubscriptionRow } from "./store.ts";
+import type { FoldedPayment } from "./fold.ts";
+import { factsOf, storeCustomers } from "./inbox-store.ts";
+import type { SubscriptionRow } from "./store.ts";
 
 type Deps = Pick<BillingDeps, "clock" | "random" | "events" | "organizations" | "marketplace" | "log">;
 
 /** Largest sum of the history: what its column holds. */
 const MAX_SHOWN = 2_147_483_647;
 
+/** A purchase with its events, and its subscription before and after them. */
+interface Applied {
+  purchase: Purchase;
+  payments: readonly FoldedPayment[];
+  /** Those that grant what was bought. */
+  paid: readonly FoldedPayment[];
+  before: SubscriptionRow | undefined;
+  after: SubscriptionRow | undefined;
+}
+
 /** What payments do: history, subscriptions, plans and installs (decisions 10.6). */
 export function createApply({ clock, random, events, organizations, marketplace, log }: Deps) {
-  /** Stores the subscription of a purchase; returns it. */
-  async function storeSubscription(
-    tx: Tx,
+  function read(
     provider: ProviderName,
     purchase: Purchase,
+    facts: readonly Fact[],
     before: SubscriptionRow | undefined,
-    { subscription }: Folded,
-  ): Promise<SubscriptionRow | undefined> {
-    if (subscription === undefined) return before;
+  ): Applied {
+    const { payments, subscription } = fold(facts, purchase);
+    for (const payment of payments)
+      if (!payment.matches && payment.status !== "failed")
+        log.warn({ quote_id: purchase.quoteId, payment_id: payment.id }, "A payment is not of the quoted sum");
+    const paid = payments.filter(({ matches, status }) => matches && status !== "failed");
     const dateOrNull = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
-    const after: SubscriptionRow = {
+    const after = subscription && {
       subscriptionId: before?.subscriptionId ?? random.uuid(),
       provider,
       externalId: subscription.id,
@@ -40,16 +53,25 @@ export function createApply({ clock, random, events, organizations, marketplace,
       cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
       createdAt: before?.createdAt ?? dateOf(clock),
     };
-    await store.putSubscription(tx, purchase.orgUuid, purchase.quoteId, after);
-    return after;
+    return { purchase, payments, paid, before, after: after ?? before };
   }
 
-  async function announceSubscription(
-    tx: Tx,
-    { orgUuid }: Purchase,
-    before: SubscriptionRow | undefined,
-    after: SubscriptionRow | undefined,
-  ): Promise<void> {
+  /** Sends the webhooks of payments that are new, or have another status than the known one. */
+  async function announcePayments(tx: Tx, all: readonly NewPayment[], known: ReadonlyMap<string, string>) {
+    const changed = all.filter(({ payment: { id, status } }) => status !== "refunded" && known.get(id) !== status);
+    const groups = Map.groupBy(changed, ({ payment, purchase }) => `${purchase.orgUuid} ${payment.status}`);
+    await Promise.all(
+      [...groups.values()].map(async (group) => {
+        const [first] = group;
+        if (first === undefined) return;
+        const invoice = EVENTS[first.payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
+        const data = group.map(({ payment: { id } }) => ({ invoice_id: id }));
+        await events.notifyEach(tx, invoice, { orgUuid: first.purchase.orgUuid, data });
+      }),
+    );
+  }
+
+  async function announceSubscription(tx: Tx, { purchase: { orgUuid }, before, after }: Applied): Promise<void> {
     if (after === undefined || before?.status === after.status) return;
     const name =
       after.status === "canceled" ? "canceled" : before === undefined ? ("created" as const) : ("changed" as const);
@@ -63,50 +85,59 @@ export function createApply({ clock, random, events, organizations, marketplace,
     });
   }
 
+  /** Notes until when the install of a purchase is paid. */
+  async function payInstall(tx: Tx, provider: ProviderName, { purchase, paid, after }: Applied): Promise<void> {
+    if (purchase.installId === null || paid.length === 0) return;
+    const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];
+    const latest = Math.max(0, ...ends.map((end) => (end instanceof Date ? end.getTime() : 0)));
+    await marketplace.installs.paid(tx, purchase.installId, provider, latest === 0 ? null : new Date(latest));
+  }
+
   return {
-    /** Brings everything that a purchase touches to what its events say. The quote is locked meanwhile. */
-    async apply(tx: Tx, provider: ProviderName, quoteId: string): Promise<void> {
-      // Sent together; the server runs them in this order, so that the others read what the lock waited for.
-      const [purchase, { facts, hasCustomer }, before, known] = await Promise.all([
-        store.lockPurchase(tx, quoteId),
-        factsOf(tx, quoteId),
-        store.subscriptionOfQuote(tx, quoteId),
-        store.paymentStatuses(tx, quoteId),
+    /**
+     * Brings everything that purchases touch to what their events say. The quotes are locked meanwhile. What is sent
+     * together runs in the order in which it is sent.
+     */
+    async apply(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<void> {
+      // The lock comes first, so that the others read what it waited for.
+      const [purchases, facts, subscriptions, known] = await Promise.all([
+        store.lockPurchases(tx, quoteIds),
+        factsOf(tx, quoteIds),
+        store.subscriptionsOfQuotes(tx, quoteIds),
+        store.paymentStatuses(tx, quoteIds),
       ]);
-      if (purchase === undefined) return;
-      const folded = fold(facts, purchase);
-      const after = await storeSubscription(tx, provider, purchase, before, folded);
-      const paid = folded.payments.filter(({ matches, status }) => matches && status !== "failed");
-      for (const payment of folded.payments) {
-        if (!payment.matches && payment.status !== "failed")
-          log.warn({ quote_id: quoteId, payment_id: payment.id }, "A payment is not of the quoted sum");
-        // No quote has such a sum: it is listed as unmatched, and the history could not show it.
-        if (payment.amount > MAX_SHOWN) continue;
-        const isFirst = payment.id === (paid[0] ?? folded.payments[0])?.id;
-        const at = dateOf(clock);
-        await store.putPayment(tx, provider, purchase, payment, after?.subscriptionId ?? null, isFirst, at);
-        if (known.get(payment.id) === payment.status || payment.status === "refunded") continue;
-        const invoice = EVENTS[payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
-        await events.notify(tx, invoice, { orgUuid: purchase.orgUuid, data: { invoice_id: payment.id } });
-      }
-      if (paid.length > 0)
-        await Promise.all([
-          store.consumeQuote(tx, quoteId, dateOf(clock)),
-          hasCustomer ? storeCustomer(tx, provider, purchase.orgUuid, quoteId) : undefined,
-        ]);
-      await announceSubscription(tx, purchase, before, after);
-      if (purchase.plan !== null) {
-        // Sent together, and locked before the read: payments of several purchases end with the plan of the newest.
-        const [, plan] = await Promise.all([
-          organizations.lock(tx, purchase.orgUuid),
-          store.paidPlan(tx, purchase.orgUuid),
-        ]);
-        await organizations.setPaidPlan(tx, purchase.orgUuid, plan, dateOf(clock));
-      }
-      if (purchase.installId !== null && paid.length > 0) {
-        const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];
-        const latest = Math.max(0, ...ends.map((end) => (end instanceof Date ? end.getTime() : 0)));
-        await marketplace.installs.paid(tx, purchase.installId, provider, latest === 0 ? null : new Date(latest));
+      const all = purchases.map((purchase) => {
+        const { quoteId } = purchase;
+        return read(provider, purchase, facts.get(quoteId) ?? [], subscriptions.get(quoteId));
+      });
+      const payments = all.flatMap(({ purchase, payments: folded, paid, after }) =>
+        folded
+          // No quote has such a sum: it is listed as unmatched, and the history could not show it.
+          .filter(({ amount }) => amount <= MAX_SHOWN)
+          .map((payment) => {
+            const isFirst = payment.id === (paid[0] ?? folded[0])?.id;
+            return { payment, purchase, subscriptionId: after?.subscriptionId ?? null, isFirst };
+          }),
+      );
+      const bought = all.flatMap(({ purchase, after }) => (after === undefined ? [] : [{ purchase, row: after }]));
+      const paidQuotes = all.filter(({ paid }) => paid.length > 0).map(({ purchase: { quoteId } }) => quoteId);
+      const withPlan = all.filter(({ purchase }) => purchase.plan !== null);
+      const orgUuids = [...new Set(withPlan.map(({ purchase: { orgUuid } }) => orgUuid))];
+      const isPaid = paidQuotes.length > 0;
+      const [, , , , , , plans] = await Promise.all([
+        // Locked before the plans are read: payments of several purchases end with the plan of the newest.
+        orgUuids.length > 0 ? organizations.lockAll(tx, orgUuids) : undefined,
+        store.putSubscriptions(tx, bought),
+        store.putPayments(tx, provider, payments, dateOf(clock)),
+        isPaid ? store.consumeQuotes(tx, paidQuotes, dateOf(clock)) : undefined,
+        isPaid ? storeCustomers(tx, provider, paidQuotes) : undefined,
+        announcePayments(tx, payments, known),
+        orgUuids.length > 0 ? store.paidPlans(tx, orgUuids) : undefined,
+      ]);
+      if (plans !== undefined) await organizations.setPaidPlans(tx, plans, dateOf(clock));
+      for (const applied of all) {
+        await announceSubscription(tx, applied);
+        await payInstall(tx, provider, applied);
       }
     },
   };

@@ -3,36 +3,75 @@ import type { Total } from "../../../platform/db/total.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Fact, ProviderEvent, ProviderName } from "../providers/index.ts";
 
-/** Keeps an event; false when it is known. */
-export async function insertEvent(
+/** A verified event as it came. */
+export interface ReceivedEvent {
+  event: ProviderEvent;
+  body: string;
+}
+
+/** An array of texts as PostgreSQL reads it: the arrays of several rows cannot be one parameter. */
+const arrayOf = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${text.replace(/["\\]/gu, "\\$&")}"`).join(",")}}`;
+
+/**
+ * Keeps events, of which each has another id. With `claim` they are given the quote that one of their ids belongs to,
+ * and their other ids are linked to it: who claims applies them too. Returns the quote of each event that was not
+ * known, null where it has none.
+ */
+export function insertEvents(
   tx: Tx,
   provider: ProviderName,
-  event: ProviderEvent,
-  body: string,
+  received: readonly ReceivedEvent[],
   at: Date,
-): Promise<boolean> {
-  const paid = event.facts.find((fact) => fact.kind === "payment" && fact.status === "paid");
-  const { amount = null, currency = null } = paid?.kind === "payment" ? paid : {};
-  const rows = await tx.query(
-    `insert into provider_events
-       (provider, event_id, type, occurred_at, received_at, ids, facts, body, amount, currency, reason, customer_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $9::bigint is not null then 'unknown_purchase' end, $11)
-     on conflict (provider, event_id) do nothing returning 1 as one`,
+  { claim }: { claim: boolean },
+): Promise<{ quoteId: string | null }[]> {
+  const all = <T>(member: (one: ReceivedEvent) => T): T[] => received.map(member);
+  const paid = received.map(({ event: { facts } }) => {
+    const fact = facts.find((one) => one.kind === "payment" && one.status === "paid");
+    return fact?.kind === "payment" ? fact : undefined;
+  });
+  // An aggregate, which reads the links by their ids: for the first in the order of quotes it would read all of them.
+  return tx.query<{ quoteId: string | null }>(
+    `with kept as (
+       insert into provider_events (provider, event_id, type, occurred_at, received_at, ids, facts, body, amount,
+         currency, customer_id, quote_id, reason)
+       select $1, e.event_id, e.type, e.occurred_at, $2, e.ids::text[], e.facts, e.body, e.amount, e.currency,
+         e.customer_id, q.quote_id, case when e.amount is null then null when q.quote_id is null then 'unknown_purchase'
+           when e.currency <> q.currency then 'currency_mismatch'
+           when e.amount <> q.total_cents then 'amount_mismatch' end
+       from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::jsonb[], $8::text[], $9::bigint[],
+         $10::text[], $11::text[])
+         as e (event_id, type, occurred_at, ids, facts, body, amount, currency, customer_id)
+       left join quotes q on q.quote_id = case when $12::boolean then (
+         select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
+         where l.provider = $1 and l.external_id = any (e.ids::text[])) end
+       order by e.event_id
+       on conflict (provider, event_id) do nothing returning ids, quote_id),
+     linked as (
+       insert into provider_links (provider, external_id, quote_id)
+       select distinct on (id) $1::text, id, quote_id from kept, unnest(ids) id where quote_id is not null order by id
+       on conflict (provider, external_id) do nothing)
+     select quote_id as "quoteId" from kept`,
     [
       provider,
-      event.eventId,
-      event.type,
-      event.occurredAt,
       at,
-      event.ids,
-      JSON.stringify(event.facts),
-      body,
-      amount,
-      currency,
-      event.customer ?? null,
+      all(({ event }) => event.eventId),
+      all(({ event }) => event.type),
+      all(({ event }) => event.occurredAt),
+      all(({ event }) => arrayOf(event.ids)),
+      all(({ event }) => JSON.stringify(event.facts)),
+      all(({ body }) => body),
+      paid.map((fact) => fact?.amount ?? null),
+      paid.map((fact) => fact?.currency ?? null),
+      all(({ event }) => event.customer ?? null),
+      claim,
     ],
   );
-  return rows.length > 0;
+}
+
+/** Makes the statements of a transaction that wait longer than this for a lock fail. */
+export async function limitWaits(tx: Tx, lockMs: number): Promise<void> {
+  await tx.query("select set_config('lock_timeout', $1, true)", [`${lockMs}ms`]);
 }
 
 /**
@@ -48,58 +87,68 @@ export async function lockIds(tx: Tx, provider: ProviderName, ids: readonly stri
   );
 }
 
+/** An id of a provider, and the quote it belongs to. */
+export interface Link {
+  id: string;
+  quoteId: string;
+}
+
 /** Those of these ids that belong to quotes, with the quotes. */
-export async function linksOf(
-  tx: Tx,
-  provider: ProviderName,
-  ids: readonly string[],
-): Promise<{ id: string; quoteId: string }[]> {
-  return tx.query<{ id: string; quoteId: string }>(
+export async function linksOf(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<Link[]> {
+  return tx.query<Link>(
     `select external_id as id, quote_id as "quoteId" from provider_links
      where provider = $1 and external_id = any ($2) order by quote_id`,
     [provider, ids],
   );
 }
 
-/** Links ids of a provider to a quote; ids that belong to another stay there. */
-export async function linkIds(tx: Tx, provider: ProviderName, ids: readonly string[], quoteId: string): Promise<void> {
-  await tx.query(
+/** Links ids of a provider to quotes; ids that belong to one stay there. Returns whether there was a new one. */
+export async function linkIds(tx: Tx, provider: ProviderName, links: readonly Link[]): Promise<boolean> {
+  const rows = await tx.query(
     `insert into provider_links (provider, external_id, quote_id)
-     select $1, id, $3 from unnest($2::text[]) as linked (id) order by id
-     on conflict (provider, external_id) do nothing`,
-    [provider, [...new Set(ids)], quoteId],
+     select distinct on (id) $1::text, id, quote_id from unnest($2::text[], $3::uuid[]) as linked (id, quote_id)
+     order by id, quote_id
+     on conflict (provider, external_id) do nothing returning 1 as one`,
+    [provider, links.map(({ id }) => id), links.map(({ quoteId }) => quoteId)],
   );
+  return rows.length > 0;
 }
 
 /**
- * Gives a quote the events that name one of its ids and belong to none yet, at most 1,000, and notes which of them are
- * payments of another sum than was quoted. Returns their ids of the provider, which belong to the quote too.
+ * Gives quotes the events that name one of their ids and belong to none yet, at most 1,000, and notes which of them are
+ * payments of another sum than was quoted. Returns their ids of the provider, which belong to the quotes too.
  */
-export async function claimEvents(tx: Tx, provider: ProviderName, quoteId: string): Promise<string[]> {
-  // The provider is no condition of the links: PostgreSQL would read all of that provider besides those of the quote.
-  const rows = await tx.query<{ ids: string[] }>(
-    `update provider_events e set quote_id = q.quote_id, reason = case when e.amount is null then null
+export async function claimEvents(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<Link[]> {
+  // The provider is no condition of the links: PostgreSQL would read all of that provider besides those of the quotes.
+  const rows = await tx.query<{ ids: string[]; quoteId: string }>(
+    `update provider_events e set (quote_id, reason) = (
+       select q.quote_id, case when e.amount is null then null
          when e.currency <> q.currency then 'currency_mismatch'
          when e.amount <> q.total_cents then 'amount_mismatch' end
-     from quotes q where q.quote_id = $2 and e.quote_id is null and e.ctid = any (array(
+       from quotes q where q.quote_id = (
+         select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
+         where l.provider = $1 and l.external_id = any (e.ids) and l.quote_id = any ($2)))
+     where e.quote_id is null and e.ctid = any (array(
        select ctid from provider_events where quote_id is null and provider = $1 and ids && (
-         select array_agg(external_id) filter (where provider = $1) from provider_links where quote_id = $2)
+         select array_agg(external_id) filter (where provider = $1) from provider_links where quote_id = any ($2))
        limit 1000))
-     returning e.ids`,
-    [provider, quoteId],
+     returning e.ids, e.quote_id as "quoteId"`,
+    [provider, quoteIds],
   );
-  return rows.flatMap(({ ids }) => ids);
+  return rows.flatMap(({ ids, quoteId }) => ids.map((id) => ({ id, quoteId })));
 }
 
-/** Stores who an organization is at a provider, as the events of a paid quote say; newer ones win. */
-export async function storeCustomer(tx: Tx, provider: ProviderName, orgUuid: string, quoteId: string): Promise<void> {
+/** Stores who organizations are at a provider, as the events of paid quotes say; newer ones win. */
+export async function storeCustomers(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<void> {
   await tx.query(
     `insert into billing_customers (provider, org_uuid, customer_id, seen_at)
-     select $1, $2, customer_id, occurred_at from provider_events
-     where quote_id = $3 and customer_id is not null order by occurred_at desc, event_id desc limit 1
+     select distinct on (q.org_uuid) $1::text, q.org_uuid, e.customer_id, e.occurred_at
+     from provider_events e join quotes q on q.quote_id = e.quote_id
+     where e.quote_id = any ($2) and e.customer_id is not null
+     order by q.org_uuid, e.occurred_at desc, e.event_id desc
      on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
      where billing_customers.seen_at <= excluded.seen_at`,
-    [provider, orgUuid, quoteId],
+    [provider, quoteIds],
   );
 }
 
@@ -140,14 +189,15 @@ const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type 
   when type in ('invoice.paid', 'transaction.completed', 'checkout.session.async_payment_succeeded') then 3 else 2 end,
   event_id`;
 
-/** Facts of all events of a quote, in the order of their time, and whether one of them names a customer. */
-export async function factsOf(tx: Tx, quoteId: string): Promise<{ facts: Fact[]; hasCustomer: boolean }> {
-  const rows = await tx.query<{ facts: Fact[]; hasCustomer: boolean }>(
-    `select facts, customer_id is not null as "hasCustomer" from provider_events
-     where quote_id = $1 order by ${IN_ORDER} limit 10000`,
-    [quoteId],
+/** Facts of all events of quotes, in the order of their time, by quote. */
+export async function factsOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, Fact[]>> {
+  const rows = await tx.query<{ quoteId: string; facts: Fact[][] }>(
+    `select q.id as "quoteId", array(
+       select facts from provider_events where quote_id = q.id order by ${IN_ORDER} limit 10000) as facts
+     from unnest($1::uuid[]) as q (id)`,
+    [quoteIds],
   );
-  return { facts: rows.flatMap(({ facts }) => facts), hasCustomer: rows.some(({ hasCustomer }) => hasCustomer) };
+  return new Map(rows.map(({ quoteId, facts }) => [quoteId, facts.flat()]));
 }
 
 /** Events that name an id of a quote and belong to none, because they came while it was being linked; oldest first. */

@@ -4,41 +4,64 @@ import type { Page } from "../../../platform/db/paging.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
 import type { BillingDeps } from "../deps.ts";
-import { PROVIDER_ERRORS } from "../providers/index.ts";
+import { PROVIDER_ERRORS, PROVIDER_NAMES } from "../providers/index.ts";
 import type { ProviderEvent, ProviderName, Providers } from "../providers/index.ts";
 import type { Apply } from "./apply.ts";
+import { createBatches } from "./batches.ts";
 import * as store from "./inbox-store.ts";
+import type { ReceivedEvent } from "./inbox-store.ts";
+import { createMatching } from "./match.ts";
 
 /** How long events that say nothing about a payment are kept, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
 /** Events that one run of the background matches. */
-const BATCH = 100;
-/** Chains of ids in one purchase are short: session, subscription, invoice, payment. */
-const MAX_ROUNDS = 10;
+const KEPT_BATCH = 100;
+/** Events that are received together, and their size in bytes. */
+const RECEIVED_BATCH = { most: 50, mostBytes: 4_194_304 };
+/** How long events that are received together wait for a lock, milliseconds; each alone waits as long as it must. */
+const LOCK_MS = 500;
+
+/** SQLSTATE codes of a database that is there, and in which a statement took or would take too long. */
+const TOOK_LONG = new Set(["40001", "40P01", "55P03", "57014"]);
+
+/** Whether the database is away, so that nothing can be kept. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== "unavailable") return false;
+  return !TOOK_LONG.has((error.cause as { code?: string } | undefined)?.code ?? "");
+}
+
+/** Runs work in a transaction. */
+type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 /** Events of the payment providers: kept, and applied (decisions 10.1 and 10.6). */
-export function createInbox({ database, clock, log }: BillingDeps, providers: Providers, { apply }: Apply) {
-  /** Applies everything that belongs to the purchase which one of these ids names; false when none does. */
-  async function match(tx: Tx, provider: ProviderName, ids: readonly string[]): Promise<boolean> {
-    if (ids.length === 0) return false;
-    // Sent together; the server runs them in this order, so that the links are read after the wait for the lock.
-    const [, links] = await Promise.all([store.lockIds(tx, provider, ids), store.linksOf(tx, provider, ids)]);
-    const quoteId = links[0]?.quoteId;
-    if (quoteId === undefined) return false;
-    const linked = new Set(links.map(({ id }) => id));
-    let added = ids.filter((id) => !linked.has(id));
-    // Each event may name further ids, by which others are found that came earlier.
-    for (let round = 0; round <= MAX_ROUNDS; round++) {
-      if (added.length > 0) await store.linkIds(tx, provider, added, quoteId);
-      for (const id of ids.concat(added)) linked.add(id);
-      const named = await store.claimEvents(tx, provider, quoteId);
-      added = [...new Set(named)].filter((id) => !linked.has(id));
-      if (added.length === 0) break;
-      await store.lockIds(tx, provider, added);
+export function createInbox({ database, clock, log }: BillingDeps, providers: Providers, apply: Apply) {
+  const { match, keep } = createMatching(apply);
+
+  /** Keeps and applies an event; keeps it alone when it cannot be applied now. */
+  async function receiveAlone(transact: Transact, provider: ProviderName, received: ReceivedEvent): Promise<void> {
+    try {
+      await transact((tx) => keep(tx, provider, [received], dateOf(clock)));
+    } catch (error) {
+      if (isAway(error)) throw error;
+      const { eventId } = received.event;
+      log.error({ err: error, provider, event_id: eventId }, "An event of a payment provider is applied later");
+      await transact((tx) => store.insertEvents(tx, provider, [received], dateOf(clock), { claim: false }));
     }
-    await apply(tx, provider, quoteId);
-    return true;
   }
+
+  const transact: Transact = (work) => database.transaction(work);
+  const batchesOf = (provider: ProviderName) =>
+    createBatches<ReceivedEvent>({
+      ...RECEIVED_BATCH,
+      sizeOf: ({ body }) => body.length,
+      together: (all) =>
+        transact(async (tx) => {
+          await Promise.all([store.limitWaits(tx, LOCK_MS), keep(tx, provider, all, dateOf(clock))]);
+        }),
+      alone: (received) => receiveAlone(transact, provider, received),
+      isFinal: isAway,
+    });
+  const batches = new Map(PROVIDER_NAMES.map((name) => [name, batchesOf(name)]));
 
   return {
     match,
@@ -52,33 +75,23 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
     async receive(context: RequestContext, name: string, body: Uint8Array, headers: Headers): Promise<void> {
       const provider = providers.nameOf(name);
       const { readEvent, signatureHeader } = providers.get(provider);
-      const raw = Buffer.from(body);
+      const raw = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       const event = readEvent(raw, headers.get(signatureHeader), clock.now());
       if (event === undefined) throw new ServiceError(PROVIDER_ERRORS.signatureInvalid);
-      const text = raw.toString("utf8");
-      const insert = (tx: Tx): Promise<boolean> => store.insertEvent(tx, provider, event, text, dateOf(clock));
-      try {
-        await context.transaction(async (tx) => {
-          if (await insert(tx)) await match(tx, provider, event.ids);
-        });
-      } catch (error) {
-        log.error({ err: error, provider, event_id: event.eventId }, "An event of a payment provider is applied later");
-        await context.transaction(insert);
-      }
+      const received = { event, body: raw.toString("utf8") };
+      // A deadline or a credential belongs to the transaction of its own request.
+      const batch = context.caller === undefined && context.signal === undefined ? batches.get(provider) : undefined;
+      if (batch === undefined) return receiveAlone((work) => context.transaction(work), provider, received);
+      return batch(received);
     },
 
     /** Keeps and applies an event that never came; false when it is known. */
-    async keep(provider: ProviderName, event: ProviderEvent, body: string): Promise<boolean> {
-      return database.background.transaction(async (tx) => {
-        if (!(await store.insertEvent(tx, provider, event, body, dateOf(clock)))) return false;
-        await match(tx, provider, event.ids);
-        return true;
-      });
-    },
+    keep: (provider: ProviderName, event: ProviderEvent, body: string): Promise<boolean> =>
+      database.background.transaction(async (tx) => (await keep(tx, provider, [{ event, body }], dateOf(clock))) > 0),
 
     /** Applies events that were kept and not applied, such as before a crash; returns how many it looked at. */
     async applyKept(): Promise<number> {
-      const waiting = await store.unclaimedEvents(database.background, BATCH);
+      const waiting = await store.unclaimedEvents(database.background, KEPT_BATCH);
       for (const { provider, ids } of waiting) await database.background.transaction((tx) => match(tx, provider, ids));
       return waiting.length;
     },
