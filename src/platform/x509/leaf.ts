@@ -34,6 +34,9 @@ export interface LeafRequest {
 const NOT_AN_AUTHORITY = new BasicConstraintsExtension(false, undefined, true);
 const SIGNS = new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true);
 const USAGES = { client: ExtendedKeyUsage.clientAuth, server: ExtendedKeyUsage.serverAuth } as const;
+/** Extensions that leaves share: making one takes the library 0.1 ms. */
+const usageExtensions = new Map<string, ExtendedKeyUsageExtension>();
+const crlExtensions = new WeakMap<Authority, { url: string; extension: CRLDistributionPointsExtension }>();
 
 /** Issues an end-entity certificate; DER. */
 export async function issueLeaf(authority: Authority, request: LeafRequest): Promise<Buffer> {
@@ -49,14 +52,29 @@ export async function issueLeaf(authority: Authority, request: LeafRequest): Pro
     extensions: [
       NOT_AN_AUTHORITY,
       SIGNS,
-      new ExtendedKeyUsageExtension(request.usages.map((usage) => USAGES[usage])),
+      extendedKeyUsage(request.usages),
       ...(request.names.length === 0 ? [] : [new SubjectAlternativeNameExtension(request.names)]),
       new SubjectKeyIdentifierExtension(keyIdOf(request.publicKey)),
       authority.keyIdentifier,
-      new CRLDistributionPointsExtension([request.crlUrl]),
+      crlDistributionPoint(authority, request.crlUrl),
     ],
   });
   return Buffer.from(certificate.rawData);
+}
+
+function extendedKeyUsage(usages: LeafRequest["usages"]): ExtendedKeyUsageExtension {
+  const key = usages.join();
+  let extension = usageExtensions.get(key);
+  if (extension === undefined)
+    usageExtensions.set(key, (extension = new ExtendedKeyUsageExtension(usages.map((usage) => USAGES[usage]))));
+  return extension;
+}
+
+function crlDistributionPoint(authority: Authority, url: string): CRLDistributionPointsExtension {
+  let known = crlExtensions.get(authority);
+  if (known?.url !== url)
+    crlExtensions.set(authority, (known = { url, extension: new CRLDistributionPointsExtension([url]) }));
+  return known.extension;
 }
 
 /** The key identifier of a SubjectPublicKeyInfo (RFC 5280 §4.2.1.2, method 1), hexadecimal. */
