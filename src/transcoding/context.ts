@@ -1,7 +1,7 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
-import { RequestHeaders } from "./headers.ts";
+import { RequestHeaders, ResponseHeaders } from "./headers.ts";
 import { Refusal } from "./refusal.ts";
 import type { RequestHead } from "./types.ts";
 
@@ -57,7 +57,7 @@ export class RestContext implements HandlerContext {
   }
 
   get responseHeader(): Headers {
-    return (this.existingResponseHeader ??= new Headers());
+    return (this.existingResponseHeader ??= new ResponseHeaders());
   }
 
   get responseTrailer(): Headers {

@@ -83,6 +83,55 @@ export class RequestHeaders extends LazyHeaders {
   }
 }
 
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** A value that `Headers` keep as it is. */
+const plainValue = /^[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?$/;
+
+/**
+ * The headers of a response. Those that are set once, as nearly all are, stay a list of names and values: `Headers`
+ * cost more than a small call.
+ */
+export class ResponseHeaders extends LazyHeaders {
+  /** Lower-case names and values in turn; undefined once there are `Headers`. */
+  private list: string[] | undefined = [];
+  private full: Headers | undefined;
+
+  protected override all(): Headers {
+    if (this.full === undefined) {
+      const full = (this.full = new Headers());
+      this.forEach((value, name) => full.append(name, value));
+      this.list = undefined;
+    }
+    return this.full;
+  }
+
+  override get(name: string): string | null {
+    if (this.list === undefined) return this.all().get(name);
+    const at = this.indexOf(this.list, name.toLowerCase());
+    return at < 0 ? null : (this.list[at + 1] as string);
+  }
+
+  override set(name: string, value: string): void {
+    const { list } = this;
+    if (list === undefined || !token.test(name) || !plainValue.test(value)) return this.all().set(name, value);
+    const lower = name.toLowerCase();
+    const at = this.indexOf(list, lower);
+    if (at < 0) list.push(lower, value);
+    else list[at + 1] = value;
+  }
+
+  override forEach(visit: (value: string, name: string, parent: Headers) => void, thisArg?: unknown): void {
+    const { list } = this;
+    if (list === undefined) return super.forEach(visit, thisArg);
+    for (let at = 0; at < list.length; at += 2) visit.call(thisArg, list[at + 1] as string, list[at] as string, this);
+  }
+
+  private indexOf(list: readonly string[], lower: string): number {
+    for (let at = 0; at < list.length; at += 2) if (list[at] === lower) return at;
+    return -1;
+  }
+}
+
 /** The call whose headers {@link LazyResponseHeaders} represent. */
 interface AnswerHeaderOwner {
   readonly existingResponseHeader: Headers | undefined;

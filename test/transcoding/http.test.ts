@@ -72,6 +72,21 @@ describe("Methods and statuses", () => {
     expect([crash.status, crash.text]).toEqual([500, '{"code":"internal","message":"internal error"}']);
     expect((await app.call("GET", "/v1/absent")).status).toBe(501);
   });
+
+  test("headers that a handler sets, replaces, appends and deletes are sent as Headers have them", async () => {
+    const set = await app.call("GET", "/v1/act/headers");
+    expect([set.headers["x-twice"], set.json()]).toEqual(["two", { how: "two false" }]);
+    const more = await app.call("GET", "/v1/act/more%20headers");
+    expect(more.json()).toEqual({ how: "set-cookie set-cookie x-list x-spaced" });
+    expect([more.headers["x-gone"], more.headers["x-spaced"], more.headers["x-list"]]).toEqual([
+      undefined,
+      "two",
+      "three, four",
+    ]);
+    expect(more.headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+    const broken = await app.call("GET", "/v1/act/no%20header");
+    expect([broken.status, broken.headers["x-injected"]]).toEqual([500, undefined]);
+  });
 });
 
 describe("Media types", () => {

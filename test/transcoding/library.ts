@@ -83,6 +83,26 @@ async function act(how: string, context: HandlerContext, seen: Seen): Promise<{ 
       return new Promise((_resolve, reject) =>
         context.signal.addEventListener("abort", () => reject(context.signal.reason as Error)),
       );
+    case "headers": {
+      const { responseHeader: headers } = context;
+      headers.set("X-Twice", "one");
+      headers.set("x-twice", "two");
+      return { how: `${headers.get("X-TWICE")} ${headers.has("x-once")}` };
+    }
+    case "more headers": {
+      const { responseHeader: headers } = context;
+      headers.set("x-gone", "one");
+      headers.set("x-spaced", "  two ");
+      headers.append("x-list", "three");
+      headers.append("X-List", "four");
+      headers.append("set-cookie", "a=1");
+      headers.append("set-cookie", "b=2");
+      headers.delete("X-Gone");
+      return { how: [...headers.keys()].join(" ") };
+    }
+    case "no header":
+      context.responseHeader.set("x-broken", "one\r\nx-injected: two");
+      return { how };
     case "long":
       return { how: "long ".repeat(1000) };
   }
