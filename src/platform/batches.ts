@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Maximum number of batches in flight: two keep the connections busy, more would only make the batches smaller. */
-const MAX_BATCHES = 2;
+/** Default number of batches in flight: two keep the connections busy, more would only make the batches smaller. */
+const IN_FLIGHT = 2;
 
 interface Waiting<Q, A> {
   readonly question: Q;
@@ -14,10 +14,14 @@ interface Waiting<Q, A> {
  * that was sent before it was asked. `answer` returns one answer for each question, in their order; when it rejects,
  * every question of the batch does. It runs outside the context of any request: a batch serves many, and must neither
  * wait for the quota of one organization nor appear in the trace of one request.
+ *
+ * At most `inFlight` batches run at a time. With one, questions wait for the batch before theirs, and batches are as
+ * large as they can be: for what costs more per batch than per question.
  */
 export function createBatches<Q, A>(
   size: number,
   answer: (questions: readonly Q[]) => Promise<readonly A[]>,
+  inFlight = IN_FLIGHT,
 ): (question: Q) => Promise<A> {
   const outside = AsyncLocalStorage.snapshot();
   let waiting: Waiting<Q, A>[] = [];
@@ -25,7 +29,7 @@ export function createBatches<Q, A>(
   let running = 0;
 
   function schedule(): void {
-    if (isScheduled || running >= MAX_BATCHES || waiting.length === 0) return;
+    if (isScheduled || running >= inFlight || waiting.length === 0) return;
     isScheduled = true;
     outside(() => setImmediate(send));
   }

@@ -38,6 +38,8 @@ type Outcome = { secret: Secret } | { refusal: "sealed" | "missing" } | { damage
 
 /** Maximum number of requests in one batch: with values of 64 KiB their statement returns some megabytes. */
 const MAX_BATCH = 128;
+/** Batches in flight: what one costs depends on the secrets and callers in it more than on the requests. */
+const IN_FLIGHT = 1;
 
 /**
  * Reads secrets. The requests of one turn of the event loop share one statement, which reads the seal as well, and one
@@ -60,7 +62,7 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
     }
   }
 
-  const read = createBatches<Request, Outcome>(MAX_BATCH, async (requests) => {
+  async function readAll(requests: readonly Request[]): Promise<Outcome[]> {
     const asked = new Map<string, Request[]>();
     for (const request of requests) {
       const { orgUuid, version = "", name } = request;
@@ -84,7 +86,9 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
     });
     await events.emitAll(EVENTS["vault.secret.read"], reads);
     return requests.map((request) => outcomes.get(request) as Outcome);
-  });
+  }
+
+  const read = createBatches(MAX_BATCH, readAll, IN_FLIGHT);
 
   /**
    * The value of a secret: of its present version, or of the given one.
@@ -109,8 +113,10 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
 
 /** One event for each caller among equal reads. */
 function readsOf(group: readonly Request[], version: number) {
-  const byCaller = Map.groupBy(group, ({ context: { caller, info } }) =>
-    JSON.stringify([caller.principal.type, caller.principal.id, info.address, info.userAgent]),
+  const byCaller = Map.groupBy(
+    group,
+    ({ context: { caller, info } }) =>
+      `${caller.principal.type} ${caller.principal.id} ${info.address} ${info.userAgent}`,
   );
   return [...byCaller.values()].map((equal) => {
     const { context, orgUuid, name } = equal[0] as Request;

@@ -1,7 +1,8 @@
-import { toJson } from "@bufbuild/protobuf";
+import { create, toJson } from "@bufbuild/protobuf";
 import { ListValueSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { VaultService } from "../../../gen/atrium/vault/v1/vault_pb.ts";
+import { SecretValueSchema, VaultService } from "../../../gen/atrium/vault/v1/vault_pb.ts";
+import type { SecretValue } from "../../../gen/atrium/vault/v1/vault_pb.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { certain } from "../../platform/narrow.ts";
@@ -73,9 +74,18 @@ function printVersion({ name, version, createdAt }: Version, call: HandlerContex
   return { name, version, createdAt: timestampFromDate(createdAt) };
 }
 
-function printSecret({ createdAt, description, ...secret }: Secret, call: HandlerContext) {
+/** Messages of secrets that requests of one batch share, frozen so that their JSON is printed once. */
+const printed = new WeakMap<Secret, SecretValue>();
+
+function printSecret(secret: Secret, call: HandlerContext): SecretValue {
   call.responseHeader.set("etag", etagOf(secret.version));
-  return { ...secret, createdAt: timestampFromDate(createdAt), ...(description !== null && { description }) };
+  let message = printed.get(secret);
+  if (message === undefined) {
+    const { createdAt, description, ...same } = secret;
+    const times = { createdAt: timestampFromDate(createdAt), ...(description !== null && { description }) };
+    printed.set(secret, (message = Object.freeze(create(SecretValueSchema, { ...same, ...times }))));
+  }
+  return message;
 }
 
 function printItem({ name, version, tags, createdAt, deletedAt, restorableUntil }: SecretRow) {
