@@ -36,8 +36,10 @@ interface Request extends Question {
 
 type Outcome = { secret: Secret } | { refusal: "sealed" | "missing" } | { damaged: unknown; version: number };
 
-/** Maximum number of requests in one batch: with values of 64 KiB their statement returns some megabytes. */
-const MAX_BATCH = 128;
+/** Maximum number of requests in one batch. */
+const MAX_BATCH = 512;
+/** Maximum number of secrets that one statement reads: with values of 64 KiB it returns some megabytes. */
+const MAX_SECRETS = 128;
 /** Batches in flight: what one costs depends on the secrets and callers in it more than on the requests. */
 const IN_FLIGHT = 1;
 
@@ -63,27 +65,23 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
   }
 
   async function readAll(requests: readonly Request[]): Promise<Outcome[]> {
-    const asked = new Map<string, Request[]>();
-    for (const request of requests) {
-      const { orgUuid, version = "", name } = request;
-      const key = `${orgUuid}/${version}/${name}`;
-      const same = asked.get(key);
-      if (same === undefined) asked.set(key, [request]);
-      else same.push(request);
-    }
-    const groups = [...asked.values()];
-    const answers = await readSecrets(
-      database,
-      groups.map(([first]) => first as Request),
-    );
+    const groups = equalRequests(requests);
     const outcomes = new Map<Request, Outcome>();
-    const reads = groups.flatMap((group, at) => {
-      const answer = answers[at];
-      if (answer === undefined) throw new Error("the statement that reads secrets returned too few rows");
-      const outcome = open(group[0] as Request, answer);
-      for (const request of group) outcomes.set(request, outcome);
-      return "secret" in outcome ? readsOf(group, outcome.secret.version) : [];
-    });
+    const reads: ReturnType<typeof readsOf> = [];
+    for (let from = 0; from < groups.length; from += MAX_SECRETS) {
+      const asked = groups.slice(from, from + MAX_SECRETS);
+      const answers = await readSecrets(
+        database,
+        asked.map(([first]) => first as Request),
+      );
+      for (const [at, group] of asked.entries()) {
+        const answer = answers[at];
+        if (answer === undefined) throw new Error("the statement that reads secrets returned too few rows");
+        const outcome = open(group[0] as Request, answer);
+        for (const request of group) outcomes.set(request, outcome);
+        if ("secret" in outcome) reads.push(...readsOf(group, outcome.secret.version));
+      }
+    }
     await events.emitAll(EVENTS["vault.secret.read"], reads);
     return requests.map((request) => outcomes.get(request) as Outcome);
   }
@@ -109,6 +107,19 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
     });
     throw errors.internal({ cause: outcome.damaged });
   };
+}
+
+/** The requests for the same secret together. */
+function equalRequests(requests: readonly Request[]): Request[][] {
+  const asked = new Map<string, Request[]>();
+  for (const request of requests) {
+    const { orgUuid, version = "", name } = request;
+    const key = `${orgUuid}/${version}/${name}`;
+    const same = asked.get(key);
+    if (same === undefined) asked.set(key, [request]);
+    else same.push(request);
+  }
+  return [...asked.values()];
 }
 
 /** One event for each caller among equal reads. */
