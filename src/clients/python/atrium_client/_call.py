@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from connectrpc.client import ResponseMetadata
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
+from connectrpc.method import MethodInfo
 from connectrpc.request import RequestContext
 
-from ._credentials import Credential, Token
+from ._credentials import Credential
 from ._errors import AtriumError
 from ._policy import policy_of
 from ._retry import wait_before
@@ -37,39 +38,47 @@ class Settings:
 class Call:
     """Decides what each attempt sends, and whether there is another one."""
 
-    def __init__(self, settings: Settings, context: RequestContext[Any, Any], timeout: float | None) -> None:
-        self._context = context
-        self._headers = context.request_headers
-        self._policy = policy_of(context.method.service_name, context.method.name)
+    def __init__(
+        self,
+        settings: Settings,
+        method: MethodInfo[Any, Any],
+        headers: MutableMapping[str, str],
+        timeout: float | None,
+    ) -> None:
+        self._headers = headers
+        self._policy = policy_of(method.service_name, method.name)
         self._retries = settings.retries
         self._lost = 0
-        left = timeout if context.timeout_ms is None else context.timeout_ms / 1_000
-        self._ends_at = None if left is None else time.monotonic() + left
-        credential = settings.credential
-        presents = self._policy.authenticated and "authorization" not in self._headers
-        self.credential = credential if presents else None
-        if self._policy.idempotent and "idempotency-key" not in self._headers:
-            self._headers["idempotency-key"] = str(uuid.uuid4())
+        self._ends_at = None if timeout is None else time.monotonic() + timeout
+        presents = self._policy.authenticated and "authorization" not in headers
+        self._credential = settings.credential if presents else None
+        if self._policy.idempotent and "idempotency-key" not in headers:
+            headers["idempotency-key"] = str(uuid.uuid4())
 
-    def present(self, token: Token) -> None:
+    def present(self) -> None:
+        """Adds the credential."""
+        token = None if self._credential is None else self._credential.token()
+        if isinstance(token, Awaitable):
+            raise TypeError("A credential with a coroutine function needs AsyncAtrium.")
         if token is not None:
             self._headers["authorization"] = f"Bearer {token}"
 
-    def attempt(self) -> RequestContext[Any, Any]:
-        """Context of the next attempt, with the time that is left."""
-        left_ms = None
-        if self._ends_at is not None:
-            left_ms = math.ceil((self._ends_at - time.monotonic()) * 1_000)
-            if left_ms <= 0:
-                raise AtriumError(Code.DEADLINE_EXCEEDED, "Request timed out")
-            self._headers["connect-timeout-ms"] = str(left_ms)
-        return RequestContext(
-            method=self._context.method,
-            http_method=self._context.http_method,
-            request_headers=self._headers,
-            timeout_ms=left_ms,
-            server_address=self._context.server_address,
-        )
+    async def present_async(self) -> None:
+        token = None if self._credential is None else self._credential.token()
+        if token is not None and not isinstance(token, str):
+            token = await token
+        if token is not None:
+            self._headers["authorization"] = f"Bearer {token}"
+
+    def begin_attempt(self) -> float | None:
+        """Seconds that are left, which the service is told too."""
+        if self._ends_at is None:
+            return None
+        left_ms = math.ceil((self._ends_at - time.monotonic()) * 1_000)
+        if left_ms <= 0:
+            raise AtriumError(Code.DEADLINE_EXCEEDED, "Request timed out")
+        self._headers["connect-timeout-ms"] = str(left_ms)
+        return left_ms / 1_000
 
     def wait_after(self, error: AtriumError) -> float:
         """Seconds until the next attempt. Raises the error when there is none."""
@@ -91,19 +100,35 @@ class Call:
         return running or error.transient
 
 
+class ContextCall(Call):
+    """A call that the library makes, in its context."""
+
+    def __init__(self, settings: Settings, context: RequestContext[Any, Any], timeout: float | None) -> None:
+        left = timeout if context.timeout_ms is None else context.timeout_ms / 1_000
+        super().__init__(settings, context.method, context.request_headers, left)
+        self._context = context
+
+    def attempt(self) -> RequestContext[Any, Any]:
+        """Context of the next attempt, with the time that is left."""
+        left = self.begin_attempt()
+        return RequestContext(
+            method=self._context.method,
+            http_method=self._context.http_method,
+            request_headers=self._context.request_headers,
+            timeout_ms=None if left is None else round(left * 1_000),
+            server_address=self._context.server_address,
+        )
+
+
 class Interceptor:
     """Makes calls of `Atrium`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def _begin(self, context: RequestContext[Any, Any], timeout: float | None) -> Call:
-        call = Call(self._settings, context, timeout)
-        if call.credential is not None:
-            token = call.credential.token()
-            if isinstance(token, Awaitable):
-                raise TypeError("A credential with a coroutine function needs AsyncAtrium.")
-            call.present(token)
+    def _begin(self, context: RequestContext[Any, Any], timeout: float | None) -> ContextCall:
+        call = ContextCall(self._settings, context, timeout)
+        call.present()
         return call
 
     def intercept_unary_sync(
@@ -148,11 +173,9 @@ class AsyncInterceptor:
         self._settings = settings
         self._sleep = sleep
 
-    async def _begin(self, context: RequestContext[Any, Any], timeout: float | None) -> Call:
-        call = Call(self._settings, context, timeout)
-        if call.credential is not None:
-            token = call.credential.token()
-            call.present(await token if isinstance(token, Awaitable) else token)
+    async def _begin(self, context: RequestContext[Any, Any], timeout: float | None) -> ContextCall:
+        call = ContextCall(self._settings, context, timeout)
+        await call.present_async()
         return call
 
     async def intercept_unary(

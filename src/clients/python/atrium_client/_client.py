@@ -12,6 +12,7 @@ from atrium.services import AsyncServices, Services
 
 from ._call import AsyncInterceptor, Interceptor, Settings
 from ._credentials import Credential
+from ._direct import DirectCalls, Server, server_at
 
 S = TypeVar("S", bound=ConnectClientSync)
 A = TypeVar("A", bound=ConnectClient)
@@ -88,23 +89,31 @@ class AsyncAtrium(AsyncServices):
     ) -> None:
         """Takes what `Atrium` takes; a credential may be a coroutine function."""
         self._address = base_url.rstrip("/")
-        self._interceptor = AsyncInterceptor(Settings(credential, timeout, retries), asyncio.sleep)
+        self._settings = Settings(credential, timeout, retries)
+        self._interceptor = AsyncInterceptor(self._settings, asyncio.sleep)
+        self._server: Server | None = None
         self._transport: HTTPTransport | None = None
         if http_client is None:
+            self._server = server_at(self._address)
             self._transport = HTTPTransport(tls_include_system_certs=True, follow_redirects=False)
             http_client = Client(self._transport)
         self._http_client = http_client
 
     def _client(self, kind: type[A]) -> A:
-        return kind(
+        client = kind(
             self._address,
             interceptors=[self._interceptor],
             http_client=self._http_client,
             send_compression=None,
         )
+        if self._server is not None:
+            setattr(client, "execute_unary", DirectCalls(self._server, self._settings, asyncio.sleep, client))
+        return client
 
     async def aclose(self) -> None:
         """Closes the connections, unless they are of a client of your own."""
+        if self._server is not None:
+            self._server.close()
         if self._transport is not None:
             await self._transport.aclose()
 
