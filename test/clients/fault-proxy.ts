@@ -1,34 +1,19 @@
 import { createServer, request as send } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { buffer } from "node:stream/consumers";
+import type { Random } from "../support/random-of.ts";
+import { partOf, undergo } from "./fault.ts";
+import type { Fault, FaultProxy } from "./fault.ts";
 
-/** What happens to one request. */
-export type Fault =
-  | "none"
-  | "drop-request"
-  | "drop-answer"
-  | "delay"
-  | "truncate"
-  | "close-stream"
-  | "duplicate"
-  | "429"
-  | "503";
-
-/** Values of `Retry-After` that a client may meet. */
-export const RETRY_AFTER = ["0", "1", "", "-1", "soon", "1.5", "99999999999999", "Thu, 01 Jan 1970 00:00:00 GMT"];
-
-/** A server between a client and the service, which does to each request what it is told. */
-export interface FaultProxy {
-  url: string;
-  /** Called for each request with the rpc's name. */
-  next: (rpc: string) => Fault;
-  close(): Promise<void>;
+interface Answer {
+  status: number;
+  headers: IncomingMessage["headers"];
+  body: Buffer;
 }
 
 /** Starts the proxy in front of `target`. `random` chooses among odd values. */
-export async function startFaultProxy(target: string, random: () => number): Promise<FaultProxy> {
+export async function startFaultProxy(target: string, random: Random): Promise<FaultProxy> {
   const proxy = { next: (_rpc: string): Fault => "none" };
   const server: Server = createServer((incoming, outgoing) => {
     void handle(incoming, outgoing).catch(() => outgoing.destroy());
@@ -36,39 +21,26 @@ export async function startFaultProxy(target: string, random: () => number): Pro
 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await buffer(incoming);
-    const fault = proxy.next(incoming.url?.split("/").at(-1) ?? "");
-    if (fault === "drop-request") {
-      outgoing.destroy();
-      return;
-    }
-    if (fault === "429" || fault === "503") {
-      const retryAfter = RETRY_AFTER[Math.floor(random() * RETRY_AFTER.length)] ?? "";
-      outgoing.writeHead(Number(fault), { "content-type": "text/html", "retry-after": retryAfter }).end("<html>");
-      return;
-    }
-    if (fault === "delay") await sleep(random() * 300);
-    const answers = [forward(incoming, body)];
-    if (fault === "duplicate") answers.push(forward(incoming, body));
-    const [answer] = await Promise.all(answers);
-    if (answer === undefined || fault === "drop-answer") {
-      outgoing.destroy();
-      return;
-    }
-    outgoing.writeHead(answer.status, answer.headers);
+    await undergo(proxy.next(incoming.url?.split("/").at(-1) ?? ""), random, {
+      drop: () => outgoing.destroy(),
+      refuse: (status, retryAfter) =>
+        outgoing.writeHead(status, { "content-type": "text/html", "retry-after": retryAfter }).end("<html>"),
+      forward: () => forward(incoming, body),
+      respond: (answer, fault) => respond(outgoing, answer, fault),
+    });
+  }
+
+  function respond(outgoing: ServerResponse, { status, headers, body }: Answer, fault: Fault): void {
+    outgoing.writeHead(status, headers);
     if (fault === "close-stream") {
       outgoing.flushHeaders();
       outgoing.socket?.resetAndDestroy();
-      return;
-    }
-    if (fault !== "truncate" || answer.body.length === 0) {
-      outgoing.end(answer.body);
-      return;
-    }
-    outgoing.write(answer.body.subarray(0, Math.floor(random() * answer.body.length)), () => outgoing.destroy());
+    } else if (fault === "truncate" && body.length > 0) outgoing.write(partOf(body, random), () => outgoing.destroy());
+    else outgoing.end(body);
   }
 
   function forward(incoming: IncomingMessage, body: Buffer) {
-    return new Promise<{ status: number; headers: IncomingMessage["headers"]; body: Buffer }>((resolve, reject) => {
+    return new Promise<Answer>((resolve, reject) => {
       const { method, headers } = incoming;
       const onward = send(new URL(incoming.url ?? "/", target), { method, headers, agent: false }, (answer) => {
         buffer(answer).then((bytes) => {
@@ -90,15 +62,4 @@ export async function startFaultProxy(target: string, random: () => number): Pro
       await new Promise((resolve) => server.close(resolve));
     },
   });
-}
-
-/** Random numbers that a seed repeats (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -8,8 +8,9 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { DriverError, languages } from "./driver.ts";
 import type { Driver } from "./driver.ts";
-import { seeded, startFaultProxy } from "./fault-proxy.ts";
-import type { Fault } from "./fault-proxy.ts";
+import { randomOf } from "../support/random-of.ts";
+import { FAULTS } from "./fault.ts";
+import { startFaultProxy } from "./fault-proxy.ts";
 import { startStreamFaultProxy } from "./stream-fault-proxy.ts";
 import { ownerOf, signedIn } from "./support.ts";
 
@@ -19,16 +20,6 @@ const AT_ONCE = 8;
 const CALLS = 6;
 /** For a call with all its attempts: none of the faults takes longer, on any machine. */
 const TIMEOUT_SECONDS = 120;
-const FAULTS: readonly Fault[] = [
-  "drop-request",
-  "drop-answer",
-  "delay",
-  "truncate",
-  "close-stream",
-  "duplicate",
-  "429",
-  "503",
-];
 
 let app: TestApp;
 let orgUuid: string;
@@ -95,13 +86,13 @@ async function play(
   seed: number,
   startProxy: typeof startFaultProxy,
 ): Promise<Map<string, Told>> {
-  const random = seeded(seed);
+  const random = randomOf(seed);
   const proxy = await startProxy(app.url, random);
   const player = await signIn(proxy.url);
   // A revocation is sent once: what the network itself sends twice is not the client's doing.
   proxy.next = (rpc) => {
-    if (random() < 1 / 3) return "none";
-    const fault = FAULTS[Math.floor(random() * FAULTS.length)] ?? "none";
+    if (random.chance(1 / 3)) return "none";
+    const fault = random.pick(FAULTS);
     return fault === "duplicate" && rpc === "RevokeApiKey" ? "none" : fault;
   };
   const told = new Map<string, Told>();
@@ -111,7 +102,7 @@ async function play(
     told.set(name, entry);
     try {
       entry.keyId = await player.create(name);
-      if (random() < 0.5) {
+      if (random.chance(0.5)) {
         entry.revoked = "unknown";
         await player.revoke(entry.keyId);
         entry.revoked = "yes";

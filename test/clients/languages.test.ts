@@ -11,10 +11,11 @@ import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/sign
 import { systemRandom } from "../../src/platform/random.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { randomFrom } from "../support/random-of.ts";
 import { languages } from "./driver.ts";
 import type { Driver } from "./driver.ts";
 import { startFaultProxy } from "./fault-proxy.ts";
-import type { Fault } from "./fault-proxy.ts";
+import type { Fault } from "./fault.ts";
 
 const ISSUER = "http://atrium.test";
 const ORG = "7d9f6c0e-5a43-4b6e-9d37-5b8c9c0f1a2b";
@@ -80,7 +81,10 @@ for (const language of languages()) {
 
     /** Runs an operation behind a proxy with this fault for the first request. */
     async function behind(fault: Fault, op: string, args: object) {
-      const proxy = await startFaultProxy(app.url, () => 0);
+      const proxy = await startFaultProxy(
+        app.url,
+        randomFrom(() => 0),
+      );
       let count = 0;
       proxy.next = () => (count++ === 0 ? fault : "none");
       const outcome = await driver.run(op, { ...args, url: proxy.url, token }).catch((error: unknown) => error);

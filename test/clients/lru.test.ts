@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Lru } from "../../src/clients/typescript/lru.ts";
-import { seeded } from "./fault-proxy.ts";
+import { randomOf } from "../support/random-of.ts";
 
 /** What `Lru` promises, as simply as it can be said: the entry used last is the last of a list. */
 class List {
@@ -22,8 +22,7 @@ class List {
 it("an Lru keeps the entries used last, over 100,000 random operations", () => {
   const lru = new Lru<number, number>(8);
   const list = new List();
-  const next = seeded(42);
-  const random = (below: number): number => Math.floor(next() * below);
+  const { below: random } = randomOf(42);
   for (let turn = 0; turn < 100_000; turn++) {
     const key = random(20);
     const kind = random(10);

@@ -2,9 +2,9 @@ import { connect, constants, createServer } from "node:http2";
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
-import { RETRY_AFTER } from "./fault-proxy.ts";
-import type { Fault, FaultProxy } from "./fault-proxy.ts";
+import type { Random } from "../support/random-of.ts";
+import { partOf, undergo } from "./fault.ts";
+import type { Fault, FaultProxy } from "./fault.ts";
 
 interface Answer {
   header: IncomingHttpHeaders & IncomingHttpStatusHeader;
@@ -23,7 +23,7 @@ const RESETS = [
 ];
 
 /** The fault proxy of HTTP/2, for gRPC: what breaks is a stream, or the connection with all of them. */
-export async function startStreamFaultProxy(target: string, random: () => number): Promise<FaultProxy> {
+export async function startStreamFaultProxy(target: string, random: Random): Promise<FaultProxy> {
   const proxy = { next: (_rpc: string): Fault => "none" };
   const sessions = new Set<ServerHttp2Session>();
   const onward = connect(target);
@@ -43,20 +43,15 @@ export async function startStreamFaultProxy(target: string, random: () => number
 
   async function handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
     const body = await buffer(stream);
-    const fault = proxy.next(headers[":path"]?.split("/").at(-1) ?? "");
-    if (fault === "drop-request") return close(stream);
-    if (fault === "429" || fault === "503") {
-      const retryAfter = RETRY_AFTER[Math.floor(random() * RETRY_AFTER.length)] ?? "";
-      stream.respond({ ":status": Number(fault), "content-type": "text/html", "retry-after": retryAfter });
-      stream.end("<html>");
-      return;
-    }
-    if (fault === "delay") await sleep(random() * 300);
-    const answers = [forward(headers, body)];
-    if (fault === "duplicate") answers.push(forward(headers, body));
-    const [answer] = await Promise.all(answers);
-    if (answer === undefined || fault === "drop-answer") return close(stream);
-    respond(stream, answer, fault);
+    await undergo(proxy.next(headers[":path"]?.split("/").at(-1) ?? ""), random, {
+      drop: () => close(stream),
+      refuse(status, retryAfter) {
+        stream.respond({ ":status": status, "content-type": "text/html", "retry-after": retryAfter });
+        stream.end("<html>");
+      },
+      forward: () => forward(headers, body),
+      respond: (answer, fault) => respond(stream, answer, fault),
+    });
   }
 
   function respond(stream: ServerHttp2Stream, { header, trailer, body }: Answer, fault: Fault): void {
@@ -66,12 +61,12 @@ export async function startStreamFaultProxy(target: string, random: () => number
       if (fault === "close-stream") close(stream);
       else stream.sendTrailers(trailer);
     });
-    if (fault === "truncate") stream.write(body.subarray(0, Math.floor(random() * body.length)), () => close(stream));
+    if (fault === "truncate") stream.write(partOf(body, random), () => close(stream));
     else stream.end(body);
   }
 
   function close(stream: ServerHttp2Stream): void {
-    const code = RESETS[Math.floor(random() * RESETS.length)] ?? 0;
+    const code = random.pick(RESETS);
     if (code === 0) stream.session?.destroy();
     else stream.close(code);
   }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createLivenessCache } from "../../src/domains/liveness/cache.ts";
 import type { Known } from "../../src/domains/liveness/cache.ts";
-import { randomOf } from "../scim/model.ts";
+import { randomOf } from "../support/random-of.ts";
 
 const SIZE = 16;
 const names = Array.from({ length: 40 }, (_, i) => `name ${i}`);

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
-import { ATTRIBUTES, randomFilter, randomOf, TEXTS } from "./model.ts";
+import { randomOf } from "../support/random-of.ts";
+import { ATTRIBUTES, randomFilter, TEXTS } from "./model.ts";
 import { directoryOf, ENTERPRISE_URN } from "./support.ts";
 import type { Directory } from "./support.ts";
 

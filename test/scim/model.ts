@@ -1,23 +1,6 @@
+import type { Random } from "../support/random-of.ts";
 import { ENTERPRISE_URN } from "./support.ts";
 
-/** A random number generator of a seed (mulberry32): a failing case can be repeated. */
-export function randomOf(seed: number) {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  const below = (n: number): number => Math.floor(next() * n);
-  return {
-    below,
-    chance: (p: number): boolean => next() < p,
-    pick: <T>(list: readonly T[]): T => list[below(list.length)] as T,
-  };
-}
-
-export type Random = ReturnType<typeof randomOf>;
 type Value = Record<string, unknown>;
 
 /** Texts that differ in case, accents, and what SQL, LIKE and JSON treat as special. */

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { readPatch } from "../../src/domains/scim/patch/engine.ts";
 import type { Resource } from "../../src/domains/scim/resource/values.ts";
 import { USER } from "../../src/domains/scim/schema/index.ts";
-import { randomOf, TEXTS } from "./model.ts";
-import type { Random } from "./model.ts";
+import { randomOf } from "../support/random-of.ts";
+import type { Random } from "../support/random-of.ts";
+import { TEXTS } from "./model.ts";
 import { ENTERPRISE_URN, PATCH_URN } from "./support.ts";
 
 const CASES = Number(process.env["SCIM_CASES"] ?? 10_000);
