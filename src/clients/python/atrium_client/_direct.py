@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
-from weakref import WeakKeyDictionary
 
 from connectrpc._protocol import ConnectWireError
 from connectrpc.client import ConnectClient
@@ -36,7 +35,7 @@ class Server:
 
     def __init__(self, url: SplitResult) -> None:
         self._url = url
-        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
+        self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
 
     @property
     def path(self) -> str:
@@ -50,6 +49,8 @@ class Server:
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)
         if pool is None:
+            for other in [known for known in list(self._pools) if known.is_closed()]:
+                self._pools.pop(other, None)
             port = self._url.port or (80 if self._tls is None else 443)
             self._pools[loop] = pool = Pool(self._url.hostname or "", port, self._tls)
         return await pool.exchange(request)
