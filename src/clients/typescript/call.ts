@@ -23,7 +23,10 @@ export interface CallSettings {
 }
 
 /** One attempt of a call, with its headers and the time that is left. */
-type Attempt<T> = (headers: Headers, timeoutMs: number | undefined) => Promise<T>;
+type Attempt<T> = (headers: CallHeaders, timeoutMs: number | undefined) => Promise<T>;
+
+/** Headers of a call by their names in lower case: making a `Headers` of them is left to the transports that need one. */
+type CallHeaders = Record<string, string>;
 
 /**
  * Makes a call: adds the credential, and repeats what may be repeated. A refused call (401, step-up) has had no effect
@@ -43,24 +46,27 @@ export async function runCall<T>(
   const { credential, transport, retries } = settings;
   const policy = policyOf(method);
   const { signal } = given;
-  const headers = new Headers(given.header);
+  const headers: CallHeaders = given.header === undefined ? {} : Object.fromEntries(new Headers(given.header));
   const { timeoutMs } = given;
   let endsAt = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
   const leftMs = (): number | undefined => (endsAt === undefined ? undefined : endsAt - Date.now());
   const asking = { transport, signal };
-  const presents = policy.authenticated && credential !== undefined && !headers.has("authorization");
+  const presents = policy.authenticated && credential !== undefined && headers["authorization"] === undefined;
 
-  for (const [name, value] of Object.entries(credential?.headers?.(method) ?? {})) headers.set(name, value);
-  if (policy.idempotent && !headers.has("idempotency-key")) headers.set("idempotency-key", randomUuid());
+  for (const [name, value] of Object.entries(credential?.headers?.(method) ?? {})) headers[name.toLowerCase()] = value;
+  if (policy.idempotent) headers["idempotency-key"] ??= randomUuid();
 
   let token: string | undefined;
   if (presents) {
     token = policy.elevated ? credential.elevated?.() : undefined;
-    token ??= await within(credential.token(asking), leftMs(), signal);
+    if (token === undefined) {
+      const present = credential.token(asking);
+      token = present instanceof Promise ? await within(present, leftMs(), signal) : present;
+    }
   }
   let [renewed, elevated, signedIn] = [false, false, false];
   for (let lost = 0; ; ) {
-    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    if (token !== undefined) headers["authorization"] = bearerOf(token);
     const left = leftMs();
     if (left !== undefined && left <= 0) throw timedOut();
     try {
@@ -123,14 +129,20 @@ export async function runCall<T>(
   }
 }
 
+/** @throws TypeError for a token that no header can carry; white space around one is left out, as `Headers` does */
+function bearerOf(token: string): string {
+  const value = `Bearer ${token}`;
+  return /^[!-~]+$/u.test(token) ? value : (new Headers({ authorization: value }).get("authorization") ?? value);
+}
+
 function mayRepeat(
   policy: MethodPolicy,
-  headers: Headers,
+  headers: CallHeaders,
   credential: Credential | undefined,
   error: AtriumError,
   lost: number,
 ): boolean {
-  const authenticated = headers.has("authorization") || credential?.byConnection === true;
+  const authenticated = headers["authorization"] !== undefined || credential?.byConnection === true;
   if (!policy.safe && !(policy.idempotent && authenticated)) return false;
   // The first attempt may still be running, its answer lost: the service then returns 409 for its key.
   const running = lost > 0 && policy.idempotent && error.status === 409 && error.errorCode === "conflict";

@@ -162,10 +162,10 @@ function failureOf(
 }
 
 /** @throws ConnectError when the answer is an error, or none of gRPC */
-async function responseOf<I extends DescMessage, O extends DescMessage>(
+function responseOf<I extends DescMessage, O extends DescMessage>(
   { method, response, readMaxBytes }: GrpcMethod<I, O>,
   { header, trailer, body }: RawAnswer,
-): Promise<UnaryResponse<I, O>> {
+): UnaryResponse<I, O> | Promise<UnaryResponse<I, O>> {
   if (!isSuccess(header, trailer)) {
     const headers = webHeaders(header);
     const { headerError } = validateResponseWithCompression([compressionGzip], header[":status"] ?? 0, headers);
@@ -174,24 +174,23 @@ async function responseOf<I extends DescMessage, O extends DescMessage>(
   }
   if (body.length < PREFIX_BYTES || body.length !== PREFIX_BYTES + body.readUInt32BE(1))
     throw new ConnectError("protocol error: one whole message expected", Code.Unimplemented);
-  let bytes = new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset + PREFIX_BYTES, body.length - PREFIX_BYTES);
-  if (body[0] === COMPRESSED) {
-    if (header["grpc-encoding"] !== compressionGzip.name)
-      throw new ConnectError("protocol error: a compressed message without its encoding", Code.Internal);
-    bytes = await compressionGzip.decompress(bytes, readMaxBytes);
-  }
-  return {
+  const bytes = new Uint8Array(body.buffer as ArrayBuffer, body.byteOffset + PREFIX_BYTES, body.length - PREFIX_BYTES);
+  const whole = (content: Uint8Array): UnaryResponse<I, O> => ({
     stream: false,
     service: method.parent,
     method,
-    message: response.parse(bytes),
+    message: response.parse(content),
     get header() {
       return webHeaders(header);
     },
     get trailer() {
       return webHeaders(trailer);
     },
-  };
+  });
+  if (body[0] !== COMPRESSED) return whole(bytes);
+  if (header["grpc-encoding"] !== compressionGzip.name)
+    throw new ConnectError("protocol error: a compressed message without its encoding", Code.Internal);
+  return compressionGzip.decompress(bytes, readMaxBytes).then(whole);
 }
 
 /** Whether an answer says that it is one, so that nothing else of its headers has to be read. */
@@ -209,18 +208,29 @@ function frameOf(bytes: Uint8Array): Buffer {
   return frame;
 }
 
+/** What `Headers` takes and leaves as it is. */
+const PLAIN_NAME = /^[a-z0-9-]+$/u;
+const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/u;
+
 /** The headers of a request, those of gRPC in place of a caller's. */
 function headersOf(given: UnaryCall<DescMessage>["header"], timeoutMs: number | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { "user-agent": "atrium-client" };
-  const entries = given instanceof Headers ? given : new Headers(given);
-  entries.forEach((value, name) => {
-    headers[name] = value;
-  });
+  for (const [name, value] of entriesOf(given)) headers[name] = value;
   headers["content-type"] = "application/grpc+proto";
   headers["te"] = "trailers";
   headers["grpc-accept-encoding"] = "gzip";
   if (timeoutMs !== undefined) headers["grpc-timeout"] = `${timeoutMs}m`;
   return headers;
+}
+
+/** Names in lower case and values as `Headers` has them: to make one costs more than all else of a call's headers. */
+function entriesOf(given: UnaryCall<DescMessage>["header"]): Iterable<readonly [string, string]> {
+  if (given === undefined) return [];
+  if (!(given instanceof Headers) && !(Symbol.iterator in given)) {
+    const entries = Object.entries<string>(given as Readonly<Record<string, string>>);
+    if (entries.every(([name, value]) => PLAIN_NAME.test(name) && PLAIN_VALUE.test(value))) return entries;
+  }
+  return new Headers(given);
 }
 
 function webHeaders(raw: IncomingHttpHeaders): Headers {

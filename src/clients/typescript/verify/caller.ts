@@ -24,8 +24,12 @@ export interface Caller {
   token: string;
 }
 
-const strings = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+const isString = (value: unknown): value is string => typeof value === "string";
+
+function strings(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return [];
+  return value.every(isString) ? value : value.filter(isString);
+}
 
 /** The caller of a verified token. */
 export function callerOf(token: string, claims: JWTPayload): Caller {
