@@ -25,7 +25,7 @@ export interface CallSettings {
 /** One attempt of a call, with its headers and the time that is left. */
 type Attempt<T> = (headers: CallHeaders, timeoutMs: number | undefined) => Promise<T>;
 
-/** Headers of a call by their names in lower case: making a `Headers` of them is left to the transports that need one. */
+/** Headers of a call by their names in lower case: a transport that needs a `Headers` makes it. */
 type CallHeaders = Record<string, string>;
 
 /**

@@ -197,7 +197,8 @@ def failure(error: Exception) -> Args:
 OPERATIONS = {
     operation.__name__: operation
     for operation in (
-        login, me, hurry, create_key, revoke_key, list_users, invitations, update_profile, verify, webhook, publish, report,
+        login, me, hurry, create_key, revoke_key, list_users, invitations, update_profile,
+        verify, webhook, publish, report,
     )
 }
 output = threading.Lock()
