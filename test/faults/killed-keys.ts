@@ -24,7 +24,10 @@ export function killedKeys(kills: number): Scenario {
       const writes = startKeyedWrites(servers.urls, servers.databaseUrl, token, appId, LANES);
       let left = kills;
       const killInTurn = async (): Promise<void> => {
-        while (left-- > 0) await servers.kill("serve");
+        while (left-- > 0) {
+          await servers.kill("serve");
+          if (left % 50 === 0 && left > 0) log(`${left} kills left`);
+        }
       };
       await Promise.all(Array.from({ length: DOWN }, killInTurn));
       const { wrong, ...met } = await writes.report();
