@@ -119,7 +119,7 @@ export async function linkIds(tx: Tx, provider: ProviderName, links: readonly Li
  * payments of another sum than was quoted. Returns their ids of the provider, which belong to the quotes too.
  */
 export async function claimEvents(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<Link[]> {
-  // The provider is no condition of the links: PostgreSQL would read all of that provider besides those of the quotes.
+  // Quote by quote, and the provider last: PostgreSQL reads the links of the quotes alone, by their index.
   const rows = await tx.query<{ ids: string[]; quoteId: string }>(
     `update provider_events e set (quote_id, reason) = (
        select q.quote_id, case when e.amount is null then null
@@ -129,8 +129,10 @@ export async function claimEvents(tx: Tx, provider: ProviderName, quoteIds: read
          select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
          where l.provider = $1 and l.external_id = any (e.ids) and l.quote_id = any ($2)))
      where e.quote_id is null and e.ctid = any (array(
-       select ctid from provider_events where quote_id is null and provider = $1 and ids && (
-         select array_agg(external_id) filter (where provider = $1) from provider_links where quote_id = any ($2))
+       select ctid from provider_events where quote_id is null and provider = $1 and ids && array(
+         select l.external_id from unnest($2::uuid[]) as q (id), lateral (
+           select provider, external_id from provider_links where quote_id = q.id limit 10000) l
+         where l.provider = $1)
        limit 1000))
      returning e.ids, e.quote_id as "quoteId"`,
     [provider, quoteIds],
@@ -143,8 +145,9 @@ export async function storeCustomers(tx: Tx, provider: ProviderName, quoteIds: r
   await tx.query(
     `insert into billing_customers (provider, org_uuid, customer_id, seen_at)
      select distinct on (q.org_uuid) $1::text, q.org_uuid, e.customer_id, e.occurred_at
-     from provider_events e join quotes q on q.quote_id = e.quote_id
-     where e.quote_id = any ($2) and e.customer_id is not null
+     from unnest($2::uuid[]) as paid (id) join quotes q on q.quote_id = paid.id, lateral (
+       select customer_id, occurred_at, event_id from provider_events
+       where quote_id = paid.id and customer_id is not null order by occurred_at desc, event_id desc limit 1) e
      order by q.org_uuid, e.occurred_at desc, e.event_id desc
      on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
      where billing_customers.seen_at <= excluded.seen_at`,
