@@ -51,6 +51,7 @@ import { meterPartitions } from "./0057-meter-partitions.ts";
 import { paidQuotes } from "./0058-paid-quotes.ts";
 import { statistics } from "./0059-statistics.ts";
 import { identityPublishers } from "./0065-identity-publishers.ts";
+import { oidcRedeem } from "./0095-oidc-redeem.ts";
 import { watchedChanges } from "./0060-watched-changes.ts";
 import { waitingEvents } from "./0062-waiting-events.ts";
 import { expectations } from "./0080-expectations.ts";
@@ -119,4 +120,5 @@ export const migrations: readonly MigrationObject[] = [
   expectations,
   endedRows,
   openStreamCounts,
+  oidcRedeem,
 ];

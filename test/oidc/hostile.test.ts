@@ -113,6 +113,21 @@ it("a rotated key is fetched once, and an unknown one no more often than every 1
   expect(fetched()).toBe(before + 1);
 });
 
+it("a key that the provider has withdrawn is refused once the key set has expired", async () => {
+  const { provider } = realm;
+  provider.answers.set("/jwks", (_request, response) => {
+    response.writeHead(200, { "content-type": "application/json", "cache-control": "max-age=10" });
+    response.end(JSON.stringify({ keys: provider.keys.map(({ jwk }) => jwk) }));
+  });
+  expect(await callback()).toBe("302");
+  provider.keys = [await providerKey()];
+  expect(await callback()).toBe("302");
+  realm.app.clock.advance(10_000);
+  const exchanges = provider.requests.get("/token") ?? 0;
+  expect(await callback()).toBe("401 token_exchange_failed");
+  expect(provider.requests.get("/token")).toBe(exchanges + 1);
+});
+
 it.each<[string, Record<string, unknown>]>([
   ["an unverified address", { email_verified: false }],
   ["the string true", { email_verified: "true" }],

@@ -3,10 +3,9 @@ import type { RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
-import type { Connection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
 import { oidcErrors } from "./errors.ts";
-import type { StoredToken } from "./flow-store.ts";
+import type { Redeemed } from "./flow-store.ts";
 import * as store from "./identity-store.ts";
 import type { Candidate } from "./identity-store.ts";
 
@@ -32,31 +31,25 @@ export function createAdmission(deps: OidcDeps) {
   /** Links an identity to a person, in the transaction that signs them in. */
   async function link(
     tx: Tx,
-    connection: Pick<Connection, "uuid" | "orgUuid">,
-    subject: string,
+    { connectionUuid, orgUuid, subject }: Pick<Redeemed, "connectionUuid" | "orgUuid" | "subject">,
     person: { userUuid: string; email: string },
     info: RequestInfo,
   ): Promise<boolean> {
     const { userUuid } = person;
-    const identity = { connectionUuid: connection.uuid, subject, userUuid, at: dateOf(clock) };
+    const identity = { connectionUuid, subject, userUuid, at: dateOf(clock) };
     if (!(await store.insertIdentity(tx, identity))) return false;
     await events.emit(tx, EVENTS["oidc_connection.linked"], {
       by: causedByPerson(person, info),
-      orgUuid: connection.orgUuid,
-      resourceId: connection.uuid,
-      metadata: { connection_uuid: connection.uuid, user_uuid: userUuid },
+      orgUuid,
+      resourceId: connectionUuid,
+      metadata: { connection_uuid: connectionUuid, user_uuid: userUuid },
     });
     return true;
   }
 
-  async function createMember(
-    tx: Tx,
-    connection: Connection,
-    token: StoredToken,
-    info: RequestInfo,
-  ): Promise<Admitted | undefined> {
+  async function createMember(tx: Tx, token: Redeemed, info: RequestInfo): Promise<Admitted | undefined> {
     const email = parseEmail(token.email);
-    if (email === undefined || !connection.allowedDomains.includes(email.domain)) throw oidcErrors.domainMismatch();
+    if (email === undefined || !token.allowedDomains.includes(email.domain)) throw oidcErrors.domainMismatch();
     // Neither a password nor a proof of the mailbox: its owner may still claim the account by mail (decisions 2.3).
     const { firstName, lastName } = token;
     const created = await people.createUnlessKnown(tx, {
@@ -68,14 +61,14 @@ export function createAdmission(deps: OidcDeps) {
     });
     if (created === undefined) return undefined;
     const person = { userUuid: created.uuid, email: email.address };
-    await people.memberships.admit(tx, connection.orgUuid, created.uuid);
+    await people.memberships.admit(tx, token.orgUuid, created.uuid);
     await events.emit(tx, EVENTS["user.joined"], {
       by: causedByPerson(person, info),
-      orgUuid: connection.orgUuid,
+      orgUuid: token.orgUuid,
       resourceId: created.uuid,
-      metadata: { method: "oidc", connection_uuid: connection.uuid },
+      metadata: { method: "oidc", connection_uuid: token.connectionUuid },
     });
-    if (!(await link(tx, connection, token.subject, person, info))) throw oidcErrors.linkRequired();
+    if (!(await link(tx, token, person, info))) throw oidcErrors.linkRequired();
     return { userUuid: created.uuid, links: false };
   }
 
@@ -87,18 +80,17 @@ export function createAdmission(deps: OidcDeps) {
      * @throws {link_required} when the address belongs to somebody whom it does not link to
      * @throws {forbidden} when the identity is linked to somebody who is no active member
      */
-    async admit(tx: Tx, connection: Connection, token: StoredToken, info: RequestInfo): Promise<Admitted> {
-      const linked = await store.personOf(tx, connection.uuid, token.subject);
-      if (linked !== undefined) {
-        if (!(await people.memberships.keepActive(tx, connection.orgUuid, linked))) throw oidcErrors.notMember();
-        return { userUuid: linked, links: false };
+    async admit(tx: Tx, token: Redeemed, info: RequestInfo): Promise<Admitted> {
+      if (token.userUuid !== null) {
+        if (!token.isActive) throw oidcErrors.notMember();
+        return { userUuid: token.userUuid, links: false };
       }
-      const created = await createMember(tx, connection, token, info);
+      const created = await createMember(tx, token, info);
       if (created !== undefined) return created;
-      const known = await store.candidate(tx, parseEmail(token.email)?.key ?? "", connection);
+      const known = await store.candidate(tx, parseEmail(token.email)?.key ?? "", token);
       if (known === undefined || !maySelfLink(known)) {
         // Another sign-in by this identity may have created the person meanwhile.
-        const meanwhile = await store.personOf(tx, connection.uuid, token.subject);
+        const meanwhile = await store.personOf(tx, token.connectionUuid, token.subject);
         if (meanwhile === undefined || meanwhile !== known?.userUuid) throw oidcErrors.linkRequired();
         return { userUuid: meanwhile, links: false };
       }

@@ -5,13 +5,12 @@ import { ServiceError } from "../../platform/errors.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { callbackUri, stateContext } from "./authorize.ts";
 import type { Redirect } from "./authorize.ts";
-import { findConnection } from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
 import { ProviderFault } from "./discovery.ts";
 import { oidcErrors } from "./errors.ts";
 import { insertSessionToken, useState } from "./flow-store.ts";
-import type { StoredState } from "./flow-store.ts";
+import type { UsedState } from "./flow-store.ts";
 import type { Identity, Providers, Secrets } from "./provider.ts";
 import { admittedEmail, withQuery } from "./rules.ts";
 
@@ -29,22 +28,20 @@ export interface CallbackRequest {
 
 const MAX_NAME = 100;
 
+type State = NonNullable<UsedState["state"]>;
+
 /** The way back from the provider (decisions 8.2, 8.5). */
 export function createCallback(deps: OidcDeps, providers: Providers) {
   const { database, clock, random, sealer, events, config } = deps;
 
-  /** Uses the state up once state and cookie are right. */
-  async function takeState(context: RequestContext, connection: Connection, request: CallbackRequest) {
-    const { state = "", bindings } = request;
-    const cookieHashes = bindings.map((value) => hashToken(value));
-    const key = { hash: hashToken(state), connectionUuid: connection.uuid, cookieHashes, at: dateOf(clock) };
-    const found = await context.transaction((tx) => useState(tx, key));
-    if (found === undefined) throw oidcErrors.invalidState();
-    if (request.iss === undefined ? found.sendsIssuer : request.iss !== found.issuer) throw oidcErrors.invalidState();
-    return found;
+  /** Demands a state that was good and has been used up, and the issuer that the browser was sent to. */
+  function demandState({ state }: UsedState, { iss }: CallbackRequest): State {
+    if (state === null || (iss === undefined ? state.sendsIssuer : iss !== state.issuer))
+      throw oidcErrors.invalidState();
+    return state;
   }
 
-  function exchange(connection: Connection, state: StoredState, request: CallbackRequest): Promise<Identity> {
+  function exchange(connection: Connection, state: State, request: CallbackRequest): Promise<Identity> {
     const { error, errorDescription, code } = request;
     // The provider's own words are for the log alone.
     if (error !== undefined && error !== "")
@@ -66,31 +63,26 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
       });
   }
 
-  async function complete(
-    context: RequestContext,
-    connection: Connection,
-    request: CallbackRequest,
-  ): Promise<Redirect> {
-    const state = await takeState(context, connection, request);
+  async function complete(used: UsedState, request: CallbackRequest): Promise<Redirect> {
+    const { connection } = used;
+    const state = demandState(used, request);
     const { subject, sid, claims } = await exchange(connection, state, request);
     const email = admittedEmail(claims, connection.allowedDomains);
     if (email === undefined) throw oidcErrors.domainMismatch();
     const { token, hash } = newOpaqueToken(random);
-    await context.transaction((tx) =>
-      insertSessionToken(tx, {
-        hash,
-        connectionUuid: connection.uuid,
-        subject,
-        sid,
-        email: email.address,
-        firstName: nameOf(claims["given_name"]),
-        lastName: nameOf(claims["family_name"]),
-        cookieHash: state.cookieHash,
-        codeChallenge: state.codeChallenge,
-        at: dateOf(clock),
-        expiresAt: dateOf(clock, config.sessionTokenMs),
-      }),
-    );
+    await insertSessionToken(database, {
+      hash,
+      connectionUuid: connection.uuid,
+      subject,
+      sid,
+      email: email.address,
+      firstName: nameOf(claims["given_name"]),
+      lastName: nameOf(claims["family_name"]),
+      cookieHash: state.cookieHash,
+      codeChallenge: state.codeChallenge,
+      at: dateOf(clock),
+      expiresAt: dateOf(clock, config.sessionTokenMs),
+    });
     return { location: withQuery(state.redirectUri, { session_token: token, state: state.clientState }) };
   }
 
@@ -105,10 +97,14 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
    * @throws {domain_mismatch} when there is no verified address of an admitted domain
    */
   return async function callback(context: RequestContext, request: CallbackRequest): Promise<Redirect> {
-    const connection = await findConnection(database, request.connectionUuid);
-    if (connection === undefined) throw oidcErrors.invalidConnection();
+    const { state = "", bindings, connectionUuid } = request;
+    const cookieHashes = bindings.map((value) => hashToken(value));
+    const key = { hash: hashToken(state), connectionUuid, cookieHashes, at: dateOf(clock) };
+    const used = await useState(database, key);
+    if (used === undefined) throw oidcErrors.invalidConnection();
+    const { connection } = used;
     try {
-      return await complete(context, connection, request);
+      return await complete(used, request);
     } catch (error) {
       if (error instanceof ServiceError && error.status !== 503) {
         await events.recordFailure(EVENTS["login.oidc"], {

@@ -19,7 +19,8 @@ export interface Connection {
   createdAt: Date;
 }
 
-const columns = `c.uuid, c.org_uuid as "orgUuid", c.name, c.provider, c.client_id as "clientId",
+/** Columns of a {@link Connection}, of `oidc_connections c`. */
+export const CONNECTION_COLUMNS = `c.uuid, c.org_uuid as "orgUuid", c.name, c.provider, c.client_id as "clientId",
   c.client_secret as "clientSecret", c.discovery_url as "discoveryUrl", c.allowed_domains as "allowedDomains",
   c.redirect_uris as "redirectUris", c.created_at as "createdAt"`;
 
@@ -59,7 +60,15 @@ export function connectionsOf(
   const from = "from oidc_connections c where c.org_uuid = $1";
   const sort = { created_at: createdAt("c."), name: byText("c.name") };
   const id = { sql: "c.uuid", type: "uuid" } as const;
-  const list = { name: "oidc_connections", columns, from, params: [orgUuid], id, q: ["c.name"], sort };
+  const list = {
+    name: "oidc_connections",
+    columns: CONNECTION_COLUMNS,
+    from,
+    params: [orgUuid],
+    id,
+    q: ["c.name"],
+    sort,
+  };
   return readList(database, { ...list, order: "-created_at" }, page);
 }
 
@@ -80,20 +89,20 @@ export async function findConnection(
   database: Pick<Database, "prepared">,
   uuid: string,
 ): Promise<Connection | undefined> {
-  const sql = `select ${columns} from oidc_connections c
+  const sql = `select ${CONNECTION_COLUMNS} from oidc_connections c
     join organizations o on o.uuid = c.org_uuid and o.deleted_at is null where c.uuid = $1`;
   return (await database.prepared<Connection>("oidc_connection_one", sql, [uuid]))[0];
 }
 
 /** A connection of an organization, locked until the transaction ends. */
 export async function lockConnection(tx: Tx, orgUuid: string, uuid: string): Promise<Connection | undefined> {
-  const sql = `select ${columns} from oidc_connections c where c.org_uuid = $1 and c.uuid = $2 for update`;
+  const sql = `select ${CONNECTION_COLUMNS} from oidc_connections c where c.org_uuid = $1 and c.uuid = $2 for update`;
   return (await tx.query<Connection>(sql, [orgUuid, uuid]))[0];
 }
 
 /** A connection as it is when a session token is redeemed; it is not deleted before the transaction ends. */
 export async function keepConnection(tx: Tx, uuid: string): Promise<Connection | undefined> {
-  const sql = `select ${columns} from oidc_connections c where c.uuid = $1 for share`;
+  const sql = `select ${CONNECTION_COLUMNS} from oidc_connections c where c.uuid = $1 for share`;
   return (await tx.query<Connection>(sql, [uuid]))[0];
 }
 

@@ -23,7 +23,7 @@ export interface OidcDeps {
   people: Pick<People, "createUnlessKnown" | "memberships">;
   access: Pick<Access, "standing">;
   sessions: Sessions;
-  mfa: Pick<Mfa, "requestSecondFactor">;
+  mfa: Pick<Mfa, "isRequired" | "requestSecondFactor">;
   config: {
     /** Public URL of the service, no trailing slash. */
     baseUrl: string;

@@ -97,6 +97,18 @@ export function createDocuments({
         },
       ),
 
+    /** The key set of a connection where it need not be fetched. */
+    async knownKeys(
+      connection: { uuid: string },
+      jwksUri: string,
+      kid: string | undefined,
+    ): Promise<string | undefined> {
+      const entry = keySets.get(`${connection.uuid} ${jwksUri}`);
+      if (entry === undefined || clock.now() >= entry.until) return undefined;
+      const found = await entry.value.catch(() => undefined);
+      return found !== undefined && (kid === undefined || found.kids.has(kid)) ? found.text : undefined;
+    },
+
     /** The key set of a connection, fetched again once when it has no key `kid`. @throws ProviderFault */
     async keys(connection: { uuid: string }, jwksUri: string, kid: string | undefined): Promise<string> {
       const fetch = async () => {

@@ -11,11 +11,10 @@ import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import { createAdmission } from "./admission.ts";
 import { keepConnection } from "./connection-store.ts";
-import type { Connection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
 import { oidcErrors } from "./errors.ts";
-import { useSessionToken } from "./flow-store.ts";
-import type { StoredToken } from "./flow-store.ts";
+import { redeemSessionToken } from "./flow-store.ts";
+import type { Redeemed } from "./flow-store.ts";
 import { insertSessionOrigin, personOf } from "./identity-store.ts";
 import { isLoggedOut } from "./logout-store.ts";
 
@@ -39,46 +38,42 @@ export function createExchange(deps: OidcDeps) {
   const { admit, link } = createAdmission(deps);
 
   /** Uses the token up in this transaction: a refusal leaves it as it was. */
-  async function redeem(
-    tx: Tx,
-    { sessionToken, codeVerifier, bindings }: Redemption,
-  ): Promise<{ token: StoredToken; connection: Connection }> {
+  async function redeem(tx: Tx, { sessionToken, codeVerifier, bindings }: Redemption): Promise<Redeemed> {
     const codeChallenge =
       codeVerifier === undefined ? null : createHash("sha256").update(codeVerifier, "utf8").digest("base64url");
     const cookieHashes = bindings.map((value) => hashToken(value));
     const presenter = { codeChallenge, cookieHashes };
-    const token = await useSessionToken(tx, hashToken(sessionToken), presenter, dateOf(clock));
+    const token = await redeemSessionToken(tx, hashToken(sessionToken), presenter, dateOf(clock));
     if (token === undefined) throw oidcErrors.sessionToken();
-    const connection = await keepConnection(tx, token.connectionUuid);
-    if (connection === undefined || (await isLoggedOut(tx, token))) throw oidcErrors.sessionToken();
-    return { token, connection };
+    return token;
   }
 
   async function enter(tx: Tx, redemption: Redemption, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
-    const { token, connection } = await redeem(tx, redemption);
-    const { userUuid, links } = await admit(tx, connection, token, info);
-    await tx.em.flush();
-    const standing = await access.standing(tx, userUuid, connection.orgUuid);
+    const token = await redeem(tx, redemption);
+    const { connectionUuid, orgUuid, subject, sid } = token;
+    const { userUuid, links } = await admit(tx, token, info);
+    // Sent without waiting for each other; the second factor is looked up once the person is locked.
+    const [standing, mfaRequired] = await Promise.all([
+      access.standing(tx, userUuid, orgUuid),
+      mfa.isRequired(tx, userUuid),
+    ]);
     if (standing === undefined) throw oidcErrors.notMember();
-    const origin = { connectionUuid: connection.uuid, subject: token.subject, sid: token.sid };
-    const payload = {
-      connection_uuid: connection.uuid,
-      subject: token.subject,
-      sid: token.sid,
-      signed_in_at: token.at.toISOString(),
-    };
-    const next = { name: ENTER_BY_OIDC, payload };
-    const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["fed"], info, next });
-    const event = { by: withoutActor(userUuid, info), orgUuid: connection.orgUuid };
-    const metadata = { connection_uuid: connection.uuid, amr: ["fed"] };
-    if (needed !== undefined) {
+    const event = { by: withoutActor(userUuid, info), orgUuid };
+    const metadata = { connection_uuid: connectionUuid, amr: ["fed"] };
+    if (mfaRequired) {
+      const payload = { connection_uuid: connectionUuid, subject, sid, signed_in_at: token.at.toISOString() };
+      const next = { name: ENTER_BY_OIDC, payload };
+      const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["fed"], info, next });
       await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, mfa_required: true } });
-      return needed;
+      return certain(needed, "a second factor of a person who has one");
     }
-    if (links && !(await link(tx, connection, token.subject, standing, info))) throw oidcErrors.linkRequired();
+    if (links && !(await link(tx, token, standing, info))) throw oidcErrors.linkRequired();
     const opened = await sessions.open.pair(tx, { standing, amr: ["fed"], info });
-    await insertSessionOrigin(tx, { ...origin, sessionUuid: opened.sessionId });
-    await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: opened.sessionId } });
+    const { sessionId } = opened;
+    await Promise.all([
+      insertSessionOrigin(tx, { connectionUuid, subject, sid, sessionUuid: sessionId }),
+      events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: sessionId } }),
+    ]);
     return opened;
   }
 
@@ -101,11 +96,12 @@ export function createExchange(deps: OidcDeps) {
       context.transaction(async (tx) => {
         const { userUuid, email } = context.caller;
         if (userUuid === null) throw errors.forbidden();
-        const { token, connection } = await redeem(tx, redemption);
+        const token = await redeem(tx, redemption);
         const person = { userUuid, email: certain(email, "address of a person") };
-        if (await link(tx, connection, token.subject, person, context.info)) return;
+        if (await link(tx, token, person, context.info)) return;
         // Linking what is linked already changes nothing.
-        if ((await personOf(tx, connection.uuid, token.subject)) !== userUuid) throw oidcErrors.linkedElsewhere();
+        const linked = await personOf(tx, token.connectionUuid, token.subject);
+        if (linked !== userUuid) throw oidcErrors.linkedElsewhere();
       }),
 
     /** Sign-ins that the second factor completes. */
@@ -119,7 +115,8 @@ export function createExchange(deps: OidcDeps) {
         const subject = String(payload["subject"]);
         if (await isLoggedOut(tx, signInOf(payload))) throw oidcErrors.sessionToken();
         const linked = await personOf(tx, connection.uuid, subject);
-        const isTheirs = linked === userUuid || (await link(tx, connection, subject, standing, info));
+        const identity = { connectionUuid: connection.uuid, orgUuid: connection.orgUuid, subject };
+        const isTheirs = linked === userUuid || (await link(tx, identity, standing, info));
         if (!isTheirs) throw oidcErrors.linkRequired();
         return connection.orgUuid;
       },

@@ -1,4 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { CONNECTION_COLUMNS } from "./connection-store.ts";
+import type { Connection } from "./connection-store.ts";
 
 /** A sign-in between `authorize` and the callback. */
 export interface StoredState {
@@ -42,9 +44,19 @@ export async function insertState(tx: Tx, state: StoredState): Promise<void> {
   );
 }
 
-/** Uses a state up: one of several concurrent callbacks succeeds. Undefined when state or cookie are not good. */
+/** A sign-in that comes back. */
+export interface UsedState {
+  connection: Connection;
+  /** Used up by this; null when state or cookie are not good. */
+  state: Omit<StoredState, "connectionUuid" | "at" | "expiresAt"> | null;
+}
+
+/**
+ * Uses a state up: one of several concurrent callbacks succeeds. Undefined when there is no such connection. It is one
+ * statement, which commits by itself.
+ */
 export async function useState(
-  tx: Tx,
+  database: Pick<Database, "prepared">,
   {
     hash,
     connectionUuid,
@@ -56,13 +68,21 @@ export async function useState(
     cookieHashes: readonly Buffer[];
     at: Date;
   },
-): Promise<StoredState | undefined> {
-  const sql = `update oidc_states set used_at = $4
-    where hash = $1 and connection_uuid = $2 and cookie_hash = any($3::bytea[]) and used_at is null and expires_at > $4
-    returning hash, connection_uuid as "connectionUuid", cookie_hash as "cookieHash", secrets,
-      redirect_uri as "redirectUri", client_state as "clientState", code_challenge as "codeChallenge", issuer,
-      sends_issuer as "sendsIssuer", created_at as at, expires_at as "expiresAt"`;
-  return (await tx.query<StoredState>(sql, [hash, connectionUuid, cookieHashes, at]))[0];
+): Promise<UsedState | undefined> {
+  const sql = `with used as (
+      update oidc_states set used_at = $4
+      where hash = $1 and connection_uuid = $2 and cookie_hash = any($3::bytea[]) and used_at is null
+        and expires_at > $4
+      returning cookie_hash, secrets, redirect_uri, client_state, code_challenge, issuer, sends_issuer)
+    select ${CONNECTION_COLUMNS}, s.cookie_hash as "cookieHash", s.secrets, s.redirect_uri as "redirectUri",
+      s.client_state as "clientState", s.code_challenge as "codeChallenge", s.issuer, s.sends_issuer as "sendsIssuer"
+    from oidc_connections c join organizations o on o.uuid = c.org_uuid and o.deleted_at is null
+    left join used s on true where c.uuid = $2`;
+  type Row = Connection & { cookieHash: Buffer | null } & Omit<NonNullable<UsedState["state"]>, "hash" | "cookieHash">;
+  const [row] = await database.prepared<Row>("oidc_use_state", sql, [hash, connectionUuid, cookieHashes, at]);
+  if (row === undefined) return undefined;
+  const { cookieHash, ...all } = row;
+  return { connection: all, state: cookieHash === null ? null : { ...all, hash, cookieHash } };
 }
 
 /** A session token and the identity it stands for. */
@@ -80,9 +100,10 @@ export interface StoredToken {
   expiresAt: Date;
 }
 
-/** Stores a session token. */
-export async function insertSessionToken(tx: Tx, token: StoredToken): Promise<void> {
-  await tx.query(
+/** Stores a session token, in one statement that commits by itself. */
+export async function insertSessionToken(database: Pick<Database, "prepared">, token: StoredToken): Promise<void> {
+  await database.prepared(
+    "oidc_new_token",
     `insert into oidc_session_tokens (hash, connection_uuid, subject, sid, email, first_name, last_name, cookie_hash,
        code_challenge, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -109,20 +130,32 @@ export interface Presenter {
   cookieHashes: readonly Buffer[];
 }
 
-/** Uses a session token up: one of several concurrent requests succeeds. */
-export async function useSessionToken(
+/** A session token that has been used up, its connection, and the person whom the identity is linked to. */
+export interface Redeemed
+  extends Pick<StoredToken, "connectionUuid" | "subject" | "sid" | "email" | "firstName" | "lastName" | "at"> {
+  orgUuid: string;
+  allowedDomains: string[];
+  /** Null where the identity is not linked. */
+  userUuid: string | null;
+  /** They are an active member, and stay it until the transaction ends. */
+  isActive: boolean;
+}
+
+/**
+ * Uses a session token up: one of several concurrent requests succeeds. The connection is not deleted before the
+ * transaction ends. Undefined for a token that is not good, and for a sign-in that the provider has ended.
+ */
+export async function redeemSessionToken(
   tx: Tx,
   hash: Buffer,
   { codeChallenge, cookieHashes }: Presenter,
   at: Date,
-): Promise<StoredToken | undefined> {
-  const sql = `update oidc_session_tokens set used_at = $4
-    where hash = $1 and used_at is null and expires_at > $4
-      and case when code_challenge is null then cookie_hash = any($3::bytea[]) else code_challenge = $2 end
-    returning hash, connection_uuid as "connectionUuid", subject, sid, email, first_name as "firstName",
-      last_name as "lastName", cookie_hash as "cookieHash", code_challenge as "codeChallenge", created_at as at,
-      expires_at as "expiresAt"`;
-  return (await tx.query<StoredToken>(sql, [hash, codeChallenge, cookieHashes, at]))[0];
+): Promise<Redeemed | undefined> {
+  const sql = `select connection_uuid as "connectionUuid", org_uuid as "orgUuid", allowed_domains as "allowedDomains",
+      subject, sid, email, first_name as "firstName", last_name as "lastName", created_at as at,
+      user_uuid as "userUuid", is_active as "isActive"
+    from oidc_redeem($1, $2, $3::bytea[], $4)`;
+  return (await tx.query<Redeemed>(sql, [hash, codeChallenge, cookieHashes, at]))[0];
 }
 
 const oldLogouts = `delete from oidc_logouts where (connection_uuid, jti_hash) in (

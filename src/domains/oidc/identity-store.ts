@@ -48,7 +48,7 @@ export interface Candidate {
 export async function candidate(
   tx: Tx,
   emailKey: string,
-  { uuid, orgUuid }: { uuid: string; orgUuid: string },
+  { connectionUuid, orgUuid }: { connectionUuid: string; orgUuid: string },
 ): Promise<Candidate | undefined> {
   const sql = `select p.uuid as "userUuid", p.is_platform_admin or p.is_superuser or p.is_operator as "isPowerful"
     from people p where p.email_key = $1 for no key update`;
@@ -64,7 +64,7 @@ export async function candidate(
          select 1 from memberships m join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
          where m.user_uuid = $1 and m.org_uuid <> $2 and m.status <> 'removed') as "isElsewhere",
        exists (select 1 from oidc_identities where connection_uuid = $3 and user_uuid = $1) as "isLinked"`,
-    [...params, uuid],
+    [...params, connectionUuid],
   );
   return {
     ...person,

@@ -64,8 +64,6 @@ export async function isLoggedOut(
   tx: Tx,
   { connectionUuid, subject, sid, at }: { connectionUuid: string; subject: string; sid: string | null; at: Date },
 ): Promise<boolean> {
-  const sql = `select 1 as one from oidc_logouts
-    where connection_uuid = $1 and (subject = $2 or sid = $3) and (subject is null or subject = $2)
-      and (sid = $3 or ((sid is null or $3::text is null) and created_at >= $4)) limit 1`;
+  const sql = "select 1 as one where oidc_logged_out($1, $2, $3, $4)";
   return (await tx.query(sql, [connectionUuid, subject, sid, at])).length === 1;
 }

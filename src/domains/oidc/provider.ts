@@ -1,23 +1,12 @@
 import { createHash } from "node:crypto";
 import * as client from "openid-client";
-import { systemClock } from "../../platform/clock.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Sealer } from "../../platform/crypto/sealed.ts";
 import { constantTimeEqual } from "../../platform/crypto/opaque.ts";
-import { OutgoingError } from "../../platform/outgoing/client.ts";
-import type { GuardedClient, OutgoingRequest } from "../../platform/outgoing/client.ts";
+import { createConfigurations, headerOf } from "./configurations.ts";
+import type { Grant, ProviderDeps } from "./configurations.ts";
 import type { Connection } from "./connection-store.ts";
-import { secretContext } from "./connections.ts";
 import { ProviderFault } from "./discovery.ts";
 import type { ProviderDocument } from "./discovery.ts";
 import { createDocuments } from "./documents.ts";
-
-/** Dependencies of the conversation with providers. */
-export interface ProviderDeps {
-  outgoing: Pick<GuardedClient, "request" | "vetUrl">;
-  clock: Clock;
-  sealer: Pick<Sealer, "open">;
-}
 
 /** What a sign-in keeps between `authorize` and the callback. */
 export interface Secrets {
@@ -43,7 +32,6 @@ export interface Identity {
 }
 
 const TOLERANCE_S = 300;
-const MAX_BYTES = 256 * 1024;
 const MAX_SUBJECT = 255;
 
 /**
@@ -52,40 +40,7 @@ const MAX_SUBJECT = 255;
  */
 export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
   const documents = createDocuments({ outgoing, clock });
-
-  /** A configuration for one sign-in. `faults` receives why a request had no usable response. */
-  function configure(connection: Connection, document: ProviderDocument, faults: unknown[]): client.Configuration {
-    const secret = sealer.open(connection.clientSecret, secretContext(connection.uuid)).toString("utf8");
-    const methods = document.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const authentication = methods.includes("client_secret_basic")
-      ? client.ClientSecretBasic(secret)
-      : client.ClientSecretPost(secret);
-    const metadata = {
-      // The service's clock, which a test advances; the library reads the machine's.
-      [client.clockSkew]: Math.round((clock.now() - systemClock.now()) / 1000),
-      [client.clockTolerance]: TOLERANCE_S,
-    };
-    const configuration = new client.Configuration({ ...document }, connection.clientId, metadata, authentication);
-    // The guard decides which URLs may be called without TLS.
-    client.allowInsecureRequests(configuration);
-    client.enableNonRepudiationChecks(configuration);
-    let kid: string | undefined;
-    configuration[client.customFetch] = async (url, options) => {
-      try {
-        if (url === document.jwks_uri)
-          return jsonResponse(200, await documents.keys(connection, document.jwks_uri, kid));
-        const answer = await outgoing.request(requestOf(url, options));
-        if (answer.status >= 500) throw new ProviderFault("token", `answered ${answer.status}`);
-        const text = answer.truncated ? "" : answer.body.toString("utf8");
-        if (url === document.token_endpoint) kid = kidOf(text);
-        return jsonResponse(answer.status, text, answer.headers["content-type"]);
-      } catch (error) {
-        if (error instanceof ProviderFault || error instanceof OutgoingError) faults.push(error);
-        throw error;
-      }
-    };
-    return configuration;
-  }
+  const { authorizing, exchanging, exchangingOnce } = createConfigurations({ outgoing, clock, sealer, documents });
 
   return {
     documents,
@@ -97,7 +52,7 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
       { state, nonce, codeVerifier }: Secrets & { state: string },
     ): Promise<{ url: string; document: ProviderDocument }> {
       const document = await documents.discovery(connection);
-      const url = client.buildAuthorizationUrl(configure(connection, document, []), {
+      const url = client.buildAuthorizationUrl(authorizing(connection, document), {
         redirect_uri: redirectUri,
         response_type: "code",
         scope: "openid email profile",
@@ -119,18 +74,18 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
       document: ProviderDocument,
       redirectUri: string,
     ): Promise<string | undefined> {
-      const faults: unknown[] = [];
+      const grant: Grant = { faults: [] };
       const url = new URL(redirectUri);
       url.searchParams.set("code", "atrium-connection-test");
       // As a provider that announces it would send it (RFC 9207); the library asks for it before it sends anything.
       url.searchParams.set("iss", document.issuer);
       try {
-        await client.authorizationCodeGrant(configure(connection, document, faults), url, {
-          pkceCodeVerifier: "atrium-connection-test-atrium-connection-test",
-          idTokenExpected: true,
-        });
+        const checks = { pkceCodeVerifier: "atrium-connection-test-atrium-connection-test", idTokenExpected: true };
+        await exchangingOnce(connection, document, grant, (configuration) =>
+          client.authorizationCodeGrant(configuration, url, checks),
+        );
       } catch (error) {
-        if (faults.length > 0) throw faultOf(faults, error);
+        if (grant.faults.length > 0) throw faultOf(grant.faults, error);
         return error instanceof client.ResponseBodyError ? error.error : undefined;
       }
       return undefined;
@@ -143,32 +98,33 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
      */
     async exchange(connection: Connection, request: CodeExchange): Promise<Identity> {
       const document = await documents.discovery(connection);
-      const faults: unknown[] = [];
-      const configuration = configure(connection, document, faults);
       const url = new URL(request.redirectUri);
       url.searchParams.set("code", request.code);
       url.searchParams.set("state", request.state);
       if (request.iss !== undefined) url.searchParams.set("iss", request.iss);
+      const grant: Grant = { faults: [] };
       try {
-        const tokens = await client.authorizationCodeGrant(configuration, url, {
-          expectedNonce: request.nonce,
-          expectedState: request.state,
-          pkceCodeVerifier: request.codeVerifier,
-          idTokenExpected: true,
+        return await exchanging(connection, document, grant, async (configuration) => {
+          const tokens = await client.authorizationCodeGrant(configuration, url, {
+            expectedNonce: request.nonce,
+            expectedState: request.state,
+            pkceCodeVerifier: request.codeVerifier,
+            idTokenExpected: true,
+          });
+          const claims = tokens.claims();
+          if (claims === undefined || tokens.id_token === undefined) throw new Error("there is no ID token");
+          demandCurrent(claims, clock.now());
+          demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
+          const { sub: subject, sid } = claims;
+          if (subject.length > MAX_SUBJECT || subject.includes("\0")) throw new Error("the subject is too long");
+          const more =
+            claims["email"] === undefined && document.userinfo_endpoint !== undefined
+              ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
+              : {};
+          return { subject, sid: typeof sid === "string" ? sid.slice(0, 255) : null, claims: { ...more, ...claims } };
         });
-        const claims = tokens.claims();
-        if (claims === undefined || tokens.id_token === undefined) throw new Error("there is no ID token");
-        demandCurrent(claims, clock.now());
-        demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
-        const { sub: subject, sid } = claims;
-        if (subject.length > MAX_SUBJECT || subject.includes("\0")) throw new Error("the subject is too long");
-        const more =
-          claims["email"] === undefined && document.userinfo_endpoint !== undefined
-            ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
-            : {};
-        return { subject, sid: typeof sid === "string" ? sid.slice(0, 255) : null, claims: { ...more, ...claims } };
       } catch (error) {
-        throw faultOf(faults, error);
+        throw faultOf(grant.faults, error);
       }
     },
   };
@@ -181,38 +137,6 @@ export type Providers = ReturnType<typeof createProviders>;
 function faultOf([fault]: readonly unknown[], error: unknown): unknown {
   if (fault === undefined || fault instanceof ProviderFault) return fault ?? error;
   return new ProviderFault("token", "could not be reached", { cause: fault });
-}
-
-function requestOf(url: string, { method, headers, body }: client.CustomFetchOptions): OutgoingRequest {
-  const form = body instanceof URLSearchParams ? body.toString() : typeof body === "string" ? body : undefined;
-  return {
-    method: method === "POST" ? "POST" : "GET",
-    url,
-    headers,
-    ...(form !== undefined && { body: form }),
-    timeoutMs: 10_000,
-    maxBytes: MAX_BYTES,
-  };
-}
-
-function jsonResponse(status: number, text: string, contentType = "application/json"): Response {
-  const empty = status === 204 || status === 205 || status === 304;
-  return new Response(empty ? null : text, { status, headers: { "content-type": contentType } });
-}
-
-/** The key that signed the ID token of a token response, as its header says; nothing of it is trusted yet. */
-function kidOf(tokenResponse: string): string | undefined {
-  try {
-    const { id_token } = JSON.parse(tokenResponse) as { id_token: string };
-    const header = headerOf(id_token);
-    return typeof header["kid"] === "string" ? header["kid"] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function headerOf(jwt: string): Record<string, unknown> {
-  return JSON.parse(Buffer.from(jwt.split(".")[0] ?? "", "base64url").toString("utf8")) as Record<string, unknown>;
 }
 
 /** An ID token of this exchange was issued now, by the provider's clock. */
