@@ -19,6 +19,7 @@ import {
   newTokens,
 } from "./me.ts";
 import { mutualTls } from "./mtls.ts";
+import { oidcLogins } from "./oidc.ts";
 import { peopleReads } from "./people.ts";
 import { transcoding } from "./post.ts";
 import { refreshes } from "./refresh.ts";
@@ -51,6 +52,7 @@ export const rows: readonly Row[] = [
   secondFactor,
   refreshes,
   magicLinks,
+  oidcLogins,
   meDuringRevocations,
   ...timings,
   deliveriesAgainstLoop,
