@@ -1,5 +1,6 @@
 import { auditLists } from "./audit.ts";
 import { loginsAgainstBetterAuth, meAgainstBetterAuth } from "./better-auth.ts";
+import { scimAgainstBetterAuth } from "./better-auth-scim.ts";
 import { billingRows } from "./billing.ts";
 import { browse } from "./browse.ts";
 import { clientRows } from "./clients.ts";
@@ -66,6 +67,7 @@ export const rows: readonly Row[] = [
   ...scimReads,
   scimCursors,
   ...scimWrites,
+  ...scimAgainstBetterAuth,
   ...auditLists,
   ...webhookRoutes,
   ...vaultRows,

@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { callRest } from "../../support/app.ts";
 import type { Environment } from "../environment.ts";
-import { organizationOf } from "../seeded-people.ts";
+import { directories } from "../scim-directories.ts";
+import { SCIM_JSON, scimUser } from "../scim-users.ts";
 import type { Service } from "../service.ts";
 import type { RatioRow, Sample, Side } from "./row.ts";
 
@@ -13,35 +13,6 @@ const inFlight = 16;
 const perSecond = 2_000;
 /** Operations of a Bulk request. */
 const bulkOperations = 1_000;
-
-const json = { "content-type": "application/scim+json" };
-
-/** Paths and tokens of directories, one for each organization of the bench. */
-async function directories(service: Service): Promise<{ base: string; token: string }[]> {
-  return Promise.all(
-    service.people.map(async (_, session) => {
-      const org = organizationOf(service, session);
-      const path = `/api/admin/organizations/${org}/scim-tokens`;
-      const { status, body } = await callRest(`http://127.0.0.1:${service.port}`, "POST", path, {
-        token: service.tokens[session],
-        body: { name: "bench" },
-      });
-      if (status !== 201) throw new Error(`POST ${path} answered ${status}`);
-      return { base: `/scim/v2/organizations/${org}`, token: body.token as string };
-    }),
-  );
-}
-
-function newUser(): object {
-  const userName = `user.${randomUUID()}@bench.test`;
-  return {
-    schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
-    userName,
-    externalId: randomUUID(),
-    name: { givenName: "Given", familyName: "Family" },
-    emails: [{ value: userName, type: "work", primary: true }],
-  };
-}
 
 /** Single creates over REST. */
 async function creates(environment: Environment, service: Service): Promise<Side> {
@@ -55,8 +26,8 @@ async function creates(environment: Environment, service: Service): Promise<Side
           return {
             method: "POST",
             path: `${base}/Users`,
-            headers: { authorization: `Bearer ${token}`, ...json },
-            body: JSON.stringify(newUser()),
+            headers: { authorization: `Bearer ${token}`, ...SCIM_JSON },
+            body: JSON.stringify(scimUser()),
           };
         }),
       );
@@ -105,14 +76,14 @@ const scimBulk: RatioRow = {
     const bulk = async (): Promise<void> => {
       const { status, body } = await callRest(`http://127.0.0.1:${service.port}`, "POST", `${target.base}/Bulk`, {
         token: target.token,
-        headers: json,
+        headers: SCIM_JSON,
         body: {
           schemas: ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],
           Operations: Array.from({ length: bulkOperations }, (_, n) => ({
             method: "POST",
             path: "/Users",
             bulkId: String(n),
-            data: newUser(),
+            data: scimUser(),
           })),
         },
       });
