@@ -42,25 +42,25 @@ export const PLATFORM_PAGES: readonly PageRow[] = [
   {
     path: "platform/payments",
     load: () => import("./pages/platform/Payments.tsx"),
-    needs: "platform",
-    nav: { group: "Platform", label: "Unmatched payments", icon: Receipt },
+    needs: "operator",
+    nav: { group: "Operation", label: "Unmatched payments", icon: Receipt },
   },
   {
     path: "platform/status",
     load: () => import("./pages/platform/ServiceStatus.tsx"),
-    needs: "platform",
+    needs: "runs",
     nav: { group: "Operation", label: "Status", icon: Activity },
   },
   {
     path: "platform/retention",
     load: () => import("./pages/platform/Retention.tsx"),
-    needs: "platform",
+    needs: "operator",
     nav: { group: "Operation", label: "Retention", icon: Archive },
   },
   {
     path: "platform/vault",
     load: () => import("./pages/platform/Seal.tsx"),
-    needs: "platform",
+    needs: "operator",
     nav: { group: "Operation", label: "Vault seal", icon: Lock },
   },
 ];

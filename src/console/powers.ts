@@ -1,7 +1,7 @@
 import type { GetMeResponse } from "../../gen/atrium/access/v1/access_pb.ts";
 
 /** The power that a page takes: what the caller's `/me` must say for its calls to succeed. The server decides. */
-export type Power = "anyone" | "member" | "employee" | "admin" | "publisher" | "platform";
+export type Power = "anyone" | "member" | "employee" | "admin" | "publisher" | "platform" | "operator" | "runs";
 
 const HOLDS: Readonly<Record<Power, (me: GetMeResponse) => boolean>> = {
   anyone: () => true,
@@ -11,6 +11,8 @@ const HOLDS: Readonly<Record<Power, (me: GetMeResponse) => boolean>> = {
   admin: (me) => me.orgUuid !== undefined && me.roles.includes("admin"),
   publisher: (me) => HOLDS.employee(me) || me.appAdmin.length > 0,
   platform: (me) => me.platformAdmin,
+  operator: (me) => me.scopes.includes("operator"),
+  runs: (me) => HOLDS.platform(me) || HOLDS.operator(me),
 };
 
 /** What the page "You cannot see this page" says: the power, and who has it. */
@@ -22,6 +24,8 @@ export const POWER_WORDS: Readonly<Record<Power, string>> = {
   publisher:
     "It takes the role employee or above, or administration of an app. The admins of your organization give both.",
   platform: "It takes platform administration, which the operator of this installation gives.",
+  operator: "It takes the power of an operator, which those who run this installation have.",
+  runs: "It takes platform administration, or the power of an operator. Those who run this installation have both.",
 };
 
 export const holds = (me: GetMeResponse, power: Power): boolean => HOLDS[power](me);

@@ -204,6 +204,25 @@ describe("POST /api/entitlements/check-batch", () => {
 });
 
 describe("GET /api/auth/me and an app's access", () => {
+  it("/me lists the scopes that a person has by role and by flag, and those of a key", async () => {
+    const scopes = async (token: string): Promise<unknown> =>
+      (await app.call("GET", "/api/auth/me", { token })).body["scopes"];
+    const flag = (value: boolean) =>
+      runSql(app.databaseUrl, "update people set is_operator = $2 where email_key = $1", [publisher.email, value]);
+    const key = await app.call("POST", `/api/admin/organizations/${publisher.org}/api-keys`, {
+      token: publisher.token,
+      body: { name: "ci", scopes: ["read:users", "admin"] },
+    });
+    expect(await scopes(platform)).toEqual(["admin", "vault:write", "platform_admin", "superuser", "operator"]);
+    expect(await scopes(publisher.token)).toEqual(["admin", "vault:write"]);
+    expect(await scopes((await member(app, buyer, 3)).token)).toEqual([]);
+    expect(await scopes(key.body.api_key as string)).toEqual(["read:users", "admin"]);
+    await flag(true);
+    expect(await scopes(publisher.token)).toEqual(["admin", "vault:write", "operator"]);
+    await flag(false);
+    expect(await scopes(publisher.token)).toEqual(["admin", "vault:write"]);
+  });
+
   it("the owner of the publishing organization administers its app in /me and in the app's access", async () => {
     expect((await app.call("GET", "/api/auth/me", { token: publisher.token })).body.app_admin).toEqual([appId]);
     expect((await app.call("GET", `/api/marketplace/apps/${appId}/access`, { token: publisher.token })).body).toEqual({

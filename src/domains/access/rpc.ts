@@ -45,5 +45,18 @@ function printCaller(who: Caller) {
     appAdmin: [...who.appAdmin],
     platformAdmin: who.isPlatformAdmin,
     sandbox: who.sandbox,
+    scopes: scopesOf(who),
   };
+}
+
+/** Scopes in force (decisions 2.5). Flags are read with the session on every request, so the token has no claim for them. */
+function scopesOf(who: Caller): string[] {
+  const held: Readonly<Record<string, boolean>> = {
+    admin: who.isAdmin,
+    "vault:write": who.canWriteVault,
+    platform_admin: who.isPlatformAdmin,
+    superuser: who.isSuperuser,
+    operator: who.isOperator,
+  };
+  return [...(who.scopes ?? Object.keys(held))].filter((scope) => held[scope] ?? true);
 }

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { AuthEventsService } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { OperatorService, SetConfigRequestSchema } from "../../../../gen/atrium/operator/v1/operator_pb.ts";
 import type { OrgConfig } from "../../../../gen/atrium/operator/v1/operator_pb.ts";
+import { holds } from "../../powers.ts";
 import { useMe } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -54,7 +55,7 @@ export default function Retention() {
               Set
               <span className="visually-hidden"> days of {nameOf(config.orgUuid)}</span>
             </Button>
-            {config.orgUuid === own && (
+            {config.orgUuid === own && holds(me, "admin") && (
               <Button small onClick={() => setAsking(true)}>
                 Purge
               </Button>

@@ -86,7 +86,13 @@ type GetMeResponse struct {
 	// Whether the organization is a sandbox.
 	Sandbox bool `protobuf:"varint,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	// The credential, where it is not a person's token.
-	Principal     *Principal `protobuf:"bytes,10,opt,name=principal,proto3" json:"principal,omitempty"`
+	Principal *Principal `protobuf:"bytes,10,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Scopes in force. Of a person: `admin` (owner, role admin, platform admin),
+	// `vault:write` by role, and `platform_admin`, `superuser` and `operator` by
+	// flag. Of an API key: those it was given, `admin` and `vault:write` as far as
+	// its maker has them now. Of a service identity: `admin` and `vault:write` by
+	// role.
+	Scopes        []string `protobuf:"bytes,11,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,6 +193,13 @@ func (x *GetMeResponse) GetSandbox() bool {
 func (x *GetMeResponse) GetPrincipal() *Principal {
 	if x != nil {
 		return x.Principal
+	}
+	return nil
+}
+
+func (x *GetMeResponse) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
 	}
 	return nil
 }
@@ -748,7 +761,7 @@ var File_atrium_access_v1_access_proto protoreflect.FileDescriptor
 const file_atrium_access_v1_access_proto_rawDesc = "" +
 	"\n" +
 	"\x1datrium/access/v1/access.proto\x12\x10atrium.access.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\"\x0e\n" +
-	"\fGetMeRequest\"\xa9\x03\n" +
+	"\fGetMeRequest\"\xc1\x03\n" +
 	"\rGetMeResponse\x12&\n" +
 	"\tuser_uuid\x18\x01 \x01(\tB\x04\xc0\xbb\x18\x01H\x00R\buserUuid\x88\x01\x01\x12\x1f\n" +
 	"\x05email\x18\x02 \x01(\tB\x04\xc0\xbb\x18\x01H\x01R\x05email\x88\x01\x01\x12$\n" +
@@ -760,7 +773,8 @@ const file_atrium_access_v1_access_proto_rawDesc = "" +
 	"\x0eplatform_admin\x18\b \x01(\bR\rplatformAdmin\x12\x18\n" +
 	"\asandbox\x18\t \x01(\bR\asandbox\x129\n" +
 	"\tprincipal\x18\n" +
-	" \x01(\v2\x1b.atrium.access.v1.PrincipalR\tprincipalB\f\n" +
+	" \x01(\v2\x1b.atrium.access.v1.PrincipalR\tprincipal\x12\x16\n" +
+	"\x06scopes\x18\v \x03(\tR\x06scopesB\f\n" +
 	"\n" +
 	"_user_uuidB\b\n" +
 	"\x06_emailB\v\n" +

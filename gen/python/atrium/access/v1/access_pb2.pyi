@@ -51,6 +51,7 @@ class GetMeResponse(_message.Message):
     PLATFORM_ADMIN_FIELD_NUMBER: _builtins.int
     SANDBOX_FIELD_NUMBER: _builtins.int
     PRINCIPAL_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
     user_uuid: _builtins.str
     """Id of the person; null for other credentials."""
     email: _builtins.str
@@ -83,6 +84,15 @@ class GetMeResponse(_message.Message):
     def principal(self) -> Global___Principal:
         """The credential, where it is not a person's token."""
 
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Scopes in force. Of a person: `admin` (owner, role admin, platform admin),
+        `vault:write` by role, and `platform_admin`, `superuser` and `operator` by
+        flag. Of an API key: those it was given, `admin` and `vault:write` as far as
+        its maker has them now. Of a service identity: `admin` and `vault:write` by
+        role.
+        """
+
     def __init__(
         self,
         *,
@@ -96,10 +106,11 @@ class GetMeResponse(_message.Message):
         platform_admin: _builtins.bool = ...,
         sandbox: _builtins.bool = ...,
         principal: Global___Principal | None = ...,
+        scopes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_email", b"_email", "_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "_user_uuid", b"_user_uuid", "email", b"email", "org_name", b"org_name", "org_uuid", b"org_uuid", "principal", b"principal", "user_uuid", b"user_uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_email", b"_email", "_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "_user_uuid", b"_user_uuid", "app_admin", b"app_admin", "email", b"email", "entitlements", b"entitlements", "org_name", b"org_name", "org_uuid", b"org_uuid", "platform_admin", b"platform_admin", "principal", b"principal", "roles", b"roles", "sandbox", b"sandbox", "user_uuid", b"user_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_email", b"_email", "_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "_user_uuid", b"_user_uuid", "app_admin", b"app_admin", "email", b"email", "entitlements", b"entitlements", "org_name", b"org_name", "org_uuid", b"org_uuid", "platform_admin", b"platform_admin", "principal", b"principal", "roles", b"roles", "sandbox", b"sandbox", "scopes", b"scopes", "user_uuid", b"user_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__email: _TypeAlias = _typing.Literal["email"]  # noqa: Y015
     _WhichOneofArgType__email: _TypeAlias = _typing.Literal["_email", b"_email"]  # noqa: Y015
