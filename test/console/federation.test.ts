@@ -233,6 +233,10 @@ describeInBrowser("pages of federation", () => {
     expect(group.status).toBe(201);
     await page.reload();
     await page.getByRole("table", { name: "Last events" }).getByRole("cell", { name: "scim.group.created" }).waitFor();
+    await page.getByLabel("SCIM token", { exact: true }).fill(token);
+    await page.getByRole("button", { name: "Show teams" }).click();
+    await page.getByRole("table", { name: "Teams" }).getByRole("cell", { name: "Crew", exact: true }).waitFor();
+    expect(await page.getByLabel("SCIM token", { exact: true }).inputValue()).toBe("");
     await page.getByRole("button", { name: "Revoke okta" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("cell", { name: "Revoked" }).waitFor();

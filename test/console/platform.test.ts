@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { runSql } from "../support/postgres.ts";
 import { signUp } from "../support/market.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
@@ -40,6 +41,39 @@ describeInBrowser("pages of the platform", () => {
       await go(page, path);
       await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
       expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count(), path).toBe(0);
+    }
+  });
+
+  it("an operator sees the pages of operation, and a platform admin alone those of the platform", async () => {
+    const { email } = here.app.owner;
+    const flags = (isOperator: boolean, isPlatformAdmin: boolean) =>
+      runSql(here.app.databaseUrl, "update people set is_operator = $2, is_platform_admin = $3 where email_key = $1", [
+        email,
+        isOperator,
+        isPlatformAdmin,
+      ]);
+    try {
+      for (const [isOperator, isPlatformAdmin] of [
+        [true, false],
+        [false, true],
+      ] as const) {
+        await flags(isOperator, isPlatformAdmin);
+        const page = await here.open("/sign-in");
+        await here.signIn(page);
+        const main = page.getByRole("navigation", { name: "Main" });
+        for (const [names, shown] of [
+          [["Unmatched payments", "Retention", "Vault seal"], isOperator],
+          [["Approvals", "All installs", "Plans"], isPlatformAdmin],
+          [["Status"], true],
+        ] as const)
+          for (const name of names)
+            expect(await main.getByRole("link", { name, exact: true }).count(), name).toBe(shown ? 1 : 0);
+        const refused = isOperator ? "plans" : "retention";
+        await page.goto(`${here.url}/console/platform/${refused}`);
+        await page.getByRole("heading", { level: 1, name: "You cannot see this page" }).waitFor();
+      }
+    } finally {
+      await flags(true, true);
     }
   });
 

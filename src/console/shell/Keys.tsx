@@ -4,7 +4,8 @@ import { PAGES } from "../pages.ts";
 import { holds } from "../powers.ts";
 import { usePreferences } from "../session/preferences.ts";
 import { useMe } from "../session/use-session.ts";
-import { Dialog } from "../widgets/Dialog.tsx";
+import { Button } from "../widgets/Button.tsx";
+import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
 import { Facts } from "../widgets/Page.tsx";
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -61,6 +62,9 @@ export function Keys({ onSearch }: { onSearch: () => void }) {
           ["Esc", "Close the topmost dialog"],
         ]}
       </Facts>
+      <DialogActions>
+        <Button onClick={() => setListOpen(false)}>Close</Button>
+      </DialogActions>
     </Dialog>
   );
 }

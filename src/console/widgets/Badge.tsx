@@ -30,6 +30,11 @@ const KINDS: Readonly<Record<string, "good" | "warn" | "bad" | "busy">> = {
   expired: "bad",
 };
 
+/** Marks one of several things, such as the session in use. */
+export function Tag({ children }: { children: string }) {
+  return <span className={classes(style["badge"], style["tag"])}>{children}</span>;
+}
+
 /** A status in words; its colour repeats what the words say. */
 export function Status({ of }: { of: string }) {
   const kind = KINDS[of];

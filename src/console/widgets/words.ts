@@ -17,3 +17,33 @@ export const classes = (...names: (string | false | undefined)[]): string => nam
 /** `3 sessions`, `1 session`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+/** In this order: most browsers also call themselves by the names further down. */
+const PROGRAMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdgA?(?:iOS)?\/(\d+)/u, "Edge"],
+  [/\b(?:OPR|OPT)\/(\d+)/u, "Opera"],
+  [/\bSamsungBrowser\/(\d+)/u, "Samsung Internet"],
+  [/\b(?:Firefox|FxiOS)\/(\d+)/u, "Firefox"],
+  [/\b(?:HeadlessChrome|Chrome|Chromium|CriOS)\/(\d+)/u, "Chrome"],
+  [/\bVersion\/(\d+)[\d.]* .*\bSafari\//u, "Safari"],
+];
+
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\biPhone\b/u, "iPhone"],
+  [/\biPad\b/u, "iPad"],
+  [/\bAndroid\b/u, "Android"],
+  [/\bCrOS\b/u, "ChromeOS"],
+  [/\bWindows\b/u, "Windows"],
+  [/\bMac OS X\b|\bMacintosh\b/u, "macOS"],
+  [/\bLinux\b/u, "Linux"],
+];
+
+/** A `User-Agent` in words: `Firefox 140 on Windows`, else its first product: `curl/8.5.0`. */
+export function deviceOf(userAgent: string): string {
+  const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
+  for (const [pattern, name] of PROGRAMS) {
+    const version = pattern.exec(userAgent)?.[1];
+    if (version !== undefined) return system === undefined ? `${name} ${version}` : `${name} ${version} on ${system}`;
+  }
+  return userAgent.split(" ")[0] || "Unknown device";
+}

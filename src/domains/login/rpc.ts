@@ -100,12 +100,14 @@ function printAcceptance(outcome: Accepted | SecondFactorNeeded, { protocolName,
   return outcome;
 }
 
-function printSession({ uuid, deviceUuid, createdAt, lastSeenAt, current }: OwnSession) {
+function printSession({ uuid, deviceUuid, createdAt, lastSeenAt, current, ipAddress, userAgent }: OwnSession) {
   return {
     sessionId: uuid,
     deviceUuid,
     createdAt: timestampFromDate(createdAt),
     lastSeenAt: timestampFromDate(lastSeenAt),
     current,
+    ipAddress,
+    userAgent,
   };
 }

@@ -165,6 +165,8 @@ export interface OwnSessionRow {
   deviceUuid: string;
   createdAt: Date;
   lastSeenAt: Date;
+  ipAddress: string;
+  userAgent: string;
 }
 
 /** A page of a person's live sessions, last seen first. */
@@ -177,7 +179,8 @@ export function ownSessions(
 ): Promise<Listed<OwnSessionRow>> {
   const from = "from sessions where user_uuid = $1 and revoked_at is null and expires_at > $2";
   const id = { sql: "uuid", type: "uuid" } as const;
-  const columns = `uuid, device_uuid as "deviceUuid", created_at as "createdAt", last_seen_at as "lastSeenAt"`;
+  const columns = `uuid, device_uuid as "deviceUuid", created_at as "createdAt", last_seen_at as "lastSeenAt",
+    ip_address as "ipAddress", user_agent as "userAgent"`;
   const list = { name: "sessions_own", columns, from, params: [userUuid, at], id, q: ["user_agent"] };
   return readList(database, { ...list, sort: SESSION_ORDERS, order: "-last_seen_at" }, page, paging);
 }

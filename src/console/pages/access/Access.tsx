@@ -13,6 +13,7 @@ import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
+import table from "../../widgets/table/DataTable.module.css";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { toast } from "../../widgets/toasts.ts";
 import { featuresIn, shellCheck } from "./checks.ts";
@@ -96,7 +97,7 @@ function Verdicts({ rows }: { rows: readonly ExplainedEntitlement[] }) {
         columns={[
           { header: "Feature", cell: ({ feature }) => <code>{feature}</code> },
           { header: "Verdict", cell: ({ granted }) => <Status of={granted ? "granted" : "denied"} /> },
-          { header: "Reason", cell: ({ reason }) => <code>{reason}</code> },
+          { header: "Reason", cell: ({ reason }) => <code className={table["whole"]}>{reason}</code> },
           { header: "Decided by", cell: ({ explain }) => <Decided explain={explain} /> },
         ]}
         actions={({ feature, orgUuid }) => (

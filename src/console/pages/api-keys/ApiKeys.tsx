@@ -10,6 +10,7 @@ import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
+import table from "../../widgets/table/DataTable.module.css";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { expiresSoon } from "../delegated/expiry.ts";
@@ -52,13 +53,13 @@ export default function ApiKeys() {
           {
             header: "Key",
             cell: ({ prefix, last4 }) => (
-              <code>
+              <code className={table["whole"]}>
                 {prefix}…{last4}
               </code>
             ),
             csv: ({ prefix, last4 }) => `${prefix}…${last4}`,
           },
-          { header: "Scopes", cell: ({ scopes }) => scopes.join(", "), csv: ({ scopes }) => scopes.join(" ") },
+          { header: "Scopes", cell: ({ scopes }) => <Scopes of={scopes} />, csv: ({ scopes }) => scopes.join(" ") },
           {
             header: "Status",
             cell: (key) => <Status of={expiresSoon(key, Date.now()) ? "expiring" : key.status} />,
@@ -106,6 +107,14 @@ export default function ApiKeys() {
     </Page>
   );
 }
+
+const Scopes = ({ of }: { of: readonly string[] }) =>
+  of.map((scope, at) => (
+    <span key={scope}>
+      {at > 0 && ", "}
+      <span className={table["whole"]}>{scope}</span>
+    </span>
+  ));
 
 function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: CreateApiKeyResponse) => void }) {
   const orgUuid = useOrg();

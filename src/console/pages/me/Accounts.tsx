@@ -7,6 +7,7 @@ import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { deviceUuid } from "../../session/preferences.ts";
 import { admit } from "../../session/session.ts";
 import { useMe } from "../../session/use-session.ts";
+import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
@@ -62,7 +63,7 @@ export function Accounts() {
                   header: "Email",
                   cell: (account) => (
                     <>
-                      {account.email} {isOwn(account) && <strong>This account</strong>}
+                      {account.email} {isOwn(account) && <Tag>This account</Tag>}
                     </>
                   ),
                 },

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { forgetSession } from "../../session/session.ts";
 import { useMe } from "../../session/use-session.ts";
-import { Status } from "../../widgets/Badge.tsx";
+import { Status, Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
@@ -41,7 +41,7 @@ export function Memberships() {
                     header: "Organization",
                     cell: (one) => (
                       <>
-                        {one.name} {one.orgUuid === orgUuid && <strong>You are here</strong>}
+                        {one.name} {one.orgUuid === orgUuid && <Tag>You are here</Tag>}
                       </>
                     ),
                   },

@@ -3,6 +3,7 @@ import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { endOtherSessions } from "../../session/end-others.ts";
 import { failureOf } from "../../session/failures.ts";
+import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
@@ -12,6 +13,7 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
+import { deviceOf } from "../../widgets/words.ts";
 import { Accounts } from "./Accounts.tsx";
 
 /** The sessions of the caller on all devices. */
@@ -40,27 +42,39 @@ export default function Sessions() {
         caption="Your sessions"
         things="sessions"
         method={LoginService.method.listOwnSessions}
-        request={({ limit, offset }) => ({ limit, offset })}
+        request={({ q, sort, limit, offset }) => ({
+          limit,
+          offset,
+          ...(q !== "" && { q }),
+          ...(sort !== "" && { sort }),
+        })}
+        searchable
         rows={({ data }) => data}
         rowKey={({ sessionId }) => sessionId}
         columns={[
           {
             header: "Device",
-            cell: ({ deviceUuid, current }) => (
+            cell: ({ userAgent, current }) => (
               <>
-                <Id of={deviceUuid} what="device id" /> {current && <strong>This session</strong>}
+                <span title={userAgent}>{deviceOf(userAgent)}</span> {current && <Tag>This session</Tag>}
               </>
             ),
+            csv: ({ userAgent }) => userAgent,
+          },
+          {
+            header: "Device id",
+            cell: ({ deviceUuid }) => <Id of={deviceUuid} what="device id" />,
             csv: ({ deviceUuid }) => deviceUuid,
           },
-          { header: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
+          { header: "Signed in", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last seen", sort: "last_seen_at", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
         ]}
-        actions={({ current, deviceUuid, sessionId }) =>
+        actions={({ current, deviceUuid, sessionId, userAgent }) =>
           !current && (
             <Button
               small
-              aria-label={`Sign out ${deviceUuid.slice(0, 8)}`}
+              aria-label={`Sign out ${deviceOf(userAgent)}`}
               busy={end.busy}
               onClick={() => void end.run({ deviceUuid, sessionId })}
             >

@@ -13,6 +13,7 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Members.module.css";
+import { deviceOf } from "../../widgets/words.ts";
 
 /** Where a member is signed in: the ten sessions seen last. */
 export function MemberSessions({ userUuid, name }: { userUuid: string; name: string }) {
@@ -41,7 +42,7 @@ export function MemberSessions({ userUuid, name }: { userUuid: string; name: str
                 rows={data}
                 rowKey={({ sessionId }) => sessionId}
                 columns={[
-                  { header: "Device", cell: ({ userAgent }) => userAgent || "Unknown" },
+                  { header: "Device", cell: ({ userAgent }) => <span title={userAgent}>{deviceOf(userAgent)}</span> },
                   { header: "IP address", cell: ({ ipAddress }) => ipAddress },
                   { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
                   { header: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} /> },
@@ -58,7 +59,7 @@ export function MemberSessions({ userUuid, name }: { userUuid: string; name: str
       </Answer>
       <Confirm
         title="Revoke this session?"
-        about={`${ended?.userAgent || "The device"} is signed out. Its next request is refused.`}
+        about={`${deviceOf(ended?.userAgent ?? "")} is signed out. Its next request is refused.`}
         verb="Revoke"
         open={ended !== undefined}
         call={revoke}

@@ -24,6 +24,7 @@ import { useCall } from "../../widgets/use-call.ts";
 import { textOf } from "../../widgets/words.ts";
 import { usePeople } from "../members/use-people.ts";
 import style from "./Scim.module.css";
+import { TeamsOfDirectories } from "./Teams.tsx";
 
 /** What the attributes of a directory become here (docs/scim.md). */
 const MAPPING: readonly (readonly [attribute: string, becomes: string])[] = [
@@ -118,6 +119,7 @@ export default function Scim() {
           />
         </div>
       </Section>
+      <TeamsOfDirectories />
       <Events />
       <CodeSample http={`POST /api/admin/organizations/${orgUuid}/scim-tokens`} body={{ name: "okta" }} />
       {creating && <NewToken onClose={() => setCreating(false)} onMade={setMade} />}

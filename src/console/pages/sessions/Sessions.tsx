@@ -12,7 +12,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { plural } from "../../widgets/words.ts";
+import { deviceOf, plural } from "../../widgets/words.ts";
 import { usePeople } from "../members/use-people.ts";
 
 /** Who is signed in to the organization, and from where. */
@@ -72,8 +72,8 @@ export default function SessionInventory() {
           {
             header: "Device",
             cell: ({ userAgent, deviceUuid }) => (
-              <Link to="." search={{ ...search, device_uuid: deviceUuid, page: undefined }} title={deviceUuid}>
-                {userAgent || "Unknown"}
+              <Link to="." search={{ ...search, device_uuid: deviceUuid, page: undefined }} title={userAgent}>
+                {deviceOf(userAgent)}
               </Link>
             ),
             csv: ({ userAgent }) => userAgent,
@@ -93,7 +93,7 @@ export default function SessionInventory() {
       />
       <Confirm
         title="Revoke this session?"
-        about={`${ended?.userAgent || "The device"} is signed out. Its next request is refused.`}
+        about={`${deviceOf(ended?.userAgent ?? "")} is signed out. Its next request is refused.`}
         verb="Revoke"
         open={ended !== undefined}
         call={revoke}

@@ -1685,7 +1685,11 @@ type OwnSession struct {
 	// When it was last used.
 	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
 	// Whether it is the session of the token presented.
-	Current       bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
+	Current bool `protobuf:"varint,5,opt,name=current,proto3" json:"current,omitempty"`
+	// Address it was opened from.
+	IpAddress string `protobuf:"bytes,6,opt,name=ip_address,json=ipAddress,proto3" json:"ip_address,omitempty"`
+	// `User-Agent` it was opened with.
+	UserAgent     string `protobuf:"bytes,7,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1753,6 +1757,20 @@ func (x *OwnSession) GetCurrent() bool {
 		return x.Current
 	}
 	return false
+}
+
+func (x *OwnSession) GetIpAddress() string {
+	if x != nil {
+		return x.IpAddress
+	}
+	return ""
+}
+
+func (x *OwnSession) GetUserAgent() string {
+	if x != nil {
+		return x.UserAgent
+	}
+	return ""
 }
 
 // A refresh.
@@ -2406,7 +2424,7 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x06 \x01(\tH\x01R\n" +
 	"nextCursor\x88\x01\x01B\x14\n" +
 	"\x12_total_is_estimateB\x0e\n" +
-	"\f_next_cursor\"\xdf\x01\n" +
+	"\f_next_cursor\"\x9d\x02\n" +
 	"\n" +
 	"OwnSession\x12\x1d\n" +
 	"\n" +
@@ -2417,7 +2435,11 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12<\n" +
 	"\flast_seen_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastSeenAt\x12\x18\n" +
-	"\acurrent\x18\x05 \x01(\bR\acurrent\"=\n" +
+	"\acurrent\x18\x05 \x01(\bR\acurrent\x12\x1d\n" +
+	"\n" +
+	"ip_address\x18\x06 \x01(\tR\tipAddress\x12\x1d\n" +
+	"\n" +
+	"user_agent\x18\a \x01(\tR\tuserAgent\"=\n" +
 	"\x0eRefreshRequest\x12+\n" +
 	"\rrefresh_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\frefreshToken\"\xb9\x01\n" +
 	"\x10VerifyOtpRequest\x12\x1f\n" +

@@ -989,12 +989,18 @@ class OwnSession(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     LAST_SEEN_AT_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
+    IP_ADDRESS_FIELD_NUMBER: _builtins.int
+    USER_AGENT_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """Id of the session; the claim `sid` of its tokens."""
     device_uuid: _builtins.str
     """Device it was opened on."""
     current: _builtins.bool
     """Whether it is the session of the token presented."""
+    ip_address: _builtins.str
+    """Address it was opened from."""
+    user_agent: _builtins.str
+    """`User-Agent` it was opened with."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was opened."""
@@ -1011,10 +1017,12 @@ class OwnSession(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         last_seen_at: _timestamp_pb2.Timestamp | None = ...,
         current: _builtins.bool = ...,
+        ip_address: _builtins.str = ...,
+        user_agent: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "last_seen_at", b"last_seen_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "current", b"current", "device_uuid", b"device_uuid", "last_seen_at", b"last_seen_at", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "current", b"current", "device_uuid", b"device_uuid", "ip_address", b"ip_address", "last_seen_at", b"last_seen_at", "session_id", b"session_id", "user_agent", b"user_agent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
