@@ -1,84 +1,17 @@
-import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
 import { consoleFolder } from "../../../src/launch/console.ts";
-import { chromiumPath } from "../../support/chromium.ts";
-import type { Environment } from "../environment.ts";
-import type { Service } from "../service.ts";
-import type { FigureRow } from "./row.ts";
-
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-
-/** Notes what a page took until its largest paint, and the longest interaction. */
-const OBSERVE = `
-  self.paints = []; self.interactions = [];
-  new PerformanceObserver((list) => self.paints.push(...list.getEntries().map(({ startTime }) => startTime)))
-    .observe({ type: "largest-contentful-paint", buffered: true });
-  new PerformanceObserver((list) => self.interactions.push(...list.getEntries().map(({ duration }) => duration)))
-    .observe({ type: "event", durationThreshold: 16, buffered: true });
-`;
-
-interface Opened {
-  browser: Browser;
-  context: BrowserContext;
-  page: Page;
-  url: string;
-  close(): Promise<void>;
-}
-
-/** A new browser profile at the built console. */
-async function open(environment: Environment): Promise<Opened & { service: Service }> {
-  const executablePath = chromiumPath();
-  if (executablePath === undefined) throw new Error("Chromium is not installed; CHROMIUM_PATH names one");
-  build();
-  const service = await environment.keptService("console", { seededPeople: { people: 1, sessions: 1 } });
-  const opened = await openBrowser(executablePath, `http://127.0.0.1:${service.port}`);
-  return { ...opened, service };
-}
-
-async function openBrowser(executablePath: string, url: string): Promise<Opened> {
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  context.setDefaultTimeout(120_000);
-  await context.addInitScript(OBSERVE);
-  const page = await context.newPage();
-  return { browser, context, page, url, close: () => browser.close() };
-}
-
-const build = (): void =>
-  void execFileSync(process.execPath, ["src/launch/build-console.ts"], { cwd: root, stdio: "ignore" });
-
-async function signIn({ page, url, service }: Opened & { service: Service }): Promise<void> {
-  const [person] = service.people;
-  await page.goto(`${url}/sign-in`);
-  await page.getByLabel("Organization").fill(person?.org_name ?? "");
-  await page.getByLabel("Email", { exact: true }).fill(person?.email ?? "");
-  await page.getByLabel("Password", { exact: true }).fill(person?.password ?? "");
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-}
-
-/** Seconds until the largest paint; it is final once nothing loads any more. */
-async function largestPaint(page: Page): Promise<number> {
-  await page.waitForLoadState("networkidle");
-  return (await page.evaluate<number>("Math.max(...self.paints)")) / 1_000;
-}
-
-/** Kilobytes of scripts that a page brought over the network. */
-const scriptsOf = (page: Page): Promise<number> =>
-  page.evaluate<number>(
-    `performance.getEntriesByType("resource").filter(({ name }) => /\\.js$/.test(new URL(name).pathname))
-      .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0) / 1000`,
-  );
+import { build, largestPaint, open, scriptsOf, signIn } from "../console-browser.ts";
+import type { AtService } from "../console-browser.ts";
+import { installEvent } from "./console-install.ts";
+import { besideTemporalSize, besideTemporalTime } from "./console-temporal.ts";
+import type { Row, FigureRow } from "./row.ts";
 
 function row(
   name: string,
   title: string,
   unit: string,
   target: number,
-  measure: (opened: Opened & { service: Service }) => Promise<number>,
+  measure: (opened: AtService) => Promise<number>,
 ): FigureRow {
   return {
     kind: "figure",
@@ -170,6 +103,7 @@ const interactions = row(
     }
     await main.getByRole("link", { name: "Members", exact: true }).click();
     await page.getByRole("searchbox").pressSequentially("owner");
+    await page.getByRole("button", { name: "Email", exact: true }).click();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("audit");
     await page.keyboard.press("Enter");
@@ -193,7 +127,7 @@ const buildTime: FigureRow = {
 };
 
 /** Budgets of the console in Chromium. */
-export const consoleRows: readonly FigureRow[] = [
+export const consoleRows: readonly Row[] = [
   buildTime,
   doorSize,
   coldDoor,
@@ -202,4 +136,7 @@ export const consoleRows: readonly FigureRow[] = [
   warmOverview,
   interactions,
   palette,
+  installEvent,
+  besideTemporalSize,
+  besideTemporalTime,
 ];
