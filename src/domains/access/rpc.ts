@@ -49,7 +49,7 @@ function printCaller(who: Caller) {
   };
 }
 
-/** Scopes in force (decisions 2.5). Flags are read with the session on every request, so the token has no claim for them. */
+/** Scopes in force (decisions 2.5). Flags are read with the session on every request: no claim carries them. */
 function scopesOf(who: Caller): string[] {
   const held: Readonly<Record<string, boolean>> = {
     admin: who.isAdmin,

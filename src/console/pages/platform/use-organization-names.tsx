@@ -5,7 +5,10 @@ import { holds } from "../../powers.ts";
 import { useMe } from "../../session/use-session.ts";
 import { Id } from "../../widgets/Copy.tsx";
 
-/** Returns what shows an organization by its name; one beyond the first 200 by its id, as does an operator who is no platform admin. */
+/**
+ * Returns what shows an organization by its name. One beyond the first 200 is shown by its id, as is every one to an
+ * operator who is no platform admin.
+ */
 export function useOrganizationNames(): (orgUuid: string) => ReactNode {
   const me = useMe();
   const { data } = useQuery(
