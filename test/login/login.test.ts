@@ -88,12 +88,14 @@ describe("GET /api/auth/me", () => {
       "platform_admin",
       "roles",
       "sandbox",
+      "scopes",
       "user_uuid",
     ]);
     expect(body).toMatchObject({
       email: "owner@acme.test",
       org_name: "Acme",
       roles: ["admin"],
+      scopes: ["admin", "vault:write", "platform_admin", "superuser", "operator"],
       app_admin: [],
       platform_admin: true,
       sandbox: false,
@@ -192,8 +194,10 @@ describe("sessions", () => {
       "created_at",
       "current",
       "device_uuid",
+      "ip_address",
       "last_seen_at",
       "session_id",
+      "user_agent",
     ]);
     expect((await post("/api/auth/logout", undefined, bearer)).status).toBe(204);
     for (const instance of [app, second]) {
