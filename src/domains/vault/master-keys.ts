@@ -68,6 +68,8 @@ export function isKeyOf(key: Buffer, check: Buffer): boolean {
  */
 export function createMasterKeys({ masterKey, previousMasterKey, sealer, random }: MasterKeysDeps) {
   let isOwnRight = false;
+  /** The configured key, made on first use. It stays in memory anyway; as an object it opens a box in half the time. */
+  let own: MasterKey | undefined;
   let shared: Held | undefined;
 
   function forget(): void {
@@ -91,16 +93,17 @@ export function createMasterKeys({ masterKey, previousMasterKey, sealer, random 
     };
   }
 
+  function usingOwn(key: Buffer): MasterKey {
+    const object = createSecretKey(key);
+    return using(() => object);
+  }
+
   /** @throws {vault_sealed} when the key was overwritten since: a box sealed with zeros would be open to everybody */
   const usingShared = (entry: Held): MasterKey =>
     using(() => {
       if (entry.isForgotten) throw vaultErrors.sealed();
       return entry.key;
     });
-
-  // Held for as long as the process runs, unlike an entered key; as an object, which opens a box in half the time.
-  const own = masterKey === undefined ? undefined : createSecretKey(masterKey);
-  const usingOwn = own === undefined ? undefined : using(() => own);
 
   return {
     /** Compares the configured key with the stored check. */
@@ -122,7 +125,7 @@ export function createMasterKeys({ masterKey, previousMasterKey, sealer, random 
     find({ sealed, epoch, sharedKey }: SealRow): MasterKey | undefined {
       if (sealed || epoch !== shared?.epoch) forget();
       if (sealed) return undefined;
-      if (isOwnRight && usingOwn !== undefined) return usingOwn;
+      if (isOwnRight && masterKey !== undefined) return (own ??= usingOwn(masterKey));
       if (sharedKey === null) return undefined;
       try {
         shared ??= { epoch, key: sealer.open(sharedKey, sharedContext(epoch)), isForgotten: false };
