@@ -1,4 +1,5 @@
 import pg from "pg";
+import { QueryGroup } from "../../src/platform/db/patches/pg-query-group.ts";
 
 /** A statement as it was sent. */
 export interface Sent {
@@ -10,13 +11,14 @@ export interface Sent {
 export function listenToStatements(): { take(): Sent[] } {
   let sent: Sent[] = [];
   const { query } = pg.Client.prototype;
+  const note = ({ text, values }: { text?: string; values?: unknown }): void => {
+    if (text === undefined || !/^\s*(?:select|with|insert|update|delete)\b/iu.test(text)) return;
+    sent.push({ text, values: Array.isArray(values) ? values : [] });
+  };
   const listening = function (this: pg.Client, ...args: unknown[]): unknown {
     const [first, second] = args;
-    const { text, values } =
-      typeof first === "string" ? { text: first, values: second } : (first as { text?: string; values?: unknown });
-    if (text !== undefined && /^\s*(?:select|with|insert|update|delete)\b/iu.test(text)) {
-      sent.push({ text, values: Array.isArray(values) ? values : [] });
-    }
+    if (first instanceof QueryGroup) first.statements.forEach(note);
+    else note(typeof first === "string" ? { text: first, values: second } : (first as object));
     return (query as (...all: unknown[]) => unknown).apply(this, args);
   };
   pg.Client.prototype.query = listening as unknown as typeof query;

@@ -81,6 +81,8 @@ export interface Waiting<R extends Row> {
 export class GroupedStatement<R extends Row = Row> {
   readonly name: string | undefined;
   readonly text: string;
+  /** As given. */
+  readonly values: readonly unknown[];
   readonly #bind: Buffer;
   readonly #waiting: Waiting<R>;
   #columns: Columns | undefined;
@@ -96,6 +98,7 @@ export class GroupedStatement<R extends Row = Row> {
   constructor(text: string, name: string | undefined, values: readonly unknown[], waiting: Waiting<R>) {
     this.name = name;
     this.text = text;
+    this.values = values;
     this.#bind = bindMessage(name ?? "", values);
     this.#waiting = waiting;
   }
@@ -166,7 +169,7 @@ const skipped = (cause: unknown): Error =>
 export class QueryGroup {
   /** `Client.query` gives a query without one a promise. */
   readonly callback = (): void => undefined;
-  readonly #statements: readonly GroupedStatement[];
+  readonly statements: readonly GroupedStatement[];
   readonly #typeParser: (oid: number) => (text: string) => unknown;
   readonly #settled: () => void;
   /** The statement whose response comes next. */
@@ -179,18 +182,18 @@ export class QueryGroup {
     typeParser: (oid: number) => (text: string) => unknown,
     settled: () => void,
   ) {
-    this.#statements = statements;
+    this.statements = statements;
     this.#typeParser = typeParser;
     this.#settled = settled;
   }
 
   /** With `text`, for the client's record of prepared statements. */
   get name(): string | undefined {
-    return this.#statements[this.#next]?.name;
+    return this.statements[this.#next]?.name;
   }
 
   get text(): string | undefined {
-    return this.#statements[this.#next]?.text;
+    return this.statements[this.#next]?.text;
   }
 
   submit(connection: pg.Connection & Internals): null {
@@ -198,7 +201,7 @@ export class QueryGroup {
     described.set(connection, known);
     this.#known = known;
     const messages: Buffer[] = [];
-    for (const statement of this.#statements) statement.write(messages, connection, known);
+    for (const statement of this.statements) statement.write(messages, connection, known);
     messages.push(SYNC);
     // A lost connection is reported to every query that was sent.
     if (connection.stream.writable) connection.stream.write(Buffer.concat(messages));
@@ -206,18 +209,18 @@ export class QueryGroup {
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
-    this.#statements[this.#next]?.describe({
+    this.statements[this.#next]?.describe({
       names: fields.map(({ name }) => name),
       parsers: fields.map(({ dataTypeID }) => this.#typeParser(dataTypeID)),
     });
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    this.#statements[this.#next]?.row(fields);
+    this.statements[this.#next]?.row(fields);
   }
 
   handleCommandComplete({ text }: { text: string }): void {
-    const statement = this.#statements[this.#next++];
+    const statement = this.statements[this.#next++];
     const columns = statement?.complete(text);
     if (statement?.name !== undefined && columns !== undefined) this.#known.set(statement.name, columns);
   }
@@ -228,7 +231,7 @@ export class QueryGroup {
 
   handleReadyForQuery(): void {
     this.#settled();
-    for (const statement of this.#statements) statement.resolve();
+    for (const statement of this.statements) statement.resolve();
   }
 
   /** The error of the server for one statement, or of the connection for all. */
@@ -236,8 +239,8 @@ export class QueryGroup {
     this.#settled();
     const failed = this.#next;
     const later = error instanceof pg.DatabaseError ? skipped(error) : error;
-    for (const statement of this.#statements.slice(failed)) statement.forget(connection);
-    for (const [nth, statement] of this.#statements.entries()) {
+    for (const statement of this.statements.slice(failed)) statement.forget(connection);
+    for (const [nth, statement] of this.statements.entries()) {
       if (nth < failed) statement.resolve();
       else statement.reject(nth === failed ? error : later);
     }
