@@ -181,7 +181,7 @@ describe("Groups of statements", () => {
   it("a group with a prepared plan that a migration made stale runs again", async () => {
     const read = () =>
       database.transaction(async (tx) => {
-        const rows = tx.query("select * from things where id = $1", [1]);
+        const rows = tx.query("select things.* from things where id = $1", [1]);
         tx.defer("update things set name = name || '.' where id = $1", [1]);
         return { rows };
       });

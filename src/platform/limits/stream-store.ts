@@ -18,8 +18,9 @@ const setSql = `insert into open_streams as o (id, holders) values ($1, jsonb_bu
   on conflict (id) do update set holders = ${held}`;
 const claimSql = `${setSql}
   where $3::int + coalesce((select sum(h.streams::int) from ${others}), 0) <= $4::int returning 1 as granted`;
-const clearSql = `with gone as (delete from open_streams where id = $1 and holders - $2::text = '{}' returning 1)
-  update open_streams set holders = holders - $2::text where id = $1 and not exists (select 1 from gone)`;
+const deleteSql = `delete from open_streams where id = $1 and holders - $2::text = '{}' returning 1 as one`;
+const clearSql = `update open_streams set holders = holders - $2::text where id = $1
+  returning holders = '{}' as "isEmpty"`;
 const purgeSql = `delete from open_streams where id in (
     select id from open_streams o
     where not exists (select 1 from jsonb_object_keys(o.holders) h where not ${isReleased("h::bigint")})
@@ -35,9 +36,18 @@ export async function claimStreams({ prepared }: Prepared, holding: Holding, mos
 }
 
 /** Sets the streams of one instance, whatever the others have. */
-export async function setStreams({ prepared }: Prepared, { id, instance, streams }: Holding): Promise<void> {
-  if (streams === 0) await prepared("open-streams-clear", clearSql, [id, instance]);
-  else await prepared("open-streams-set", setSql, [id, instance, streams]);
+export async function setStreams(database: Prepared, { id, instance, streams }: Holding): Promise<void> {
+  if (streams === 0) await clearStreams(database, id, instance);
+  else await database.prepared("open-streams-set", setSql, [id, instance, streams]);
+}
+
+/** Removes one instance from a row, and the row with the last. */
+async function clearStreams({ prepared }: Prepared, id: Buffer, instance: string): Promise<void> {
+  const remove = () => prepared("open-streams-delete", deleteSql, [id, instance]);
+  if ((await remove()).length > 0) return;
+  const [row] = await prepared<{ isEmpty: boolean }>("open-streams-clear", clearSql, [id, instance]);
+  // Two instances that leave at once each saw the other.
+  if (row?.isEmpty === true) await remove();
 }
 
 /** Deletes a batch of rows whose instances have all ended; returns how many. */
