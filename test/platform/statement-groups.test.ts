@@ -116,7 +116,7 @@ describe("Groups of statements", () => {
     expect(await names()).toEqual(["given"]);
   });
 
-  it("when a statement in the middle fails, those before it succeed, those behind it are skipped, and nothing is kept", async () => {
+  it("when a statement fails, those before it succeed, those behind it are skipped, and nothing is kept", async () => {
     let outcomes: PromiseSettledResult<unknown>[] = [];
     const failed = database.transaction(async (tx) => {
       outcomes = await Promise.allSettled([
@@ -193,7 +193,7 @@ describe("Groups of statements", () => {
     await runSql(home.url, "alter table things drop column size");
   });
 
-  it("a connection that is lost in the middle of a group keeps nothing, and the next transaction has another", async () => {
+  it("a connection lost in the middle of a group keeps nothing, and the next transaction has another", async () => {
     const lost = failure(
       database.transaction(async (tx) => {
         tx.defer(INSERT, [1, "before"]);

@@ -32,8 +32,8 @@ interface Refused {
 }
 
 /**
- * Creates the rotation of refresh tokens with grace and reuse detection (decisions 3.4). A first use takes two round trips:
- * `begin` and the reads; what is written and what the new token states, and `commit`. Signed after it.
+ * Creates the rotation of refresh tokens with grace and reuse detection (decisions 3.4). A first use takes two round
+ * trips: `begin` and the reads; what is written and what the new token states, and `commit`. Signed after it.
  */
 export function createRefresh(deps: RefreshDeps) {
   const { clock, random, tokens, ttls, sealer, access, events } = deps;
