@@ -68,11 +68,13 @@ def me(args: Args) -> Any:
 
 def hurry(args: Args) -> Any:
     """Whether a call that takes too long for its caller is cancelled, as tasks are."""
+    # Making a client waits for the loop, so that it cannot be done on it.
+    atrium = client(args)
 
     async def call() -> bool:
         try:
             async with asyncio.timeout(0.2):
-                await client(args).access.get_me(GetMeRequest())
+                await atrium.access.get_me(GetMeRequest())
         except TimeoutError:
             return True
         return False
