@@ -1,5 +1,5 @@
 import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.close();
-  await proxy.close();
+  proxy.close();
   await home.close();
 });
 beforeEach(() => runSql(home.url, "truncate things"));
@@ -46,8 +46,10 @@ const failure = (work: Promise<unknown>) =>
 /** Counts the messages Sync that clients send through it: the round trips. */
 async function countingProxy(host: string, port: number) {
   let syncs = 0;
+  const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, host);
+    sockets.add(client).add(upstream);
     client.on("data", (bytes) => {
       for (let at = bytes.indexOf("S\0\0\0\u0004"); at >= 0; at = bytes.indexOf("S\0\0\0\u0004", at + 1)) syncs++;
     });
@@ -63,7 +65,10 @@ async function countingProxy(host: string, port: number) {
       await work();
       return syncs - before;
     },
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close(): void {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
   };
 }
 
