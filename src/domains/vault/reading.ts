@@ -86,7 +86,7 @@ export function createReading({ database, log, masterKeys, events }: ReadingDeps
     return requests.map((request) => outcomes.get(request) as Outcome);
   }
 
-  const read = createBatches(MAX_BATCH, readAll, IN_FLIGHT);
+  const read = createBatches(MAX_BATCH, readAll, { inFlight: IN_FLIGHT });
 
   /**
    * The value of a secret: of its present version, or of the given one.

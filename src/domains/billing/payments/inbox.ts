@@ -1,3 +1,4 @@
+import { createBatches } from "../../../platform/batches.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { RequestContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
@@ -7,7 +8,6 @@ import type { BillingDeps } from "../deps.ts";
 import { PROVIDER_ERRORS, PROVIDER_NAMES } from "../providers/index.ts";
 import type { ProviderEvent, ProviderName, Providers } from "../providers/index.ts";
 import type { Apply } from "./apply.ts";
-import { createBatches } from "./batches.ts";
 import * as store from "./inbox-store.ts";
 import type { ReceivedEvent } from "./inbox-store.ts";
 import { createMatching } from "./match.ts";
@@ -16,8 +16,10 @@ import { createMatching } from "./match.ts";
 const KEPT_MS = 30 * 86_400_000;
 /** Events that one run of the background matches. */
 const KEPT_BATCH = 100;
-/** Events that are received together, and their size in bytes. */
-const RECEIVED_BATCH = { most: 50, mostBytes: 4_194_304 };
+/** Events that are received together. */
+const RECEIVED_BATCH = 50;
+/** Maximum size of their bodies together, bytes. */
+const RECEIVED_BYTES = 4_194_304;
 /** How long events that are received together wait for a lock, milliseconds; each alone waits as long as it must. */
 const LOCK_MS = 500;
 
@@ -50,16 +52,26 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
   }
 
   const transact: Transact = (work) => database.transaction(work);
+
+  /** Receives events together. If that fails, each is received alone, so that none fails because of another. */
+  async function receiveTogether(provider: ProviderName, all: readonly ReceivedEvent[]): Promise<Promise<void>[]> {
+    try {
+      await transact(async (tx) => {
+        await Promise.all([store.limitWaits(tx, LOCK_MS), keep(tx, provider, all, dateOf(clock))]);
+      });
+      return all.map(() => Promise.resolve());
+    } catch (error) {
+      if (isAway(error)) throw error;
+      return all.map((received) => receiveAlone(transact, provider, received));
+    }
+  }
+
+  /** One batch at a time: events that arrive while others are received share the next transaction. */
   const batchesOf = (provider: ProviderName) =>
-    createBatches<ReceivedEvent>({
-      ...RECEIVED_BATCH,
-      sizeOf: ({ body }) => body.length,
-      together: (all) =>
-        transact(async (tx) => {
-          await Promise.all([store.limitWaits(tx, LOCK_MS), keep(tx, provider, all, dateOf(clock))]);
-        }),
-      alone: (received) => receiveAlone(transact, provider, received),
-      isFinal: isAway,
+    createBatches<ReceivedEvent, void>(RECEIVED_BATCH, (all) => receiveTogether(provider, all), {
+      inFlight: 1,
+      sizeOf: ({ body }) => Buffer.byteLength(body),
+      maxSize: RECEIVED_BYTES,
     });
   const batches = new Map(PROVIDER_NAMES.map((name) => [name, batchesOf(name)]));
 
