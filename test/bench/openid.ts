@@ -32,3 +32,24 @@ export async function inParallel(count: number, atOnce: number, work: (n: number
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
+
+/** What the bench asks of one side of its logins. */
+export type LoginJob = { begin: number } | { complete: number };
+
+/** Runs jobs of the bench in this process, until the bench ends. */
+export function serveLogins(side: {
+  /** Begins so many logins, in place of those begun before. */
+  begin(count: number): Promise<void>;
+  /** Completes all that were begun, so many at once. */
+  complete(atOnce: number): Promise<void>;
+}): void {
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", (job: LoginJob) => {
+    const done = "begin" in job ? side.begin(job.begin) : side.complete(job.complete);
+    done.then(
+      () => process.send?.({ result: {} }),
+      (error: unknown) => process.send?.({ error: String(error) }),
+    );
+  });
+  process.send?.({ ready: {} });
+}

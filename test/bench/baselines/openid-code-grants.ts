@@ -4,7 +4,7 @@
  * Asked `{begin}`, prepares so many sign-ins; asked `{complete}`, exchanges their codes, so many at once.
  */
 import * as client from "openid-client";
-import { CLIENT, codeOf, inParallel, subjectOf } from "../openid.ts";
+import { CLIENT, codeOf, inParallel, serveLogins, subjectOf } from "../openid.ts";
 
 const issuer = process.env["ISSUER"] ?? "";
 const configuration = await client.discovery(
@@ -34,19 +34,10 @@ async function complete({ url, nonce, state, verifier }: (typeof begun)[number])
   if (tokens.claims()?.["email_verified"] !== true) throw new Error("an exchange gave no verified address");
 }
 
-async function run(job: { begin: number } | { complete: number }): Promise<void> {
-  if ("begin" in job) {
+serveLogins({
+  begin(count) {
     begun = [];
-    return inParallel(job.begin, 1, begin);
-  }
-  return inParallel(begun.length, job.complete, (n) => complete(begun[n] as (typeof begun)[number]));
-}
-
-process.on("disconnect", () => process.exit(0));
-process.on("message", (job: { begin: number } | { complete: number }) => {
-  run(job).then(
-    () => process.send?.({ result: {} }),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  );
+    return inParallel(count, 1, begin);
+  },
+  complete: (atOnce) => inParallel(begun.length, atOnce, (n) => complete(begun[n] as (typeof begun)[number])),
 });
-process.send?.({ ready: {} });

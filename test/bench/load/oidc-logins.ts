@@ -4,7 +4,7 @@
  */
 import { Agent, request } from "node:http";
 import type { IncomingHttpHeaders, RequestOptions } from "node:http";
-import { codeOf, inParallel, subjectOf } from "../openid.ts";
+import { codeOf, inParallel, serveLogins, subjectOf } from "../openid.ts";
 
 const port = Number(process.env["PORT"]);
 const base = `/api/auth/oidc/${process.env["CONNECTION"] ?? ""}`;
@@ -52,19 +52,10 @@ async function complete({ callback, cookie }: (typeof begun)[number]): Promise<v
   if (status !== 200 || !text.includes("access_token")) throw new Error(`a session token gave ${status}: ${text}`);
 }
 
-async function run(job: { begin: number } | { complete: number }): Promise<void> {
-  if ("begin" in job) {
+serveLogins({
+  begin(count) {
     begun = [];
-    return inParallel(job.begin, 16, begin);
-  }
-  return inParallel(begun.length, job.complete, (n) => complete(begun[n] as (typeof begun)[number]));
-}
-
-process.on("disconnect", () => process.exit(0));
-process.on("message", (job: { begin: number } | { complete: number }) => {
-  run(job).then(
-    () => process.send?.({ result: {} }),
-    (error: unknown) => process.send?.({ error: String(error) }),
-  );
+    return inParallel(count, 16, begin);
+  },
+  complete: (atOnce) => inParallel(begun.length, atOnce, (n) => complete(begun[n] as (typeof begun)[number])),
 });
-process.send?.({ ready: {} });
