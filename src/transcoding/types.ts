@@ -119,7 +119,7 @@ export interface Outcome extends ErrorRequest {
 /** Prints a message in another media type than JSON. */
 export type Encoder = (message: Message, method: DescMethod) => Uint8Array | string;
 
-/** A list that must be in a JSON body, or the bool field that says that it is empty. */
+/** A list that must be in a JSON body, unless a bool field says that it is empty. */
 export interface PresentList {
   readonly list: DescField;
   readonly emptyBy: DescField | undefined;

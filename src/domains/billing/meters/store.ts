@@ -90,8 +90,8 @@ const ADD_TOTALS = (table: string, start: string): string => `
 // Ids in order, and buckets in order: concurrent batches with the same ones wait for each other and never in a circle.
 // Earlier periods are over, so that what they hold is committed and seen; the limit keeps their lookups by index, and
 // the first period has none.
-// Times come as milliseconds and meters by their place, which are read faster than texts. Hours
-// of UTC all have the same length, so that `date_bin` finds them.
+// Times come as milliseconds and meters by their place, which are read faster than texts. All hours of UTC have the
+// same length, so that `date_bin` finds them.
 const RECORD_SQL = `
   with present as (select max(period) as period, min(period) < max(period) as follows from meter_periods),
   added as (
