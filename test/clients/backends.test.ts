@@ -46,12 +46,12 @@ function go(folder: string, env: NodeJS.ProcessEnv, ...args: readonly string[]):
   if (status !== 0) throw new Error(`go ${args.join(" ")} failed:\n${stderr}`);
 }
 
-const EXAMPLES: readonly { name: string; missing: string | undefined; build(): Example }[] = [
+const EXAMPLES: readonly { name: string; missing: string | undefined; build(): Example | Promise<Example> }[] = [
   {
     name: "python-fastapi",
     missing: pythonTools().missing,
-    build() {
-      const { python, folder, env } = installPython();
+    async build() {
+      const { python, folder, env } = await installPython();
       return { program: python, args: [join(root, "examples/python-fastapi/main.py")], env, folder };
     },
   },
@@ -83,7 +83,7 @@ for (const { name, missing, build } of EXAMPLES) {
     let url: string;
     const lines: string[] = [];
     beforeAll(async () => {
-      example = build();
+      example = await build();
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
       const settings = { ATRIUM_ISSUER: "http://atrium.test", ATRIUM_URL: app.url, ATRIUM_API_KEY: key };

@@ -16,10 +16,10 @@ afterAll(() => app.close());
 const lost = (): never => {
   throw new TypeError("fetch failed");
 };
-const busy = (retryAfter: string, status = 429) =>
+const busy = (retryAfter: string, status = 429, contentType = "application/json") =>
   new Response(JSON.stringify({ code: status === 429 ? "resource_exhausted" : "unavailable" }), {
     status,
-    headers: { "content-type": "application/json", "retry-after": retryAfter },
+    headers: { "content-type": contentType, "retry-after": retryAfter },
   });
 
 describe("retries", () => {
@@ -41,16 +41,19 @@ describe("retries", () => {
   });
 
   it.each([
-    ["1", 1_000],
-    [new Date(Date.now() + 86_400_000).toUTCString(), undefined],
-    ["31", undefined],
-  ])("a call waits as Retry-After: %s says", async (value, atLeastMs) => {
+    ["1", "application/json", 1_000],
+    ["1", "text/html", 1_000],
+    [new Date(Date.now() + 86_400_000).toUTCString(), "application/json", undefined],
+    ["31", "application/json", undefined],
+    ["31", "text/html", undefined],
+  ])("a call waits as Retry-After: %s of an answer in %s says", async (value, contentType, atLeastMs) => {
     const { atrium, network } = await signedIn(app);
-    network.before = (rpc) => (rpc === "GetMe" && network.count(rpc) === 1 ? busy(value) : undefined);
+    network.before = (rpc) => (rpc === "GetMe" && network.count(rpc) === 1 ? busy(value, 429, contentType) : undefined);
     const start = performance.now();
     const call = atrium.access.getMe({});
     if (atLeastMs === undefined) {
-      await expect(call).rejects.toMatchObject({ errorCode: "rate_limited" });
+      const errorCode = contentType === "text/html" ? "unavailable" : "rate_limited";
+      await expect(call).rejects.toMatchObject({ errorCode });
       expect(network.count("GetMe")).toBe(1);
     } else {
       await call;

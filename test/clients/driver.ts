@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { clientsDemanded, goEnvironment, goTools, pythonTools } from "../contract/clients/tools.ts";
 import { root } from "../contract/run.ts";
 
@@ -13,6 +14,8 @@ export interface Failure {
   status?: number;
   message?: string;
   request_id?: string;
+  /** Seconds. */
+  retry_after?: number;
   violations?: string[];
 }
 
@@ -42,13 +45,15 @@ export interface Language {
   name: string;
   /** Why it cannot be tested here. */
   missing: string | undefined;
-  start(): Driver;
+  /** @param env settings of the program besides those of this one */
+  start(env?: NodeJS.ProcessEnv): Promise<Driver>;
 }
 
-function must(program: string, args: readonly string[], env: NodeJS.ProcessEnv): string {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: root, env, encoding: "utf8" });
-  if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed:\n${stdout}${stderr}${error?.message ?? ""}`);
-  return stdout;
+const execute = promisify(execFile);
+
+/** Runs a program to its end. The service of a test, which runs in this process, goes on meanwhile. */
+async function must(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  await execute(program, args, { cwd: root, env });
 }
 
 /** Starts a program that reads operations from its input. */
@@ -90,26 +95,26 @@ function drive(program: string, args: readonly string[], env: NodeJS.ProcessEnv,
 }
 
 /** Installs the Python client into an empty folder, beside the packages that it depends on. */
-export function installPython(): { python: string; folder: string; env: NodeJS.ProcessEnv } {
+export async function installPython(): Promise<{ python: string; folder: string; env: NodeJS.ProcessEnv }> {
   const bin = pythonTools().found ?? "";
   const python = join(bin, "python");
   const folder = mkdtempSync(join(tmpdir(), "atrium-python-"));
   const quiet = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"];
   const source = join(root, "src/clients/python");
-  must(python, ["-m", "pip", "install", ...quiet, "--target", folder, source], process.env);
+  await must(python, ["-m", "pip", "install", ...quiet, "--target", folder, source], process.env);
   return { python, folder, env: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" } };
 }
 
-function startPython(mode: readonly string[]): Driver {
-  const { python, folder, env } = installPython();
-  return drive(python, [join(root, "test/clients/python/driver.py"), ...mode], env, folder);
+async function startPython(mode: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Driver> {
+  const { python, folder, env } = await installPython();
+  return drive(python, [join(root, "test/clients/python/driver.py"), ...mode], { ...env, ...more }, folder);
 }
 
-function startGo(): Driver {
+async function startGo(more: NodeJS.ProcessEnv = {}): Promise<Driver> {
   const folder = mkdtempSync(join(tmpdir(), "atrium-go-"));
   const program = join(folder, "driver");
-  must("go", ["build", "-o", program, "./test/clients/go"], goEnvironment);
-  return drive(program, [], process.env, folder);
+  await must("go", ["build", "-o", program, "./test/clients/go"], goEnvironment);
+  return drive(program, [], { ...process.env, ...more }, folder);
 }
 
 /** The clients in other languages than TypeScript; says which of them are not tested. */
@@ -120,8 +125,8 @@ export function languages(): Language[] {
   if (clientsDemanded && Object.values(missing).some((why) => why !== undefined))
     throw new Error("CLIENTS=all demands the clients of all languages");
   return [
-    { name: "Python", missing: missing.python, start: () => startPython([]) },
-    { name: "Python, asyncio", missing: missing.python, start: () => startPython(["async"]) },
+    { name: "Python", missing: missing.python, start: (env) => startPython([], env) },
+    { name: "Python, asyncio", missing: missing.python, start: (env) => startPython(["async"], env) },
     { name: "Go", missing: missing.go, start: startGo },
   ];
 }

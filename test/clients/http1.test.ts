@@ -49,6 +49,8 @@ const BROKEN: Readonly<Record<string, Sent>> = {
   "of another protocol": { pieces: ["SSH-2.0-OpenSSH_9.9\r\n\r\n"] },
   "with a negative length": { pieces: [head("Content-Length: -1"), body] },
   "with a chunk of no length": { pieces: [head("Transfer-Encoding: chunked"), "0x5\r\nhello\r\n0\r\n\r\n"] },
+  "with a chunk of a length that is no number": { pieces: [head("Transfer-Encoding: chunked"), "zz\r\nhello\r\n"] },
+  "with a length of a thousand digits": { pieces: [head(`Content-Length: ${"9".repeat(1_000)}`), body], close: true },
   "with a chunk that is longer than it says": {
     pieces: [head("Transfer-Encoding: chunked"), "2\r\nhello\r\n0\r\n\r\n"],
   },
@@ -58,7 +60,8 @@ const BROKEN: Readonly<Record<string, Sent>> = {
 
 /** A server whose every answer is as `next` has it. */
 async function startRawServer() {
-  const server = { next: { pieces: [] } as Sent, url: "", connections: 0, close: () => listener.close() };
+  const requests: string[] = [];
+  const server = { next: { pieces: [] } as Sent, url: "", connections: 0, requests, close: () => listener.close() };
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     server.connections++;
@@ -70,6 +73,7 @@ async function startRawServer() {
       received += data.toString("latin1");
       // The requests of these tests have an empty message.
       if (!received.includes("\r\n\r\n")) return;
+      server.requests.push(received);
       received = "";
       void send(socket, server.next);
     });
@@ -95,7 +99,7 @@ for (const language of languages())
     let driver: Driver;
     let server: Awaited<ReturnType<typeof startRawServer>>;
     beforeAll(async () => {
-      driver = language.start();
+      driver = await language.start();
       server = await startRawServer();
     });
     afterAll(async () => {
@@ -127,6 +131,59 @@ for (const language of languages())
         server.next = { pieces: [whole("eve@acme.test")] };
         expect(await driver.run("me", own())).toMatchObject({ email: "eve@acme.test" });
       }
+    });
+
+    it.each(["with its length", "in chunks", "compressed"])("reads a large answer %s", async (form) => {
+      const email = `${"é漢\u{1F600}".repeat(300_000)}@acme.test`;
+      const bytes = messageOf(email);
+      const parts = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, nth) =>
+        bytes.subarray(nth * 65_536, (nth + 1) * 65_536),
+      );
+      const packed = gzipSync(bytes);
+      const pieces: Readonly<Record<string, Sent["pieces"]>> = {
+        "with its length": [head(`Content-Length: ${bytes.length}`), ...parts],
+        "in chunks": [head("Transfer-Encoding: chunked"), ...parts.map((part) => chunk(part)), "0\r\n\r\n"],
+        compressed: [head("Content-Encoding: gzip", `Content-Length: ${packed.length}`), packed],
+      };
+      server.next = { pieces: pieces[form] ?? [] };
+      expect((await driver.run("me", own())).email === email).toBe(true);
+    });
+
+    it("calls again where the server has ended the connection after its answer", async () => {
+      for (let nth = 0; nth < 5; nth++) {
+        server.next = { pieces: [whole("ada@acme.test")], close: true };
+        expect(await driver.run("me", own())).toMatchObject({ email: "ada@acme.test" });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    });
+
+    it.each([
+      ["never begins", []],
+      ["stops in its headers", ["HTTP/1.1 200 OK\r\nContent-"]],
+      ["stops in its body", [whole("ada@acme.test").subarray(0, -1)]],
+    ])("ends a call at its deadline when the answer %s", async (_form, pieces) => {
+      server.next = { pieces };
+      expect(await driver.fail("me", { ...own(), timeout: 0.3 })).toMatchObject({ error_code: "deadline_exceeded" });
+      server.next = { pieces: [whole("eve@acme.test")] };
+      expect(await driver.run("me", own())).toMatchObject({ email: "eve@acme.test" });
+    });
+
+    it("waits as long as Retry-After says, and not at all when that is too long", async () => {
+      const busy = (wait: string): Sent => ({
+        pieces: [`HTTP/1.1 503 Busy\r\nRetry-After: ${wait}\r\nContent-Length: 0\r\n\r\n`],
+      });
+      const client = { ...own(), retries: 2 };
+      server.next = busy("1");
+      const start = performance.now();
+      const call = driver.run("me", client);
+      await expect.poll(() => server.requests.splice(0).length).toBe(1);
+      server.next = { pieces: [whole("ada@acme.test")] };
+      expect(await call).toMatchObject({ email: "ada@acme.test" });
+      expect(performance.now() - start).toBeGreaterThanOrEqual(1_000);
+      server.next = busy("31");
+      server.requests.length = 0;
+      expect(await driver.fail("me", client)).toMatchObject({ error_code: "unavailable", retry_after: 31 });
+      expect(server.requests).toHaveLength(1);
     });
 
     it("uses a connection again", async () => {

@@ -73,8 +73,8 @@ async function issuer() {
 for (const language of languages()) {
   describe.skipIf(language.missing !== undefined)(`the client in ${language.name}`, () => {
     let driver: Driver;
-    beforeAll(() => {
-      driver = language.start();
+    beforeAll(async () => {
+      driver = await language.start();
     });
     afterAll(() => driver.stop());
     const own = () => ({ url: app.url, token });

@@ -72,7 +72,7 @@ func New(baseURL string, more ...Option) *Client {
 		option(&o)
 	}
 	all := append([]connect.ClientOption{connect.WithInterceptors(&caller{o})}, o.connect...)
-	return &Client{services.New(o.httpClient, strings.TrimRight(baseURL, "/"), all...)}
+	return &Client{services.New(headerKeeper{o.httpClient}, strings.TrimRight(baseURL, "/"), all...)}
 }
 
 // noRedirects keeps credentials and requests for keys with the service.

@@ -104,9 +104,14 @@ func errorOf(err error, now time.Time) *Error {
 	return failure
 }
 
+// readHeaders takes what the headers have.
 func (e *Error) readHeaders(headers http.Header, now time.Time) {
-	e.RequestID = headers.Get("x-request-id")
-	e.RetryAfter, e.HasRetryAfter = retryAfterOf(headers.Get("retry-after"), now)
+	if id := headers.Get("x-request-id"); id != "" {
+		e.RequestID = id
+	}
+	if wait, ok := retryAfterOf(headers.Get("retry-after"), now); ok {
+		e.RetryAfter, e.HasRetryAfter = wait, true
+	}
 }
 
 // transient tells whether the same request may succeed a moment later: it did not arrive, or the service was busy or

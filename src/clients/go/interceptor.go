@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	optionsv1 "atrium.example/atrium/gen/go/atrium/options/v1"
@@ -81,11 +82,15 @@ func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		authenticated := request.Header().Get("authorization") != ""
 		for lost := 0; ; lost++ {
-			response, err := next(ctx, request)
+			var received atomic.Pointer[http.Header]
+			response, err := next(context.WithValue(ctx, headerKey{}, &received), request)
 			if err == nil {
 				return response, nil
 			}
 			failure := errorOf(err, time.Now())
+			if headers := received.Load(); headers != nil {
+				failure.readHeaders(*headers, time.Now())
+			}
 			if lost >= c.options.retries || !found.mayRepeat(authenticated, failure, lost) {
 				return nil, failure
 			}
@@ -96,6 +101,24 @@ func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 		}
 	}
+}
+
+// headerKey is the key of the context value in which a call keeps the headers of its answer.
+type headerKey struct{}
+
+// headerKeeper keeps the headers of answers that are none of Connect, such as the Retry-After of a proxy: the library
+// makes errors of them that have no headers.
+type headerKeeper struct {
+	connect.HTTPClient
+}
+
+// Do implements connect.HTTPClient.
+func (h headerKeeper) Do(request *http.Request) (*http.Response, error) {
+	response, err := h.HTTPClient.Do(request)
+	if received, ok := request.Context().Value(headerKey{}).(*atomic.Pointer[http.Header]); ok && err == nil {
+		received.Store(&response.Header)
+	}
+	return response, err
 }
 
 func (p policy) mayRepeat(authenticated bool, failure *Error, lost int) bool {

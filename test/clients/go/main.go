@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type arguments struct {
 	KeyID       string            `json:"key_id"`
 	Limit       *uint32           `json:"limit"`
 	Key         string            `json:"key"`
+	FirstName   string            `json:"first_name"`
+	Count       int               `json:"count"`
 	Issuer      string            `json:"issuer"`
 	BaseURL     string            `json:"base_url"`
 	Introspect  bool              `json:"introspect"`
@@ -114,8 +117,20 @@ func invitations(ctx context.Context, a *arguments) (any, error) {
 }
 
 func updateProfile(ctx context.Context, a *arguments) (any, error) {
-	_, err := a.client().Users.UpdateProfile(ctx, &usersv1.UpdateProfileRequest{FirstName: proto.String("Ada")})
+	name := cmp.Or(a.FirstName, "Ada")
+	_, err := a.client().Users.UpdateProfile(ctx, &usersv1.UpdateProfileRequest{FirstName: proto.String(name)})
 	return result{}, err
+}
+
+// many makes so many calls at once.
+func many(ctx context.Context, a *arguments) (any, error) {
+	var group sync.WaitGroup
+	client, failures := a.client(), make([]error, a.Count)
+	for nth := range a.Count {
+		group.Go(func() { _, failures[nth] = client.Access.GetMe(ctx, &accessv1.GetMeRequest{}) })
+	}
+	group.Wait()
+	return result{"answers": a.Count}, errors.Join(failures...)
 }
 
 var (
@@ -227,7 +242,7 @@ func failure(err error) result {
 		}
 		return result{
 			"kind": "call", "error_code": call.ErrorCode, "status": call.Status, "request_id": call.RequestID,
-			"violations": fields,
+			"retry_after": call.RetryAfter.Seconds(), "violations": fields,
 		}
 	case errors.As(err, &token):
 		return result{"kind": "token", "error_code": token.ErrorCode, "status": token.Status(), "message": token.Message}
@@ -240,8 +255,8 @@ func failure(err error) result {
 
 var operations = map[string]operation{
 	"login": login, "me": me, "create_key": createKey, "revoke_key": revokeKey, "list_users": listUsers,
-	"invitations": invitations, "update_profile": updateProfile, "verify": verify, "webhook": webhook,
-	"publish": publish, "report": report,
+	"invitations": invitations, "update_profile": updateProfile, "many": many, "verify": verify,
+	"webhook": webhook, "publish": publish, "report": report,
 }
 
 func main() {

@@ -111,8 +111,21 @@ def invitations(args: Args) -> Any:
 
 
 def update_profile(args: Args) -> Any:
-    done(client(args).users.update_profile(UpdateProfileRequest(first_name="Ada")))
+    done(client(args).users.update_profile(UpdateProfileRequest(first_name=args.get("first_name", "Ada"))))
     return {}
+
+
+def many(args: Args) -> Any:
+    """So many calls at once. Returns how many succeeded."""
+    atrium = client(args)
+
+    async def gather() -> list[Any]:
+        return await asyncio.gather(*[atrium.access.get_me(GetMeRequest()) for _ in range(args["count"])])
+
+    if ASYNC:
+        return {"answers": len(done(gather()))}
+    with ThreadPoolExecutor(args["count"]) as pool:
+        return {"answers": len(list(pool.map(lambda _nth: me(args), range(args["count"]))))}
 
 
 @cache
@@ -199,7 +212,7 @@ def failure(error: Exception) -> Args:
 OPERATIONS = {
     operation.__name__: operation
     for operation in (
-        login, me, hurry, create_key, revoke_key, list_users, invitations, update_profile,
+        login, me, hurry, create_key, revoke_key, list_users, invitations, update_profile, many,
         verify, webhook, publish, report,
     )
 }

@@ -13,10 +13,13 @@ from typing import Literal
 
 MAX_HEAD = 65_536
 MAX_CONNECTIONS = 100
+MAX_DIGITS = 15
 # All in seconds.
 CONNECT_TIMEOUT = 30.0
 IDLE = 50.0
 BRIEFLY = 0.5
+# A host may have addresses that do not answer: the next one is tried meanwhile (RFC 8305 §5).
+NEXT_ADDRESS = 0.25
 
 
 class ProtocolError(Exception):
@@ -46,6 +49,9 @@ class Connection(asyncio.Protocol):
 
     async def exchange(self, request: bytes) -> Answer:
         """Sends a request and waits for the whole answer. The connection is closed when it fails or is cancelled."""
+        if self.closing:
+            # Nothing would come any more, not even the news that the connection is lost.
+            raise ConnectionResetError("the connection was lost before the request")
         self._answer = asyncio.get_running_loop().create_future()
         self._received.clear()
         self._head = None
@@ -57,6 +63,11 @@ class Connection(asyncio.Protocol):
             self._answer = None
             if not self.reusable:
                 self._transport.abort()
+
+    @property
+    def closing(self) -> bool:
+        """Whether the server has ended it, which `reusable` says a turn of the loop later."""
+        return self._transport.is_closing()
 
     def close(self) -> None:
         self.reusable = False
@@ -142,8 +153,11 @@ class Head:
             values[name] = f"{values[name]}, {value}" if name in values else value
         self.headers = values
         self.body: int | Chunks | Literal["until the end"]
-        if "transfer-encoding" in values:
-            self.body = Chunks() if values["transfer-encoding"].lower() == "chunked" else "until the end"
+        coding = values.get("transfer-encoding")
+        if coding is not None:
+            if coding.lower() != "chunked":
+                raise ProtocolError(f"the answer has a transfer coding that nobody asked for: {coding[:40]!r}")
+            self.body = Chunks()
         elif self.status in (204, 304):
             self.body = 0
         elif "content-length" in values:
@@ -155,8 +169,9 @@ class Head:
 
 
 def number_of(text: str, base: Literal[10, 16]) -> int:
-    """`int` also takes signs, underscores and spaces."""
-    if not text.isascii() or not text.isalnum():
+    """`int` also takes signs, underscores and spaces, and numbers of any length."""
+    digits = "0123456789" if base == 10 else "0123456789abcdefABCDEF"
+    if not 0 < len(text) <= MAX_DIGITS or text.strip(digits) != "":
         raise ProtocolError(f"the answer has a malformed length: {text[:40]!r}")
     return int(text, base)
 
@@ -227,7 +242,7 @@ class Pool:
                 # The server may have closed it while this loop was busy: two turns of the loop let it see that.
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
-            if connection.reusable and idle < IDLE:
+            if connection.reusable and not connection.closing and idle < IDLE:
                 return connection
             connection.close()
         return None
@@ -235,7 +250,9 @@ class Pool:
     async def _open(self) -> Connection:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                _, connection = await self._loop.create_connection(Connection, self._host, self._port, ssl=self._tls)
+                _, connection = await self._loop.create_connection(
+                    Connection, self._host, self._port, ssl=self._tls, happy_eyeballs_delay=NEXT_ADDRESS
+                )
         except TimeoutError as error:
             raise ConnectionError(f"{self._host} does not take connections") from error
         return connection
