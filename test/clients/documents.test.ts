@@ -1,9 +1,15 @@
 import { expect, it } from "vitest";
 import { filesBelow, textOf } from "../shape/sources.ts";
 
-const DOCUMENTS = ["clients", "publish-an-app", "receive-webhooks", "step-up", "tour-sessions", "verify-tokens"].map(
-  (name) => `docs/${name}.md`,
-);
+const DOCUMENTS = [
+  "clients",
+  "publish-an-app",
+  "receive-webhooks",
+  "step-up",
+  "tour-sessions",
+  "tour-trust",
+  "verify-tokens",
+].map((name) => `docs/${name}.md`);
 
 it.each(DOCUMENTS)(
   "every block of TypeScript, Python and Go in %s is cut from an example that the tests run",

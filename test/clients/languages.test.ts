@@ -56,9 +56,14 @@ async function issuer() {
   const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "EdDSA" };
   const requests: string[] = [];
-  const publish = { body: JSON.stringify({ keys: [jwk] }), status: 200, headers: {} };
+  const publish = { body: JSON.stringify({ keys: [jwk] }), status: 200, headers: {}, slow: false };
   const [url, server] = await listen((request, response) => {
     requests.push(request.url ?? "");
+    if (publish.slow) {
+      // The beginning of a key set, and nothing more.
+      response.writeHead(200).write('{"keys":[');
+      return;
+    }
     response.writeHead(publish.status, { "cache-control": "max-age=300", ...publish.headers }).end(publish.body);
   });
   const sign = (claims: JWTPayload = {}, header: { typ?: string; kid?: string } = {}) =>
@@ -67,7 +72,11 @@ async function issuer() {
       .setIssuedAt(claims.iat)
       .setExpirationTime(claims.exp ?? "5m")
       .sign(privateKey);
-  return { sign, requests, publish, url, close: () => server.close() };
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { sign, requests, publish, jwk, url, close };
 }
 
 for (const language of languages()) {
@@ -207,6 +216,57 @@ for (const language of languages()) {
       const job = { key: name, issuer: ISSUER, base_url: url, token: await sign() };
       expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 503 });
       expect(requests).not.toContain("/elsewhere");
+      close();
+    });
+
+    it("reports 503 when the key set never comes whole, and asks once", async () => {
+      const { sign, publish, requests, url, close } = await issuer();
+      publish.slow = true;
+      const job = { key: "slow", issuer: ISSUER, base_url: url, token: await sign() };
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => driver.fail("verify", job)));
+      expect(outcomes).toMatchObject(Array(5).fill({ kind: "token", status: 503 }));
+      expect(requests).toHaveLength(1);
+      close();
+    });
+
+    it("accepts no token of a key that the key set says wrongly, and goes on with the others", async () => {
+      const { sign, publish, jwk, url, close } = await issuer();
+      const other = await exportJWK((await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true })).publicKey);
+      const shared = Buffer.from(JSON.stringify(jwk)).toString("base64url");
+      const keys = [
+        { ...other, kid: "other", alg: "EdDSA" },
+        { ...jwk, kid: "es256", alg: "ES256" },
+        { ...jwk, kid: "none", alg: "none" },
+        { ...jwk, kid: "nameless", alg: undefined },
+        { kty: "oct", k: shared, kid: "oct", alg: "HS256" },
+        { ...jwk, kid: "short", x: "AAAA" },
+        { ...jwk, kid: 7 },
+        null,
+        "key",
+        jwk,
+      ];
+      publish.body = JSON.stringify({ keys });
+      const job = { key: "lying", issuer: ISSUER, base_url: url };
+      for (const kid of ["other", "es256", "none", "nameless", "oct", "short"])
+        expect(await driver.fail("verify", { ...job, token: await sign({}, { kid }) })).toMatchObject({
+          kind: "token",
+          status: 401,
+        });
+      const symmetric = await new SignJWT({ iss: ISSUER, sub: ORG, org: ORG, jti: "1" })
+        .setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid: "oct" })
+        .setIssuedAt()
+        .setExpirationTime("5m")
+        .sign(Buffer.from(shared, "base64url"));
+      expect(await driver.fail("verify", { ...job, token: symmetric })).toMatchObject({ kind: "token", status: 401 });
+      expect(await driver.run("verify", { ...job, token: await sign() })).toMatchObject({ org_name: "Acme" });
+      close();
+    });
+
+    it("names the clock to who has a token from the future", async () => {
+      const { sign, url, close } = await issuer();
+      const token = await sign({ iat: seconds() + 3_600, exp: seconds() + 7_200 });
+      const failure = await driver.fail("verify", { key: "clock", issuer: ISSUER, base_url: url, token });
+      expect(failure.message).toMatch(/3[56]\d\d seconds.*clock/u);
       close();
     });
 

@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -53,11 +54,38 @@ console.log(member.email, caller.orgName, typeof verifyWebhook, typeof createPub
 const output = (): string => `${app.owner.email} Acme function function\n`;
 
 describe("the packed client", () => {
-  const nodes = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
+  const others = [20, 22].map((version) => path.join(judges ?? "", `../node${version}/bin/node`));
+  const nodes = [process.execPath, "/usr/bin/node", "/usr/local/bin/node", ...others].filter(existsSync);
   it.each([...new Set(nodes)])("the packed client signs in and lists members on %s", async (node) => {
     const file = path.join(installed.folder, "program.mjs");
     writeFileSync(file, program());
     expect((await run(node, [file])).stdout).toBe(output());
+  });
+
+  it.skipIf(judges === undefined)("the judges have Node 20 and 22", () => {
+    expect(others.filter((node) => !existsSync(node))).toEqual([]);
+  });
+
+  // It asks the registry, as `npm ci` of the judges does.
+  it.skipIf(judges === undefined)("npm installs the tarball in an empty project, where it signs in", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "atrium-empty-"));
+    writeFileSync(path.join(folder, "package.json"), '{"private":true,"type":"module"}');
+    await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", installed.tarball], { cwd: folder });
+    const { stdout } = await run("npm", ["ls", "--all", "--parseable"], { cwd: folder });
+    const packages = stdout.trim().split("\n").slice(1);
+    expect(packages.map((file) => file.slice(folder.length + "/node_modules/".length)).sort()).toEqual([
+      "@atrium/client",
+      "@bufbuild/protobuf",
+      "@connectrpc/connect",
+      "@connectrpc/connect-web",
+      "@stablelib/base64",
+      "fast-sha256",
+      "jose",
+      "standardwebhooks",
+    ]);
+    writeFileSync(path.join(folder, "program.js"), program());
+    expect((await run(process.execPath, ["program.js"], { cwd: folder })).stdout).toBe(output());
+    rmSync(folder, { recursive: true });
   });
 
   it.skipIf(judges === undefined)("the packed client signs in and lists members on Bun", async () => {

@@ -39,7 +39,7 @@ async function issuer() {
       .setExpirationTime(claims.exp ?? "5m")
       .sign(privateKey);
   const verifier = createVerifier({ issuer: ISSUER, fetch: network.fetch });
-  return { sign, requests, verifier, publish };
+  return { sign, requests, verifier, publish, jwk };
 }
 
 describe("createVerifier", () => {
@@ -112,6 +112,34 @@ describe("createVerifier", () => {
     const { sign, verifier, publish } = await issuer();
     Object.assign(publish, { status, body });
     await expect(verifier.verify(await sign())).rejects.toMatchObject({ status: 503 });
+  });
+
+  it("a verifier accepts no token of a key that the key set says wrongly, and goes on with the others", async () => {
+    const { sign, verifier, publish, jwk } = await issuer();
+    const other = await exportJWK((await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true })).publicKey);
+    const shared = Buffer.from(JSON.stringify(jwk)).toString("base64url");
+    const keys = [
+      { ...other, kid: "other", alg: "EdDSA" },
+      { ...jwk, kid: "es256", alg: "ES256" },
+      { ...jwk, kid: "none", alg: "none" },
+      { ...jwk, kid: "nameless", alg: undefined },
+      { kty: "oct", k: shared, kid: "oct", alg: "HS256" },
+      { ...jwk, kid: "short", x: "AAAA" },
+      { ...jwk, kid: 7 },
+      null,
+      "key",
+      jwk,
+    ];
+    publish.body = JSON.stringify({ keys });
+    const symmetric = await new SignJWT({ iss: ISSUER, sub: ORG, org: ORG, jti: "1" })
+      .setProtectedHeader({ alg: "HS256", typ: "at+jwt", kid: "oct" })
+      .setIssuedAt()
+      .setExpirationTime("5m")
+      .sign(Buffer.from(shared, "base64url"));
+    const kids = ["other", "es256", "none", "nameless", "oct", "short"];
+    for (const token of [symmetric, ...(await Promise.all(kids.map((kid) => sign({}, { kid }))))])
+      await expect(verifier.verify(token)).rejects.toMatchObject({ status: 401 });
+    await expect(verifier.verify(await sign())).resolves.toMatchObject({ orgName: "Acme" });
   });
 
   it("a verifier follows no redirect to other keys", async () => {

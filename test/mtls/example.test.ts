@@ -51,7 +51,7 @@ test("the workload in TypeScript gets an SVID by its automation token and calls 
   });
   const ca = join(folder, "mtls-server.pem");
   writeFileSync(ca, target(app).ca);
-  const { status, output } = await run("examples/workload-typescript/workload.ts", {
+  const { status, output } = await run("examples/workload-svid/workload.ts", {
     ATRIUM_URL: app.url,
     ATRIUM_MTLS_URL: target(app).url.replace("127.0.0.1", "localhost"),
     ATRIUM_MTLS_CA: ca,

@@ -134,7 +134,7 @@ func (k *keySets) load(ctx context.Context, org string) (map[string]publicKey, t
 	if len(body) > maxKeyBytes {
 		return nil, 0, fmt.Errorf("%s is larger than %d bytes", url, maxKeyBytes)
 	}
-	var document struct{ Keys *[]jwk }
+	var document struct{ Keys *[]json.RawMessage }
 	if err := json.Unmarshal(body, &document); err != nil {
 		return nil, 0, err
 	}
@@ -142,8 +142,12 @@ func (k *keySets) load(ctx context.Context, org string) (map[string]publicKey, t
 		return nil, 0, fmt.Errorf("%s is not a JWK set", url)
 	}
 	keys := make(map[string]publicKey)
-	for _, entry := range *document.Keys {
-		// Keys of an algorithm that is not known here are left out.
+	for _, text := range *document.Keys {
+		// Keys that are malformed, or of an algorithm that is not known here, are left out.
+		var entry jwk
+		if json.Unmarshal(text, &entry) != nil {
+			continue
+		}
 		if key, err := entry.public(); err == nil && entry.Kid != "" {
 			keys[entry.Kid] = publicKey{key, entry.Alg}
 		}

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 from jwt import PyJWK
-from jwt.exceptions import PyJWTError
 from pyqwest import SyncClient
 
 from ._lru import Lru
@@ -99,7 +98,7 @@ class KeySets:
 
 
 def _public_key(jwk: Any) -> tuple[str, PyJWK] | None:
-    """Keys of an algorithm that is not known here are left out."""
+    """Keys that are malformed, or of an algorithm that is not known here, are left out."""
     if not isinstance(jwk, dict):
         return None
     kid, alg = jwk.get("kid"), jwk.get("alg")
@@ -107,7 +106,8 @@ def _public_key(jwk: Any) -> tuple[str, PyJWK] | None:
         return None
     try:
         return kid, PyJWK.from_dict(jwk)
-    except PyJWTError:
+    except Exception:
+        # Besides its own errors, the library raises others for such keys.
         return None
 
 

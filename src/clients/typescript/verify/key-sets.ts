@@ -54,7 +54,7 @@ export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): 
     if (response.status !== 200) throw new Error(`${url} returned ${response.status}`);
     const { keys } = JSON.parse(await textOf(response)) as { keys?: unknown };
     if (!Array.isArray(keys)) throw new Error(`${url} is not a JWK set`);
-    const usable = await Promise.all((keys as JWK[]).map(publicKey));
+    const usable = await Promise.all((keys as (JWK | null)[]).map(publicKey));
     return {
       keys: new Map(usable.flatMap((entry) => (entry === undefined ? [] : [entry]))),
       freshUntilMs: nowMs + maxAgeMsOf(response.headers.get("cache-control")),
@@ -95,8 +95,9 @@ export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): 
   };
 }
 
-/** Keys of an algorithm that this runtime does not know are left out. */
-async function publicKey(jwk: JWK): Promise<readonly [string, PublicKey] | undefined> {
+/** Keys that are malformed, or of an algorithm that this runtime does not know, are left out. */
+async function publicKey(jwk: JWK | null): Promise<readonly [string, PublicKey] | undefined> {
+  if (jwk === null) return undefined;
   const { kid, alg } = jwk;
   if (typeof kid !== "string" || typeof alg !== "string" || alg.startsWith("HS") || jwk.kty === "oct") return undefined;
   try {
