@@ -106,6 +106,33 @@ describe("a session", () => {
     expect(onStoreError).toHaveBeenCalled();
   });
 
+  it("a store that cannot be read goes on with what was read last, and says so", async () => {
+    const store = memoryStore();
+    const onStoreError = vi.fn();
+    let broken = false;
+    const { get, set } = store;
+    const flaky = { set, get: () => (broken ? Promise.reject(new Error("The disk is away.")) : get()) };
+    const { atrium } = await signedIn(app, { store: flaky, onStoreError });
+    await expect(atrium.access.getMe({})).resolves.toBeDefined();
+    broken = true;
+    app.clock.advance(16 * 60_000);
+    await expect(atrium.access.getMe({})).resolves.toBeDefined();
+    expect(onStoreError).toHaveBeenCalled();
+  });
+
+  it("a store whose lock throws fails the call that needs it, and no later one", async () => {
+    const store = openStore();
+    let locked = true;
+    const lock = <T>(work: () => Promise<T>): Promise<T> =>
+      locked ? Promise.reject(new Error("The lock is away.")) : work();
+    const { atrium, network } = await signedIn(app, { store: Object.assign(store, { lock }) });
+    expire(store);
+    await expect(atrium.access.getMe({})).rejects.toThrow("The lock is away.");
+    locked = false;
+    await expect(atrium.access.getMe({})).resolves.toBeDefined();
+    expect(network.count("Refresh")).toBe(1);
+  });
+
   it("a wrong code at a factor is sent once and does not refresh the session", async () => {
     const { atrium, network } = await signedIn(app);
     const { data: factor } = await atrium.mfa.createFactor({ factorType: "totp" });

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPublisher } from "../../src/clients/typescript/publisher/index.ts";
-import type { Publisher, PublisherOptions } from "../../src/clients/typescript/publisher/index.ts";
+import type { GivenAnswer, Publisher, PublisherOptions } from "../../src/clients/typescript/publisher/index.ts";
 import { verifyWebhook, WebhookRefusal } from "../../src/clients/typescript/webhooks/index.ts";
 import type { WebhookEvent } from "../../src/clients/typescript/webhooks/index.ts";
 import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/signature.ts";
@@ -128,6 +128,24 @@ describe("createPublisher", () => {
     });
     await expect(send(publisher, "install.deprovisioning")).rejects.toThrow("disk");
     expect((await send(publisher, "install.deprovisioning")).status).toBe(200);
+  });
+
+  it("a message whose memory throws is refused, and handled when it comes again", async () => {
+    let [broken, handled] = [true, 0];
+    const answers = new Map<string, GivenAnswer>();
+    const seen = {
+      async get(id: string) {
+        if (broken) throw new Error("The database is away.");
+        return answers.get(id);
+      },
+      set: (id: string, answer: GivenAnswer) => void answers.set(id, answer),
+    };
+    const on = { provision: () => ({ status: "active" as const }), deprovision: () => void handled++ };
+    const publisher = createPublisher({ secret, baseUrl, seen, on });
+    await expect(send(publisher, "install.deprovisioning")).rejects.toThrow("database");
+    broken = false;
+    for (let nth = 0; nth < 2; nth++) expect((await send(publisher, "install.deprovisioning")).status).toBe(200);
+    expect(handled).toBe(1);
   });
 
   it("a publisher refuses what is not signed by the service, and ignores types it does not know", async () => {
