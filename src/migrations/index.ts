@@ -58,6 +58,7 @@ import { expectations } from "./0080-expectations.ts";
 import { billingOperations } from "./0061-billing-operations.ts";
 import { endedRows } from "./0100-ended-rows.ts";
 import { openStreamCounts } from "./0101-open-streams.ts";
+import { nextAttempts } from "./0102-next-attempts.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -121,4 +122,5 @@ export const migrations: readonly MigrationObject[] = [
   endedRows,
   openStreamCounts,
   oidcRedeem,
+  nextAttempts,
 ];

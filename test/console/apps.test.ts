@@ -3,6 +3,7 @@ import { afterAll, expect, it } from "vitest";
 import { startPublisher } from "../demo/publisher.ts";
 import type { Publisher } from "../demo/publisher.ts";
 import { flakyLink } from "../support/flaky-link.ts";
+import { openMarket } from "../support/market.ts";
 import { runSql } from "../support/postgres.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
@@ -215,6 +216,22 @@ describeInBrowser("the marketplace", () => {
     await ready(publisher);
     await timeline.getByText("Active", { exact: true }).waitFor();
     await tabTo(page.getByRole("link", { name: "Open app" }));
+  });
+
+  it("the timeline of an install counts down to the attempt after one that failed", async () => {
+    const market = await openMarket(here.app);
+    try {
+      const { install: buy } = await market.offer(() => ({ status: 503, headers: { "retry-after": "60" } }));
+      const { install_id: installId } = (await buy()).body as { install_id: string };
+      const page = await here.open("/sign-in");
+      await here.signIn(page);
+      await page.goto(`${here.url}/console/installs/${installId}`);
+      const last = page.getByRole("list", { name: "Timeline" }).getByRole("listitem").last();
+      await last.getByText("An attempt to reach the publisher failed").waitFor();
+      await last.getByText(/^Next attempt in (?:1 min )?\d+ s$/u).waitFor();
+    } finally {
+      await market.close();
+    }
   });
 
   it("the timeline of an install reaches active although its stream is cut", async () => {

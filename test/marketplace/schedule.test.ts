@@ -45,7 +45,14 @@ it("signals without a change do not restart the schedule", async () => {
   expect(offer.server.calls).toHaveLength(1);
   await failed(2);
   expect(Date.now() - first).toBeLessThan(100_000);
-  // The next one is an hour away.
+  // The next one is an hour away, as the timeline says.
+  const waits = (await market.read(installId)).timeline
+    .filter(({ event }) => event === "attempt_failed")
+    .map(({ at, next_attempt_at: next }) => (Date.parse(next ?? "") - Date.parse(at)) / 1_000);
+  expect(waits[0]).toBeGreaterThanOrEqual(1.6);
+  expect(waits[0]).toBeLessThanOrEqual(2.4);
+  expect(waits[1]).toBeGreaterThanOrEqual(0.8 * 3_600);
+  expect(waits[1]).toBeLessThanOrEqual(1.2 * 3_600);
   await signal();
   await sleep(700);
   expect(offer.server.calls).toHaveLength(2);

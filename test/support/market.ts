@@ -14,7 +14,7 @@ export interface InstallBody {
   status: InstallStatus;
   endpoint_url: string | null;
   failure_reason: string | null;
-  timeline: { at: string; event: string; detail: string | null }[];
+  timeline: { at: string; event: string; detail: string | null; next_attempt_at?: string }[];
 }
 
 /** An organization of a publisher and one of a buyer, with the operations that tests need. */

@@ -1,4 +1,7 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { useMemo } from "react";
 import type { TimelineEntry } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import { useCountdown } from "../../shell/use-countdown.ts";
 import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import style from "./Timeline.module.css";
@@ -33,9 +36,38 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
               </span>
             </div>
             {detail !== undefined && <div className={style["detail"]}>{detail}</div>}
+            {index === entries.length - 1 && <NextAttempt after={entries[index]} />}
           </li>
         );
       })}
     </ol>
   );
+}
+
+/** When the publisher is asked again, as a countdown; its second by second is not announced. */
+function NextAttempt({ after }: { after: TimelineEntry | undefined }) {
+  const due = millisOf(after?.nextAttemptAt);
+  const failed = millisOf(after?.at);
+  const seconds = useMemo(() => {
+    if (due === undefined || failed === undefined) return undefined;
+    // A wrong clock of the browser makes it no longer than the wait.
+    return Math.ceil(Math.min(Math.max(0, due - Date.now()), due - failed) / 1000);
+  }, [due, failed]);
+  const left = useCountdown(seconds, due);
+  if (due === undefined) return null;
+  return (
+    <div className={style["detail"]} role="timer">
+      {left > 0 ? `Next attempt in ${spelled(left)}` : "Next attempt now"}
+    </div>
+  );
+}
+
+const millisOf = (at: TimelineEntry["at"]): number | undefined =>
+  at === undefined ? undefined : timestampDate(at).getTime();
+
+/** Seconds as `4 s`, `2 min 5 s` or `1 h 3 min`. */
+function spelled(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }

@@ -56,6 +56,18 @@ export function createInstallActivities(deps: MarketplaceDeps) {
     });
   }
 
+  /** When the publisher is asked again; undefined when the deadline comes first. */
+  function nextAttempt(
+    install: Install,
+    { retryAfterMs }: { retryAfterMs: number },
+    nextMs: number | null | undefined,
+  ): Date | undefined {
+    if (typeof nextMs !== "number") return undefined;
+    const at = dateOf(clock, Math.max(nextMs, retryAfterMs));
+    const deadline = install.pending()?.deadline;
+    return deadline !== undefined && at >= deadline ? undefined : at;
+  }
+
   return {
     /** The pending request of an install, if any. */
     async nextInstallStep(installId: string): Promise<InstallStep> {
@@ -74,8 +86,11 @@ export function createInstallActivities(deps: MarketplaceDeps) {
       };
     },
 
-    /** Sends the pending request to the publisher and applies its response. */
-    async attemptInstallStep(installId: string, eventId: string): Promise<AttemptResult> {
+    /**
+     * Sends the pending request to the publisher and applies its response. `nextMs` is the wait before another attempt;
+     * null when none follows, undefined from a workflow of an earlier version.
+     */
+    async attemptInstallStep(installId: string, eventId: string, nextMs?: number | null): Promise<AttemptResult> {
       const found = await database.read(async (em) => {
         const install = await installById(em, installId);
         const app = install === null ? null : await appById(em, install.appId);
@@ -106,7 +121,14 @@ export function createInstallActivities(deps: MarketplaceDeps) {
             await addTimeline(tx, installId, at, "accepted", response.note);
             return { kind: "accepted" };
           case "retry":
-            await addTimeline(tx, installId, at, "attempt_failed", response.note);
+            await addTimeline(
+              tx,
+              installId,
+              at,
+              "attempt_failed",
+              response.note,
+              nextAttempt(install, response, nextMs),
+            );
             return { kind: "retry", retryAfterMs: response.retryAfterMs };
         }
       });

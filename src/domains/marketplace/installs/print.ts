@@ -23,6 +23,7 @@ export function printInstall({ install, app, timeline }: InstallView) {
       at: timestampFromDate(entry.at),
       event: entry.event,
       detail: entry.detail,
+      ...(entry.nextAttemptAt && { nextAttemptAt: timestampFromDate(entry.nextAttemptAt) }),
     })),
   };
 }

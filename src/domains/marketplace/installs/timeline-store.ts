@@ -13,6 +13,24 @@ export interface TimelineEntry {
   at: Date;
   event: TimelineEvent;
   detail: string;
+  /** Of an attempt that failed: when the next one is made. */
+  nextAttemptAt?: Date | undefined;
+}
+
+/** An entry as JSON of PostgreSQL. */
+export type TimelineRow = Pick<TimelineEntry, "event" | "detail"> & { at: string; next: string | null };
+
+/** The JSON of an entry, of a table `t`. */
+export const TIMELINE_JSON = `json_build_object(
+  'at', t.at, 'event', t.event, 'detail', t.detail, 'next', t.next_attempt_at)`;
+
+export function timelineOf(rows: readonly TimelineRow[]): TimelineEntry[] {
+  return rows.map(({ at, event, detail, next }) => ({
+    at: new Date(at),
+    event,
+    detail,
+    nextAttemptAt: next === null ? undefined : new Date(next),
+  }));
 }
 
 /** Appends an entry to an install's timeline and deletes the oldest beyond the limit. */
@@ -22,12 +40,13 @@ export async function addTimeline(
   at: Date,
   event: TimelineEvent,
   detail: string,
+  nextAttemptAt?: Date,
 ): Promise<void> {
-  const sql = `with line as (insert into install_timeline (install_id, at, event, detail, app_id)
-      values ($1, $2, $3, $4, (select app_id from installs where install_id = $1)))
+  const sql = `with line as (insert into install_timeline (install_id, at, event, detail, next_attempt_at, app_id)
+      values ($1, $2, $3, $4, $5, (select app_id from installs where install_id = $1)))
     delete from install_timeline where install_id = $1 and id <= (
       select id from install_timeline where install_id = $1 order by id desc offset ${MAX_ENTRIES - 1} limit 1)`;
-  await tx.query(sql, [installId, at, event, detail.slice(0, MAX_DETAIL)]);
+  await tx.query(sql, [installId, at, event, detail.slice(0, MAX_DETAIL), nextAttemptAt ?? null]);
 }
 
 /** The install of this id and its timeline, oldest entry first; one statement reads both at the same moment. */
@@ -36,16 +55,16 @@ export async function installWithTimeline(
   installId: string,
 ): Promise<{ install: Install; timeline: TimelineEntry[] } | null> {
   const sql = `select i.*, (
-      select coalesce(json_agg(json_build_object('at', t.at, 'event', t.event, 'detail', t.detail) order by t.id), '[]')
+      select coalesce(json_agg(${TIMELINE_JSON} order by t.id), '[]')
       from install_timeline t where t.install_id = i.install_id) as timeline
     from installs i where i.install_id = ?`;
-  type Row = { timeline: { at: string; event: TimelineEvent; detail: string }[] };
+  type Row = { timeline: TimelineRow[] };
   const [row] = await em.getConnection().execute<Row[]>(sql, [installId]);
   if (row === undefined) return null;
   const { timeline, ...install } = row;
   return {
     install: em.map(Install, install),
-    timeline: timeline.map((entry) => ({ ...entry, at: new Date(entry.at) })),
+    timeline: timelineOf(timeline),
   };
 }
 

@@ -2,7 +2,8 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Database } from "../../../platform/db/types.ts";
 import { Install } from "./entities.ts";
 import type { InstallView } from "./read-install.ts";
-import type { TimelineEvent } from "./rules.ts";
+import { TIMELINE_JSON, timelineOf } from "./timeline-store.ts";
+import type { TimelineRow } from "./timeline-store.ts";
 
 /** An install with a version of its state. */
 export interface WatchedInstall {
@@ -26,7 +27,7 @@ interface Row extends Record<string, unknown> {
   app_name: string;
   app_slug: string;
   newest: string | null;
-  timeline: { at: string; event: TimelineEvent; detail: string }[];
+  timeline: TimelineRow[];
 }
 
 /** Installs with their timelines by id; one statement reads both at the same moment. */
@@ -38,9 +39,8 @@ export async function watchedInstalls(
       coalesce(t.lines, '[]') as timeline
     from installs i join apps a using (app_id)
     left join lateral (
-      select max(id) as newest,
-        json_agg(json_build_object('at', at, 'event', event, 'detail', detail) order by id) as lines
-      from install_timeline where install_id = i.install_id) t on true
+      select max(t.id) as newest, json_agg(${TIMELINE_JSON} order by t.id) as lines
+      from install_timeline t where t.install_id = i.install_id) t on true
     where i.install_id = any($1::uuid[])`;
   const rows = await database.watching<Row>("installs-watched", sql, [installIds]);
   // This reads nothing: the entity manager only maps rows to entities.
@@ -50,6 +50,6 @@ export async function watchedInstalls(
 function toWatched(em: EntityManager, row: Row): WatchedInstall {
   const { app_name: name, app_slug: slug, newest, timeline, ...columns } = row;
   const install = em.map(Install, columns);
-  const entries = timeline.map((entry) => ({ ...entry, at: new Date(entry.at) }));
-  return { view: { install, app: { appId: install.appId, name, slug }, timeline: entries }, version: newest ?? "" };
+  const view = { install, app: { appId: install.appId, name, slug }, timeline: timelineOf(timeline) };
+  return { view, version: newest ?? "" };
 }

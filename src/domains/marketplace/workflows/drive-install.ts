@@ -52,8 +52,8 @@ export async function driveInstall(
   });
 
   let tried = begun;
-  const nextAt = ({ schedule }: InstallRequest, attempts: number, retryAfterMs: number): number =>
-    Date.now() + Math.max(jittered(schedule[Math.min(attempts, schedule.length - 1)] ?? 0), retryAfterMs);
+  const waitMs = ({ schedule }: InstallRequest, attempts: number): number =>
+    jittered(schedule[Math.min(attempts, schedule.length - 1)] ?? 0);
 
   const isLong = (): boolean => workflowInfo().continueAsNewSuggested && patched("continued-at-every-turn");
 
@@ -71,14 +71,16 @@ export async function driveInstall(
     // Little more than an attempt takes, so that an attempt of a killed worker is soon retried.
     const { attemptInstallStep } = proxyActivities<InstallActivities>({ startToCloseTimeout: step.attemptMs, retry });
     if (tried.eventId !== eventId || !patched("schedule-goes-on"))
-      tried = { eventId, attempts: 0, nextAt: nextAt(step, 0, 0) };
+      tried = { eventId, attempts: 0, nextAt: Date.now() + waitMs(step, 0) };
     while (tried.attempts !== step.attempts) {
       if (!(await wait(Math.min(tried.nextAt, deadline) - Date.now()))) return;
       if (tried.attempts > 0 && Date.now() >= deadline) break;
-      const result = await attemptInstallStep(installId, eventId);
-      if (result.kind !== "retry") return;
       const attempts = tried.attempts + 1;
-      tried = { eventId, attempts, nextAt: nextAt(step, attempts, result.retryAfterMs) };
+      // Decided before the attempt, so that the timeline says when the next one follows.
+      const nextMs = waitMs(step, attempts);
+      const result = await attemptInstallStep(installId, eventId, attempts === step.attempts ? null : nextMs);
+      if (result.kind !== "retry") return;
+      tried = { eventId, attempts, nextAt: Date.now() + Math.max(nextMs, result.retryAfterMs) };
       if (isLong()) return;
     }
     await expireInstallStep(installId, eventId);

@@ -687,7 +687,10 @@ type TimelineEntry struct {
 	// `notice_failed`.
 	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	// More about it; null where there is nothing to say.
-	Detail        *string `protobuf:"bytes,3,opt,name=detail,proto3,oneof" json:"detail,omitempty"`
+	Detail *string `protobuf:"bytes,3,opt,name=detail,proto3,oneof" json:"detail,omitempty"`
+	// When the publisher is asked again after `attempt_failed`; absent where no
+	// attempt follows.
+	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=next_attempt_at,json=nextAttemptAt,proto3,oneof" json:"next_attempt_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +744,13 @@ func (x *TimelineEntry) GetDetail() string {
 		return *x.Detail
 	}
 	return ""
+}
+
+func (x *TimelineEntry) GetNextAttemptAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextAttemptAt
+	}
+	return nil
 }
 
 // A page of installs, newest first.
@@ -990,12 +1000,14 @@ const file_atrium_marketplace_v1_marketplace_proto_rawDesc = "" +
 	"\fInstalledApp\x12\x15\n" +
 	"\x06app_id\x18\x01 \x01(\tR\x05appId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04slug\x18\x03 \x01(\tR\x04slug\"\x7f\n" +
+	"\x04slug\x18\x03 \x01(\tR\x04slug\"\xdc\x01\n" +
 	"\rTimelineEntry\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12!\n" +
-	"\x06detail\x18\x03 \x01(\tB\x04\xc0\xbb\x18\x01H\x00R\x06detail\x88\x01\x01B\t\n" +
-	"\a_detail\"\x82\x02\n" +
+	"\x06detail\x18\x03 \x01(\tB\x04\xc0\xbb\x18\x01H\x00R\x06detail\x88\x01\x01\x12G\n" +
+	"\x0fnext_attempt_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\rnextAttemptAt\x88\x01\x01B\t\n" +
+	"\a_detailB\x12\n" +
+	"\x10_next_attempt_at\"\x82\x02\n" +
 	"\vInstallList\x122\n" +
 	"\x04data\x18\x01 \x03(\v2\x1e.atrium.marketplace.v1.InstallR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +
@@ -1052,13 +1064,14 @@ var file_atrium_marketplace_v1_marketplace_proto_depIdxs = []int32{
 	9,  // 8: atrium.marketplace.v1.Install.updated_at:type_name -> google.protobuf.Timestamp
 	6,  // 9: atrium.marketplace.v1.Install.timeline:type_name -> atrium.marketplace.v1.TimelineEntry
 	9,  // 10: atrium.marketplace.v1.TimelineEntry.at:type_name -> google.protobuf.Timestamp
-	4,  // 11: atrium.marketplace.v1.InstallList.data:type_name -> atrium.marketplace.v1.Install
-	0,  // 12: atrium.marketplace.v1.AppList.data:type_name -> atrium.marketplace.v1.App
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	9,  // 11: atrium.marketplace.v1.TimelineEntry.next_attempt_at:type_name -> google.protobuf.Timestamp
+	4,  // 12: atrium.marketplace.v1.InstallList.data:type_name -> atrium.marketplace.v1.Install
+	0,  // 13: atrium.marketplace.v1.AppList.data:type_name -> atrium.marketplace.v1.App
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_atrium_marketplace_v1_marketplace_proto_init() }

@@ -384,6 +384,7 @@ class TimelineEntry(_message.Message):
     AT_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
     DETAIL_FIELD_NUMBER: _builtins.int
+    NEXT_ATTEMPT_AT_FIELD_NUMBER: _builtins.int
     event: _builtins.str
     """What: `requested`, `attempt_failed`, `accepted`, `active`, `failed`,
     `suspended`, `resumed`, `deprovisioning`, `forced`, `deprovisioned` or
@@ -395,20 +396,32 @@ class TimelineEntry(_message.Message):
     def at(self) -> _timestamp_pb2.Timestamp:
         """When."""
 
+    @_builtins.property
+    def next_attempt_at(self) -> _timestamp_pb2.Timestamp:
+        """When the publisher is asked again after `attempt_failed`; absent where no
+        attempt follows.
+        """
+
     def __init__(
         self,
         *,
         at: _timestamp_pb2.Timestamp | None = ...,
         event: _builtins.str = ...,
         detail: _builtins.str | None = ...,
+        next_attempt_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_detail", b"_detail", "at", b"at", "detail", b"detail"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_detail", b"_detail", "_next_attempt_at", b"_next_attempt_at", "at", b"at", "detail", b"detail", "next_attempt_at", b"next_attempt_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detail", b"_detail", "at", b"at", "detail", b"detail", "event", b"event"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detail", b"_detail", "_next_attempt_at", b"_next_attempt_at", "at", b"at", "detail", b"detail", "event", b"event", "next_attempt_at", b"next_attempt_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__detail: _TypeAlias = _typing.Literal["detail"]  # noqa: Y015
     _WhichOneofArgType__detail: _TypeAlias = _typing.Literal["_detail", b"_detail"]  # noqa: Y015
+    _WhichOneofReturnType__next_attempt_at: _TypeAlias = _typing.Literal["next_attempt_at"]  # noqa: Y015
+    _WhichOneofArgType__next_attempt_at: _TypeAlias = _typing.Literal["_next_attempt_at", b"_next_attempt_at"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__detail) -> _WhichOneofReturnType__detail | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__next_attempt_at) -> _WhichOneofReturnType__next_attempt_at | None: ...
 
 Global___TimelineEntry: _TypeAlias = TimelineEntry  # noqa: Y015
 
