@@ -104,7 +104,7 @@ func errorOf(err error, now time.Time) *Error {
 	return failure
 }
 
-// readHeaders takes what the headers have.
+// readHeaders sets what the headers contain, and leaves the rest.
 func (e *Error) readHeaders(headers http.Header, now time.Time) {
 	if id := headers.Get("x-request-id"); id != "" {
 		e.RequestID = id

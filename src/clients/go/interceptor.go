@@ -103,11 +103,11 @@ func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// headerKey is the key of the context value in which a call keeps the headers of its answer.
+// headerKey is the key of the context value in which a call keeps the headers of its response.
 type headerKey struct{}
 
-// headerKeeper keeps the headers of answers that are none of Connect, such as the Retry-After of a proxy: the library
-// makes errors of them that have no headers.
+// headerKeeper keeps the headers of responses for their calls: the library makes errors without headers of responses
+// that are not Connect's, such as a proxy's with Retry-After.
 type headerKeeper struct {
 	connect.HTTPClient
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 
 /** Counts seconds down to 0; starts again whenever `from` or `since` changes. */
 export function useCountdown(from: number | undefined, since?: unknown): number {
@@ -15,4 +15,13 @@ export function useCountdown(from: number | undefined, since?: unknown): number 
     return () => clearInterval(timer);
   }, [from, since]);
   return left;
+}
+
+/** Seconds until a moment, counted down to 0; never more than `longestMs`, even when the browser's clock is wrong. */
+export function useCountdownTo(dueMs: number | undefined, longestMs = Infinity): number {
+  const seconds = useMemo(
+    () => (dueMs === undefined ? undefined : Math.ceil(Math.min(Math.max(0, dueMs - Date.now()), longestMs) / 1000)),
+    [dueMs, longestMs],
+  );
+  return useCountdown(seconds, dueMs);
 }

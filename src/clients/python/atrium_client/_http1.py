@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def closing(self) -> bool:
-        """Whether the server has ended it, which `reusable` says a turn of the loop later."""
+        """Whether the connection is being closed; `reusable` becomes false a turn of the loop later."""
         return self._transport.is_closing()
 
     def close(self) -> None:

@@ -1,7 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { useMemo } from "react";
 import type { TimelineEntry } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
-import { useCountdown } from "../../shell/use-countdown.ts";
+import { useCountdownTo } from "../../shell/use-countdown.ts";
 import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import style from "./Timeline.module.css";
@@ -44,16 +43,11 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
   );
 }
 
-/** When the publisher is asked again, as a countdown; its second by second is not announced. */
+/** When the publisher is asked again, as a countdown; screen readers do not announce each second. */
 function NextAttempt({ after }: { after: TimelineEntry | undefined }) {
   const due = millisOf(after?.nextAttemptAt);
   const failed = millisOf(after?.at);
-  const seconds = useMemo(() => {
-    if (due === undefined || failed === undefined) return undefined;
-    // A wrong clock of the browser makes it no longer than the wait.
-    return Math.ceil(Math.min(Math.max(0, due - Date.now()), due - failed) / 1000);
-  }, [due, failed]);
-  const left = useCountdown(seconds, due);
+  const left = useCountdownTo(due, due === undefined || failed === undefined ? undefined : due - failed);
   if (due === undefined) return null;
   return (
     <div className={style["detail"]} role="timer">

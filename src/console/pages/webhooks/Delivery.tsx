@@ -1,10 +1,9 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { useMemo } from "react";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import type { Delivery as DeliveryRecord } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
-import { useCountdown } from "../../shell/use-countdown.ts";
+import { useCountdownTo } from "../../shell/use-countdown.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -38,11 +37,7 @@ function Details({ webhookId, delivery }: { webhookId: string; delivery: Deliver
   const { deliveryId, eventId, eventType, status, request, nextAttemptAt } = delivery;
   const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again" });
   const due = nextAttemptAt === undefined ? undefined : timestampDate(nextAttemptAt).getTime();
-  const seconds = useMemo(
-    () => (due === undefined ? undefined : Math.max(0, Math.ceil((due - Date.now()) / 1000))),
-    [due],
-  );
-  const left = useCountdown(seconds, due);
+  const left = useCountdownTo(due);
   return (
     <Page
       title={eventType}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { languages } from "./driver.ts";
+import type { Driver } from "./driver.ts";
+import { ISSUER, listen, makeIssuer, ORG } from "./issuer.ts";
+
+const seconds = (): number => Math.floor(Date.now() / 1_000);
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" }, clock: systemClock });
+});
+afterAll(() => app.close());
+
+/** An issuer of our own, whose key set a server has. */
+async function issuer() {
+  const made = await makeIssuer();
+  const { publish } = made;
+  const requests: string[] = [];
+  const [url, server] = await listen((request, response) => {
+    requests.push(request.url ?? "");
+    if (publish.slow) {
+      // The beginning of a key set, and nothing more.
+      response.writeHead(200).write('{"keys":[');
+      return;
+    }
+    response.writeHead(publish.status, { "cache-control": "max-age=300", ...publish.headers }).end(publish.body);
+  });
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { ...made, requests, url, close };
+}
+
+for (const language of languages()) {
+  describe.skipIf(language.missing !== undefined)(`the verifier in ${language.name}`, () => {
+    let driver: Driver;
+    beforeAll(async () => {
+      driver = await language.start();
+    });
+    afterAll(() => driver.stop());
+
+    it("verifies a token of the service, offline until it expires and online while its session lasts", async () => {
+      const mine = await app.login();
+      const verifier = { issuer: ISSUER, base_url: app.url };
+      const caller = { org_name: "Acme", roles: ["admin"], platform_admin: true, elevated: false };
+      expect(await driver.run("verify", { ...verifier, token: mine })).toMatchObject(caller);
+      expect(await driver.run("verify", { ...verifier, introspect: true, token: mine })).toMatchObject(caller);
+      await app.call("POST", "/api/auth/logout", { token: mine });
+      expect(await driver.run("verify", { ...verifier, token: mine })).toMatchObject(caller);
+      expect(await driver.fail("verify", { ...verifier, introspect: true, token: mine })).toMatchObject({
+        kind: "token",
+        status: 401,
+      });
+    });
+
+    it.each([
+      ["a foreign issuer", { iss: "http://evil.test" }, {}],
+      ["an organization that is a path", { org: "../x" }, {}],
+      ["an organization in upper case", { org: ORG.toUpperCase() }, {}],
+      ["no organization", { org: "" }, {}],
+      ["another type", {}, { typ: "JWT" }],
+      ["an expired token", { iat: 1_000, exp: 1_300 }, {}],
+      ["a token from the future", { iat: seconds() + 3_600, exp: seconds() + 7_200 }, {}],
+      ["an unknown key", {}, { kid: "k2" }],
+    ])("refuses %s, and fetches keys from the issuer alone", async (name, claims, header) => {
+      const { sign, requests, url, close } = await issuer();
+      const job = { key: name, issuer: ISSUER, base_url: url, token: await sign(claims, header) };
+      expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 401 });
+      expect(requests.filter((path) => path !== `/api/organizations/${ORG}/.well-known/jwks.json`)).toEqual([]);
+      close();
+    });
+
+    it("refuses what is no signed token, without a request", async () => {
+      const { requests, url, close } = await issuer();
+      const none = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString("base64url")}.e30.`;
+      for (const bad of ["", "x", "a.b.c", none])
+        expect(await driver.fail("verify", { key: "bad", issuer: ISSUER, base_url: url, token: bad })).toMatchObject({
+          kind: "token",
+          status: 401,
+        });
+      expect(requests).toEqual([]);
+      close();
+    });
+
+    it("asks twice at most about a thousand unknown keys", async () => {
+      const { sign, requests, url, close } = await issuer();
+      const refused = await Promise.all(Array.from({ length: 1_000 }, (_, nth) => sign({}, { kid: `x${nth}` })));
+      const job = { key: "flood", issuer: ISSUER, base_url: url, refused, token: await sign() };
+      expect(await driver.run("verify", job)).toMatchObject({ refused: 1_000 });
+      expect(requests.length).toBeLessThanOrEqual(2);
+      close();
+    });
+
+    it.each([
+      ["larger than a key set can be", 200, JSON.stringify({ keys: [], filler: "x".repeat(1_000_000) })],
+      ["not JSON", 200, "<html>"],
+      ["not a key set", 200, "{}"],
+      ["a redirect", 302, ""],
+    ])("reports 503 when the key set is %s", async (name, status, body) => {
+      const { sign, publish, requests, url, close } = await issuer();
+      Object.assign(publish, { status, body, headers: status === 302 ? { location: "/elsewhere" } : {} });
+      const job = { key: name, issuer: ISSUER, base_url: url, token: await sign() };
+      expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 503 });
+      expect(requests).not.toContain("/elsewhere");
+      close();
+    });
+
+    it("reports 503 when the key set never comes whole, and asks once", async () => {
+      const { sign, publish, requests, url, close } = await issuer();
+      publish.slow = true;
+      const job = { key: "slow", issuer: ISSUER, base_url: url, token: await sign() };
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => driver.fail("verify", job)));
+      expect(outcomes).toMatchObject(Array(5).fill({ kind: "token", status: 503 }));
+      expect(requests).toHaveLength(1);
+      close();
+    });
+
+    it("accepts no token of a wrongly described key, and goes on with the others", async () => {
+      const { sign, publish, wrongKeys, url, close } = await issuer();
+      const { body, tokens } = await wrongKeys();
+      publish.body = body;
+      const job = { key: "lying", issuer: ISSUER, base_url: url };
+      for (const token of tokens)
+        expect(await driver.fail("verify", { ...job, token })).toMatchObject({ kind: "token", status: 401 });
+      expect(await driver.run("verify", { ...job, token: await sign() })).toMatchObject({ org_name: "Acme" });
+      close();
+    });
+
+    it("names the clock to who has a token from the future", async () => {
+      const { sign, url, close } = await issuer();
+      const token = await sign({ iat: seconds() + 3_600, exp: seconds() + 7_200 });
+      const failure = await driver.fail("verify", { key: "clock", issuer: ISSUER, base_url: url, token });
+      expect(failure.message).toMatch(/3[56]\d\d seconds.*clock/u);
+      close();
+    });
+  });
+}
