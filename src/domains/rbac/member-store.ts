@@ -1,4 +1,5 @@
 import { unknownSort } from "../../platform/cursors.ts";
+import type { CursorPaging } from "../../platform/cursors.ts";
 import { boundedCount, totalOf } from "../../platform/db/total.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
@@ -39,32 +40,61 @@ const columns = `m.user_uuid as "userUuid", p.id, p.email, p.first_name as "firs
     as "lastSeenAt"`;
 const joined = "join people p on p.uuid = m.user_uuid join roles r on r.id = m.role_id";
 
+/** An order of members as SQL, and the condition for those after a position, whose value and id are SQL too. */
+interface Order {
+  by: string;
+  after: (value: string, id: string) => string;
+}
+
 /** Orders of a list of members; the index of each gives the page, whatever the organization's size. */
-const ORDERS: Readonly<Record<string, string>> = {
-  email: "email_key",
-  "-email": "email_key desc",
-  created_at: "created_at, user_uuid desc",
-  "-created_at": "created_at desc, user_uuid",
+const ORDERS: Readonly<Record<string, Order>> = {
+  // An address is of one person.
+  email: { by: "email_key", after: (value) => `email_key > ${value}` },
+  "-email": { by: "email_key desc", after: (value) => `email_key < ${value}` },
+  // The first comparison is what the index takes.
+  created_at: {
+    by: "created_at, user_uuid desc",
+    after: (value, id) => `created_at >= ${value} and (created_at > ${value} or user_uuid < ${id})`,
+  },
+  "-created_at": {
+    by: "created_at desc, user_uuid",
+    after: (value, id) => `created_at <= ${value} and (created_at < ${value} or user_uuid > ${id})`,
+  },
 };
 
 /**
- * A page of an organization's members, by default by email.
+ * A page of an organization's members, by default by email. With a cursor it begins after the member whom the cursor
+ * stands for.
  * @throws {validation_error} when there is no such order
  */
-export function membersOf(
+export async function membersOf(
   database: Database,
   orgUuid: string,
   filter: MemberFilter,
   { limit, offset, sort = "email" }: Page,
-): Promise<MemberRow[]> {
+  paging?: CursorPaging,
+): Promise<{ data: MemberRow[]; nextCursor?: string }> {
   const order = ORDERS[sort];
   if (order === undefined) throw unknownSort(["email", "created_at"]);
   const { where, params, shape } = narrowed(orgUuid, filter);
-  const [limitAt, offsetAt] = [params.length + 1, params.length + 2];
-  const sql = `select ${columns} from (
-      select * from memberships x where ${where} order by ${order} limit $${limitAt} offset $${offsetAt}) m
-    ${joined} order by ${order.replaceAll(/\b(email_key|created_at|user_uuid)\b/gu, "m.$1")}`;
-  return database.prepared<MemberRow>(`access_members_${shape}_${sort}`, sql, [...params, limit, offset]);
+  const bind = (value: unknown, type = ""): string => `$${params.push(value)}${type}`;
+  const byTime = order.by.startsWith("created_at");
+  let after = "";
+  if (paging?.position !== undefined) {
+    const { value, id } = paging.position;
+    after = `and ${order.after(bind(value, byTime ? "::timestamptz" : ""), byTime ? bind(id, "::uuid") : "")}`;
+  }
+  const window = paging === undefined ? `limit ${bind(limit)} offset ${bind(offset)}` : `limit ${bind(limit + 1)}`;
+  const sql = `select ${columns}, m.email_key as "emailKey" from (
+      select * from memberships x where ${where} ${after} order by ${order.by} ${window}) m
+    ${joined} order by ${order.by.replaceAll(/\b(email_key|created_at|user_uuid)\b/gu, "m.$1")}`;
+  const name = `access_members_${shape}_${sort}${paging === undefined ? "" : "_cursor"}${after === "" ? "" : "_after"}`;
+  const rows = await database.prepared<MemberRow & { emailKey: string }>(name, sql, params);
+  const data = rows.slice(0, limit);
+  const last = data.at(-1);
+  if (paging === undefined || last === undefined || rows.length <= limit) return { data };
+  const value = byTime ? last.createdAt.toISOString() : last.emailKey;
+  return { data, nextCursor: paging.next({ value, id: last.userUuid }) };
 }
 
 /** How many members match a filter: read from the stored counts where it is by status alone, otherwise counted. */

@@ -1,11 +1,13 @@
-import type { Total } from "../../platform/db/total.ts";
 import { callerOrg } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
+import { pagingBy } from "../../platform/cursors.ts";
+import type { Cursors } from "../../platform/cursors.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import type { Total } from "../../platform/db/total.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause, Events } from "../event-catalogue/index.ts";
@@ -24,6 +26,7 @@ import { roleOf } from "./role-store.ts";
 export interface MembersDeps {
   database: Database;
   clock: Clock;
+  cursors: Cursors;
   events: Pick<Events, "emit">;
   organizations: Pick<Organizations, "lock">;
   people: Pick<People, "lock">;
@@ -41,7 +44,7 @@ export interface MemberQuery {
 export type Origin = { readonly caller: Caller } & Pick<RequestContext, "info">;
 
 /** Members of organizations and their roles (decisions 2.4). */
-export function createMembers({ database, clock, events, organizations, people }: MembersDeps) {
+export function createMembers({ database, clock, cursors, events, organizations, people }: MembersDeps) {
   /**
    * A member of the caller's organization, which is locked; the person is locked too, so that no session opens at the
    * same time.
@@ -100,16 +103,21 @@ export function createMembers({ database, clock, events, organizations, people }
     find: store.memberIn,
 
     /** A page of the caller's organization by email; of one address, status, person and role where they are given. */
-    async list({ caller }: CallerContext, wanted: MemberQuery, page: Page): Promise<{ data: MemberRow[] } & Total> {
+    async list(
+      { caller }: CallerContext,
+      wanted: MemberQuery,
+      page: Page,
+    ): Promise<{ data: MemberRow[]; nextCursor?: string } & Total> {
       const orgUuid = callerOrg(caller);
       const { email, status, userUuid, roleId } = wanted;
       const emailKey = email ? (parseEmail(email)?.key ?? "") : undefined;
       const filter = { emailKey, status: status || undefined, userUuid: userUuid || undefined, roleId, q: page.q };
-      const [data, total] = await Promise.all([
-        store.membersOf(database, orgUuid, filter, page),
+      const paging = pagingBy(cursors, ["members", orgUuid, emailKey, status, userUuid, roleId], page);
+      const [members, total] = await Promise.all([
+        store.membersOf(database, orgUuid, filter, page, paging),
         store.countMembers(database, orgUuid, filter),
       ]);
-      return { data, ...total };
+      return { ...members, ...total };
     },
 
     /**

@@ -57,8 +57,8 @@ export function usersRpc(
 
     listUsers: async (request, call) => {
       const page = pageOf(request);
-      const { data, ...total } = await members.list(contexts.authenticated(call), request, page);
-      return { data: data.map(printMember), ...total, ...page };
+      const { data, ...rest } = await members.list(contexts.authenticated(call), request, page);
+      return { data: data.map(printMember), ...rest, ...page };
     },
     setUserRole: async ({ userUuid, role }, call) => {
       await members.setRole(contexts.authenticated(call), userUuid, role);

@@ -116,6 +116,17 @@ func invitations(ctx context.Context, a *arguments) (any, error) {
 	return result{"ids": ids}, nil
 }
 
+func members(ctx context.Context, a *arguments) (any, error) {
+	ids := []string{}
+	for item, err := range atrium.Paginate(ctx, a.client().Users.ListUsers, &usersv1.ListUsersRequest{}).All() {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, item.GetUserUuid())
+	}
+	return result{"ids": ids}, nil
+}
+
 func updateProfile(ctx context.Context, a *arguments) (any, error) {
 	name := cmp.Or(a.FirstName, "Ada")
 	_, err := a.client().Users.UpdateProfile(ctx, &usersv1.UpdateProfileRequest{FirstName: proto.String(name)})
@@ -255,7 +266,8 @@ func failure(err error) result {
 
 var operations = map[string]operation{
 	"login": login, "me": me, "create_key": createKey, "revoke_key": revokeKey, "list_users": listUsers,
-	"invitations": invitations, "update_profile": updateProfile, "many": many, "verify": verify,
+	"invitations": invitations, "members": members, "update_profile": updateProfile, "many": many,
+	"verify":  verify,
 	"webhook": webhook, "publish": publish, "report": report,
 }
 

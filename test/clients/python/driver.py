@@ -110,6 +110,17 @@ def invitations(args: Args) -> Any:
     return {"ids": done(collect())}
 
 
+def members(args: Args) -> Any:
+    pages = paginate(client(args).users.list_users, ListUsersRequest())
+    if not ASYNC:
+        return {"ids": [user.user_uuid for user in pages]}
+
+    async def collect() -> list[str]:
+        return [user.user_uuid async for user in pages]
+
+    return {"ids": done(collect())}
+
+
 def update_profile(args: Args) -> Any:
     done(client(args).users.update_profile(UpdateProfileRequest(first_name=args.get("first_name", "Ada"))))
     return {}
@@ -217,7 +228,7 @@ def failure(error: Exception) -> Args:
 OPERATIONS = {
     operation.__name__: operation
     for operation in (
-        login, me, hurry, create_key, revoke_key, list_users, invitations, update_profile, many,
+        login, me, hurry, create_key, revoke_key, list_users, invitations, members, update_profile, many,
         verify, webhook, publish, report,
     )
 }

@@ -422,7 +422,11 @@ type ListUsersRequest struct {
 	// Only the person with this id.
 	UserUuid *string `protobuf:"bytes,7,opt,name=user_uuid,json=userUuid,proto3,oneof" json:"user_uuid,omitempty"`
 	// Only people with this role.
-	RoleId        *uint32 `protobuf:"varint,8,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
+	RoleId *uint32 `protobuf:"varint,8,opt,name=role_id,json=roleId,proto3,oneof" json:"role_id,omitempty"`
+	// Pages by cursor: empty to start, then `next_cursor` of the page before, for
+	// an hour, with the same filters and order; `offset` is ignored beside it. 400
+	// `invalid_cursor`.
+	Cursor        *string `protobuf:"bytes,9,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -513,6 +517,13 @@ func (x *ListUsersRequest) GetRoleId() uint32 {
 	return 0
 }
 
+func (x *ListUsersRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
 // A page of people.
 type ListUsersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -527,8 +538,10 @@ type ListUsersResponse struct {
 	// True where `total` is an estimate, which it may be beyond 10,000; absent
 	// where it is exact.
 	TotalIsEstimate *bool `protobuf:"varint,5,opt,name=total_is_estimate,json=totalIsEstimate,proto3,oneof" json:"total_is_estimate,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Cursor of the next page; absent on the last, and without `cursor`.
+	NextCursor    *string `protobuf:"bytes,6,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListUsersResponse) Reset() {
@@ -594,6 +607,13 @@ func (x *ListUsersResponse) GetTotalIsEstimate() bool {
 		return *x.TotalIsEstimate
 	}
 	return false
+}
+
+func (x *ListUsersResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 // A role for a person.
@@ -2131,7 +2151,7 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	" \x01(\bR\tmfaActive\x12G\n" +
 	"\flast_seen_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x04\xc0\xbb\x18\x01H\x00R\n" +
 	"lastSeenAt\x88\x01\x01B\x0f\n" +
-	"\r_last_seen_at\"\xb6\x03\n" +
+	"\r_last_seen_at\"\xde\x03\n" +
 	"\x10ListUsersRequest\x12\"\n" +
 	"\x05email\x18\x01 \x01(\tB\a\xba\xbb\x18\x03\x18\x80\bH\x00R\x05email\x88\x01\x01\x123\n" +
 	"\x06status\x18\x02 \x01(\tB\x16\xba\xbb\x18\x12:\x06active:\binactiveH\x01R\x06status\x88\x01\x01\x121\n" +
@@ -2140,7 +2160,8 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\x01q\x18\x05 \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\x04R\x01q\x88\x01\x01\x123\n" +
 	"\x04sort\x18\x06 \x01(\tB\x1a\xba\xbb\x18\x16\"\x14-?(email|created_at)H\x05R\x04sort\x88\x01\x01\x12(\n" +
 	"\tuser_uuid\x18\a \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x06R\buserUuid\x88\x01\x01\x12\x1c\n" +
-	"\arole_id\x18\b \x01(\rH\aR\x06roleId\x88\x01\x01B\b\n" +
+	"\arole_id\x18\b \x01(\rH\aR\x06roleId\x88\x01\x01\x12\x1b\n" +
+	"\x06cursor\x18\t \x01(\tH\bR\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_emailB\t\n" +
 	"\a_statusB\b\n" +
 	"\x06_limitB\t\n" +
@@ -2150,14 +2171,18 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"_user_uuidB\n" +
 	"\n" +
-	"\b_role_id\"\xc9\x01\n" +
+	"\b_role_idB\t\n" +
+	"\a_cursor\"\xff\x01\n" +
 	"\x11ListUsersResponse\x12)\n" +
 	"\x04data\x18\x01 \x03(\v2\x15.atrium.users.v1.UserR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\rR\x06offset\x12/\n" +
-	"\x11total_is_estimate\x18\x05 \x01(\bH\x00R\x0ftotalIsEstimate\x88\x01\x01B\x14\n" +
-	"\x12_total_is_estimate\"W\n" +
+	"\x11total_is_estimate\x18\x05 \x01(\bH\x00R\x0ftotalIsEstimate\x88\x01\x01\x12$\n" +
+	"\vnext_cursor\x18\x06 \x01(\tH\x01R\n" +
+	"nextCursor\x88\x01\x01B\x14\n" +
+	"\x12_total_is_estimateB\x0e\n" +
+	"\f_next_cursor\"W\n" +
 	"\x12SetUserRoleRequest\x12#\n" +
 	"\tuser_uuid\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02@\x01R\buserUuid\x12\x1c\n" +
 	"\x04role\x18\x02 \x01(\tB\b\xba\xbb\x18\x04\b\x01\x18dR\x04role\"8\n" +
@@ -2292,13 +2317,14 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\r_sso_required\"}\n" +
 	"\x15ChangePasswordRequest\x124\n" +
 	"\x10current_password\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x0fcurrentPassword\x12.\n" +
-	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xeb\x17\n" +
+	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\x80\x18\n" +
 	"\fUsersService\x12m\n" +
 	"\n" +
 	"GetProfile\x12\".atrium.users.v1.GetProfileRequest\x1a\x18.atrium.users.v1.Profile\"!\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/api/profile\x90\x02\x01\x12\x8d\x01\n" +
 	"\rUpdateProfile\x12%.atrium.users.v1.UpdateProfileRequest\x1a\x1f.atrium.users.v1.StatusResponse\"4\xaa\xbb\x18\x06\b\x02(\x01@\x01һ\x18\x0f\n" +
-	"\rinvalid_phone\x82\xd3\xe4\x93\x02\x11:\x01*\x1a\f/api/profile\x12y\n" +
-	"\tListUsers\x12!.atrium.users.v1.ListUsersRequest\x1a\".atrium.users.v1.ListUsersResponse\"%\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05users\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"\rinvalid_phone\x82\xd3\xe4\x93\x02\x11:\x01*\x1a\f/api/profile\x12\x8d\x01\n" +
+	"\tListUsers\x12!.atrium.users.v1.ListUsersRequest\x1a\".atrium.users.v1.ListUsersResponse\"9\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05usersһ\x18\x10\n" +
+	"\x0einvalid_cursor\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/api/users\x90\x02\x01\x12\xd0\x01\n" +
 	"\vSetUserRole\x12#.atrium.users.v1.SetUserRoleRequest\x1a\x1f.atrium.users.v1.StatusResponse\"{\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05usersһ\x18A\n" +
 	"\bconflict\n" +

@@ -230,6 +230,7 @@ class ListUsersRequest(_message.Message):
     SORT_FIELD_NUMBER: _builtins.int
     USER_UUID_FIELD_NUMBER: _builtins.int
     ROLE_ID_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
     email: _builtins.str
     """Only the person with this email."""
     status: _builtins.str
@@ -246,6 +247,11 @@ class ListUsersRequest(_message.Message):
     """Only the person with this id."""
     role_id: _builtins.int
     """Only people with this role."""
+    cursor: _builtins.str
+    """Pages by cursor: empty to start, then `next_cursor` of the page before, for
+    an hour, with the same filters and order; `offset` is ignored beside it. 400
+    `invalid_cursor`.
+    """
     def __init__(
         self,
         *,
@@ -257,11 +263,14 @@ class ListUsersRequest(_message.Message):
         sort: _builtins.str | None = ...,
         user_uuid: _builtins.str | None = ...,
         role_id: _builtins.int | None = ...,
+        cursor: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_email", b"_email", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_role_id", b"_role_id", "_sort", b"_sort", "_status", b"_status", "_user_uuid", b"_user_uuid", "email", b"email", "limit", b"limit", "offset", b"offset", "q", b"q", "role_id", b"role_id", "sort", b"sort", "status", b"status", "user_uuid", b"user_uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cursor", b"_cursor", "_email", b"_email", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_role_id", b"_role_id", "_sort", b"_sort", "_status", b"_status", "_user_uuid", b"_user_uuid", "cursor", b"cursor", "email", b"email", "limit", b"limit", "offset", b"offset", "q", b"q", "role_id", b"role_id", "sort", b"sort", "status", b"status", "user_uuid", b"user_uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_email", b"_email", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_role_id", b"_role_id", "_sort", b"_sort", "_status", b"_status", "_user_uuid", b"_user_uuid", "email", b"email", "limit", b"limit", "offset", b"offset", "q", b"q", "role_id", b"role_id", "sort", b"sort", "status", b"status", "user_uuid", b"user_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cursor", b"_cursor", "_email", b"_email", "_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_role_id", b"_role_id", "_sort", b"_sort", "_status", b"_status", "_user_uuid", b"_user_uuid", "cursor", b"cursor", "email", b"email", "limit", b"limit", "offset", b"offset", "q", b"q", "role_id", b"role_id", "sort", b"sort", "status", b"status", "user_uuid", b"user_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cursor: _TypeAlias = _typing.Literal["cursor"]  # noqa: Y015
+    _WhichOneofArgType__cursor: _TypeAlias = _typing.Literal["_cursor", b"_cursor"]  # noqa: Y015
     _WhichOneofReturnType__email: _TypeAlias = _typing.Literal["email"]  # noqa: Y015
     _WhichOneofArgType__email: _TypeAlias = _typing.Literal["_email", b"_email"]  # noqa: Y015
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
@@ -278,6 +287,8 @@ class ListUsersRequest(_message.Message):
     _WhichOneofArgType__status: _TypeAlias = _typing.Literal["_status", b"_status"]  # noqa: Y015
     _WhichOneofReturnType__user_uuid: _TypeAlias = _typing.Literal["user_uuid"]  # noqa: Y015
     _WhichOneofArgType__user_uuid: _TypeAlias = _typing.Literal["_user_uuid", b"_user_uuid"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cursor) -> _WhichOneofReturnType__cursor | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__email) -> _WhichOneofReturnType__email | None: ...
     @_typing.overload
@@ -308,6 +319,7 @@ class ListUsersResponse(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     OFFSET_FIELD_NUMBER: _builtins.int
     TOTAL_IS_ESTIMATE_FIELD_NUMBER: _builtins.int
+    NEXT_CURSOR_FIELD_NUMBER: _builtins.int
     total: _builtins.int
     """How many match."""
     limit: _builtins.int
@@ -318,6 +330,8 @@ class ListUsersResponse(_message.Message):
     """True where `total` is an estimate, which it may be beyond 10,000; absent
     where it is exact.
     """
+    next_cursor: _builtins.str
+    """Cursor of the next page; absent on the last, and without `cursor`."""
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___User]:
         """The people."""
@@ -330,13 +344,19 @@ class ListUsersResponse(_message.Message):
         limit: _builtins.int = ...,
         offset: _builtins.int = ...,
         total_is_estimate: _builtins.bool | None = ...,
+        next_cursor: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_cursor", b"_next_cursor", "_total_is_estimate", b"_total_is_estimate", "next_cursor", b"next_cursor", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate", "data", b"data", "limit", b"limit", "offset", b"offset", "total", b"total", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_cursor", b"_next_cursor", "_total_is_estimate", b"_total_is_estimate", "data", b"data", "limit", b"limit", "next_cursor", b"next_cursor", "offset", b"offset", "total", b"total", "total_is_estimate", b"total_is_estimate"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__next_cursor: _TypeAlias = _typing.Literal["next_cursor"]  # noqa: Y015
+    _WhichOneofArgType__next_cursor: _TypeAlias = _typing.Literal["_next_cursor", b"_next_cursor"]  # noqa: Y015
     _WhichOneofReturnType__total_is_estimate: _TypeAlias = _typing.Literal["total_is_estimate"]  # noqa: Y015
     _WhichOneofArgType__total_is_estimate: _TypeAlias = _typing.Literal["_total_is_estimate", b"_total_is_estimate"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__next_cursor) -> _WhichOneofReturnType__next_cursor | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__total_is_estimate) -> _WhichOneofReturnType__total_is_estimate | None: ...
 
 Global___ListUsersResponse: _TypeAlias = ListUsersResponse  # noqa: Y015

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { paginate } from "../../src/clients/typescript/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { runSql } from "../support/postgres.ts";
+import { languages } from "./driver.ts";
+import { signedIn } from "./support.ts";
+
+/** More than lists by offset reach. */
+const MEMBERS = 25_000;
+
+let app: TestApp;
+let token: string;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" }, clock: systemClock });
+  token = await app.login();
+  const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body;
+  await runSql(
+    app.databaseUrl,
+    `with made as (
+       insert into people (uuid, email, email_key, created_at, updated_at)
+       select gen_random_uuid(), 'p' || n || '@many.test', 'p' || n || '@many.test', made, made
+       from (select n, date_trunc('milliseconds', now()) - n / 10 * interval '1 second' as made
+         from generate_series(2, $2::int) n) as numbers returning uuid, email_key, created_at)
+     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
+     select $1, uuid, 3, email_key, created_at, created_at from made`,
+    [orgUuid, MEMBERS],
+  );
+});
+afterAll(() => app.close());
+
+it.each(["email", "-email", "created_at", "-created_at"])(
+  "the client in TypeScript reads each of 25,000 members once by %s",
+  async (sort) => {
+    const { atrium, network } = await signedIn(app);
+    const members = await paginate(atrium.users.listUsers, { sort }).toArray();
+    expect([members.length, new Set(members.map(({ userUuid }) => userUuid)).size]).toEqual([MEMBERS, MEMBERS]);
+    const values = members.map(({ email, createdAt }) => (sort.endsWith("email") ? email : `${createdAt?.seconds}`));
+    expect(values).toEqual(sort.startsWith("-") ? values.toSorted().toReversed() : values.toSorted());
+    expect(network.count("ListUsers")).toBe(MEMBERS / 200);
+  },
+);
+
+for (const language of languages())
+  describe.skipIf(language.missing !== undefined)(`the client in ${language.name}`, () => {
+    it("reads each of 25,000 members once", async () => {
+      const driver = await language.start();
+      try {
+        const { ids } = await driver.run("members", { url: app.url, token });
+        expect([ids.length, new Set(ids).size]).toEqual([MEMBERS, MEMBERS]);
+      } finally {
+        await driver.stop();
+      }
+    });
+  });
