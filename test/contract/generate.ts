@@ -63,6 +63,9 @@ export function readTree(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")]));
 }
 
+/** Argument that updates the documents alone. */
+const DOCUMENTS = "documents";
+
 /** Updates `gen/` to the contract: writes what differs, removes what is obsolete. */
 async function main(): Promise<void> {
   const gen = join(root, "gen");
@@ -77,8 +80,16 @@ async function main(): Promise<void> {
   }
   const stale = [...present.keys()].filter((path) => !wanted.has(path));
   for (const path of stale) rmSync(join(gen, path));
-  for (const [path, text] of generateDocuments()) writeFileSync(join(root, path), text);
+  // By another process: this one has loaded the descriptors as they were before.
+  must(process.execPath, import.meta.filename, DOCUMENTS);
   console.log(`gen/: ${wanted.size} files, ${written} written, ${stale.length} removed`);
 }
 
-if (import.meta.main) await main();
+function writeDocuments(): void {
+  for (const [path, text] of generateDocuments()) writeFileSync(join(root, path), text);
+}
+
+if (import.meta.main) {
+  if (process.argv[2] === DOCUMENTS) writeDocuments();
+  else await main();
+}
