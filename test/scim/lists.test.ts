@@ -211,4 +211,9 @@ test("the discovery routes describe what there is", async () => {
   for (const schema of schemas.body.Resources)
     expect((await directory.call("GET", `/Schemas/${schema.id}`)).body).toEqual(schema);
   expect(refusal(await directory.call("GET", "/Schemas/urn:nosuch"))).toBe("404 not_found");
+  // RFC 7644 §4: nobody may take the whole for what a filter found.
+  for (const path of ["/ServiceProviderConfig", "/ResourceTypes", "/Schemas"]) {
+    expect(refusal(await directory.call("GET", `${path}?filter=id%20eq%20%22User%22`))).toBe("403 forbidden");
+    expect((await directory.call("GET", `${path}?filter=&count=1`)).status).toBe(200);
+  }
 });

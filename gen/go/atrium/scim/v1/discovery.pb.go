@@ -28,7 +28,10 @@ const (
 type DiscoveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the organization.
-	OrgUuid       string `protobuf:"bytes,1,opt,name=org_uuid,json=orgUuid,proto3" json:"org_uuid,omitempty"`
+	OrgUuid string `protobuf:"bytes,1,opt,name=org_uuid,json=orgUuid,proto3" json:"org_uuid,omitempty"`
+	// Refused with 403, so that nobody takes the whole for what a filter found
+	// (RFC 7644, 4).
+	Filter        *string `protobuf:"bytes,2,opt,name=filter,proto3,oneof" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -66,6 +69,13 @@ func (*DiscoveryRequest) Descriptor() ([]byte, []int) {
 func (x *DiscoveryRequest) GetOrgUuid() string {
 	if x != nil {
 		return x.OrgUuid
+	}
+	return ""
+}
+
+func (x *DiscoveryRequest) GetFilter() string {
+	if x != nil && x.Filter != nil {
+		return *x.Filter
 	}
 	return ""
 }
@@ -1167,9 +1177,11 @@ var File_atrium_scim_v1_discovery_proto protoreflect.FileDescriptor
 
 const file_atrium_scim_v1_discovery_proto_rawDesc = "" +
 	"\n" +
-	"\x1eatrium/scim/v1/discovery.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/resources.proto\"7\n" +
+	"\x1eatrium/scim/v1/discovery.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/resources.proto\"_\n" +
 	"\x10DiscoveryRequest\x12#\n" +
-	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\"K\n" +
+	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x12\x1b\n" +
+	"\x06filter\x18\x02 \x01(\tH\x00R\x06filter\x88\x01\x01B\t\n" +
+	"\a_filter\"K\n" +
 	"\x14DiscoveryItemRequest\x12#\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"\xfa\x04\n" +
@@ -1335,6 +1347,7 @@ func file_atrium_scim_v1_discovery_proto_init() {
 		return
 	}
 	file_atrium_scim_v1_resources_proto_init()
+	file_atrium_scim_v1_discovery_proto_msgTypes[0].OneofWrappers = []any{}
 	file_atrium_scim_v1_discovery_proto_msgTypes[2].OneofWrappers = []any{}
 	file_atrium_scim_v1_discovery_proto_msgTypes[7].OneofWrappers = []any{}
 	file_atrium_scim_v1_discovery_proto_msgTypes[11].OneofWrappers = []any{}

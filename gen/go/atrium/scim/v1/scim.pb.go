@@ -34,7 +34,7 @@ var File_atrium_scim_v1_scim_proto protoreflect.FileDescriptor
 
 const file_atrium_scim_v1_scim_proto_rawDesc = "" +
 	"\n" +
-	"\x19atrium/scim/v1/scim.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/discovery.proto\x1a\x1datrium/scim/v1/messages.proto\x1a\x1eatrium/scim/v1/resources.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xa1#\n" +
+	"\x19atrium/scim/v1/scim.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/discovery.proto\x1a\x1datrium/scim/v1/messages.proto\x1a\x1eatrium/scim/v1/resources.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xce#\n" +
 	"\vScimService\x12\xb4\x01\n" +
 	"\tListUsers\x12$.atrium.scim.v1.ListResourcesRequest\x1a .atrium.scim.v1.UserListResponse\"_\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x02)\x12'/scim/v2/organizations/{org_uuid}/Users\x90\x02\x01\x12\x98\x02\n" +
 	"\n" +
@@ -90,11 +90,14 @@ const file_atrium_scim_v1_scim_proto_rawDesc = "" +
 	"\n" +
 	"last_owner\n" +
 	"\x13precondition_failed\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x021:\arequest\"&/scim/v2/organizations/{org_uuid}/Bulk\x12\xd4\x01\n" +
-	"\x18GetServiceProviderConfig\x12 .atrium.scim.v1.DiscoveryRequest\x1a%.atrium.scim.v1.ServiceProviderConfig\"o\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x029\x127/scim/v2/organizations/{org_uuid}/ServiceProviderConfig\x90\x02\x01\x12\xc8\x01\n" +
-	"\x11ListResourceTypes\x12 .atrium.scim.v1.DiscoveryRequest\x1a(.atrium.scim.v1.ResourceTypeListResponse\"g\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x021\x12//scim/v2/organizations/{org_uuid}/ResourceTypes\x90\x02\x01\x12\xc3\x01\n" +
-	"\x0fGetResourceType\x12$.atrium.scim.v1.DiscoveryItemRequest\x1a\x1c.atrium.scim.v1.ResourceType\"l\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x026\x124/scim/v2/organizations/{org_uuid}/ResourceTypes/{id}\x90\x02\x01\x12\xb6\x01\n" +
-	"\vListSchemas\x12 .atrium.scim.v1.DiscoveryRequest\x1a\".atrium.scim.v1.SchemaListResponse\"a\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x02+\x12)/scim/v2/organizations/{org_uuid}/Schemas\x90\x02\x01\x12\xb1\x01\n" +
+	"\x0eusername_taken\x82\xd3\xe4\x93\x021:\arequest\"&/scim/v2/organizations/{org_uuid}/Bulk\x12\xe3\x01\n" +
+	"\x18GetServiceProviderConfig\x12 .atrium.scim.v1.DiscoveryRequest\x1a%.atrium.scim.v1.ServiceProviderConfig\"~\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+jsonһ\x18\v\n" +
+	"\tforbidden\x82\xd3\xe4\x93\x029\x127/scim/v2/organizations/{org_uuid}/ServiceProviderConfig\x90\x02\x01\x12\xd7\x01\n" +
+	"\x11ListResourceTypes\x12 .atrium.scim.v1.DiscoveryRequest\x1a(.atrium.scim.v1.ResourceTypeListResponse\"v\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+jsonһ\x18\v\n" +
+	"\tforbidden\x82\xd3\xe4\x93\x021\x12//scim/v2/organizations/{org_uuid}/ResourceTypes\x90\x02\x01\x12\xc3\x01\n" +
+	"\x0fGetResourceType\x12$.atrium.scim.v1.DiscoveryItemRequest\x1a\x1c.atrium.scim.v1.ResourceType\"l\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x026\x124/scim/v2/organizations/{org_uuid}/ResourceTypes/{id}\x90\x02\x01\x12\xc5\x01\n" +
+	"\vListSchemas\x12 .atrium.scim.v1.DiscoveryRequest\x1a\".atrium.scim.v1.SchemaListResponse\"p\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+jsonһ\x18\v\n" +
+	"\tforbidden\x82\xd3\xe4\x93\x02+\x12)/scim/v2/organizations/{org_uuid}/Schemas\x90\x02\x01\x12\xb1\x01\n" +
 	"\tGetSchema\x12$.atrium.scim.v1.DiscoveryItemRequest\x1a\x16.atrium.scim.v1.Schema\"f\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x020\x12./scim/v2/organizations/{org_uuid}/Schemas/{id}\x90\x02\x01BL\n" +
 	"\x12com.atrium.scim.v1P\x01Z#atrium/gen/go/atrium/scim/v1;scimv1\xaa\x02\x0eAtrium.Scim.V1b\x06proto3"
 

@@ -26,18 +26,26 @@ class DiscoveryRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ORG_UUID_FIELD_NUMBER: _builtins.int
+    FILTER_FIELD_NUMBER: _builtins.int
     org_uuid: _builtins.str
     """Id of the organization."""
+    filter: _builtins.str
+    """Refused with 403, so that nobody takes the whole for what a filter found
+    (RFC 7644, 4).
+    """
     def __init__(
         self,
         *,
         org_uuid: _builtins.str = ...,
+        filter: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_filter", b"_filter", "filter", b"filter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["org_uuid", b"org_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_filter", b"_filter", "filter", b"filter", "org_uuid", b"org_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__filter: _TypeAlias = _typing.Literal["filter"]  # noqa: Y015
+    _WhichOneofArgType__filter: _TypeAlias = _typing.Literal["_filter", b"_filter"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__filter) -> _WhichOneofReturnType__filter | None: ...
 
 Global___DiscoveryRequest: _TypeAlias = DiscoveryRequest  # noqa: Y015
 
