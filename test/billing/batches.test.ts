@@ -49,6 +49,23 @@ test("payments that arrive together are applied by fewer transactions, each once
   expect(transactions).toBeLessThan(COUNT / 2);
 });
 
+test("payments of two organizations that arrive together are announced to the webhooks of their own", async () => {
+  const organizations = await Promise.all(
+    [await unpaid(4), await unpaid(3)].map(async ({ buyer: { token }, payments }) => {
+      const body = { url: "http://127.0.0.1:9/hook", events: ["invoice.paid"] };
+      const { body: webhook } = await world.app.call("POST", "/api/v2/webhooks", { token, body });
+      return { token, payments, path: `/api/v2/webhooks/${webhook.webhook_id as string}/deliveries` };
+    }),
+  );
+  const sent = organizations.flatMap(({ payments }) => payments.map(({ event }) => stripeEvent(world.app, event)));
+  expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+  const announced = organizations.map(async ({ token, path }) => {
+    const { body } = await world.app.call("GET", path, { token });
+    return (body.data as { event_type: string }[]).map(({ event_type: type }) => type);
+  });
+  expect(await Promise.all(announced)).toEqual([4, 3].map((count) => Array(count).fill("invoice.paid")));
+});
+
 test("payments do not wait for one that arrives with them and whose quote is locked", async () => {
   const { payments, history } = await unpaid(8);
   const locked = payments[3]?.quoteId ?? "";

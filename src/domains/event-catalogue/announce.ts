@@ -14,12 +14,14 @@ export const FIRST_ATTEMPTS = "webhook-first-attempts";
 /** Events of one type for webhooks. */
 export interface Announcement {
   type: string;
-  /** The organization they happened in; of an install, the buyer's. */
-  orgUuid: string;
   /** The app, for `app.*` and `install.*`. */
   appId?: string | undefined;
-  /** Of each event; it carries the id of the event's resource. */
-  data: readonly Readonly<Record<string, unknown>>[];
+  events: readonly {
+    /** The organization it happened in; of an install, the buyer's. */
+    orgUuid: string;
+    /** It carries the id of the event's resource. */
+    data: Readonly<Record<string, unknown>>;
+  }[];
 }
 
 /** Stores events for the webhooks that subscribe to them, in the transaction in which they happen. */
@@ -39,19 +41,17 @@ export function createAnnounce({ clock, random }: { clock: Clock; random: Pick<R
     tx.wake(FIRST_ATTEMPTS);
   }
 
-  return async function announce(tx, { type, orgUuid, appId, data }) {
+  return async function announce(tx, { type, appId, events: happened }) {
     const at = dateOf(clock);
-    const events = data.map((one) => {
+    const events = happened.map(({ orgUuid, data }) => {
       const id = newEventId(random);
-      return { id, type, body: bodyOf({ type, timestamp: at, id, orgUuid, data: one }), at };
+      return { id, type, orgUuid, body: bodyOf({ type, timestamp: at, id, orgUuid, data }), at };
     });
     if (type === "organization.deleted") {
-      for (const event of events) await endWebhooks(tx, orgUuid, event);
+      for (const event of events) await endWebhooks(tx, event.orgUuid, event);
       return;
     }
     if (events.length === 0) return;
-    store.insertForSubscribers(tx, { type, orgUuid, appId }, events, at, databaseTime(clock), () =>
-      tx.wake(FIRST_ATTEMPTS),
-    );
+    store.insertForSubscribers(tx, { type, appId }, events, at, databaseTime(clock), () => tx.wake(FIRST_ATTEMPTS));
   };
 }

@@ -95,7 +95,11 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
   async function announceTo<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
     const { orgUuid, data, appId, receivers = orgUuid === null ? [] : [orgUuid] } = event;
     if (row.webhook === null || data === undefined) return;
-    for (const receiver of receivers) await announce(tx, { type: row.webhook, orgUuid: receiver, appId, data: [data] });
+    await announce(tx, {
+      type: row.webhook,
+      appId,
+      events: receivers.map((receiver) => ({ orgUuid: receiver, data })),
+    });
   }
 
   return {
@@ -126,18 +130,18 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
     notify<R extends EventRow & { webhook: string }>(
       tx: Tx,
       row: R,
-      { data, ...event }: { orgUuid: string; data: DataOf<R["data"]>; appId?: string | undefined },
+      { appId, ...event }: { orgUuid: string; data: DataOf<R["data"]>; appId?: string | undefined },
     ): Promise<void> {
-      return announce(tx, { type: row.webhook, ...event, data: [data] });
+      return announce(tx, { type: row.webhook, appId, events: [event] });
     },
 
-    /** Sends events of one kind to the webhooks of an organization alone. */
+    /** Sends events of one kind to the webhooks of their organizations alone, in one statement. */
     notifyEach<R extends EventRow & { webhook: string }>(
       tx: Tx,
       row: R,
-      { orgUuid, data }: { orgUuid: string; data: readonly DataOf<R["data"]>[] },
+      events: readonly { orgUuid: string; data: DataOf<R["data"]> }[],
     ): Promise<void> {
-      return announce(tx, { type: row.webhook, orgUuid, data });
+      return announce(tx, { type: row.webhook, events });
     },
 
     /** Records in the audit log, in a transaction that commits, that something was refused. */

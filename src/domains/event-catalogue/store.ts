@@ -13,38 +13,40 @@ export interface StoredEvent {
 const insertEvent = "insert into webhook_events (event_id, type, body, created_at) values ($1, $2, $3, $4)";
 
 /**
- * Stores events of one type, each with a delivery for every webhook that subscribes to it; nothing where none does. The
- * webhooks are kept until the transaction ends: it waits for one that is being deleted or disabled, which then receives
- * nothing. Several transactions may keep the same ones. Where an endpoint's latest outcome is a failure and it has
- * retries open, its delivery joins them, first due at the next of them (decisions 11.4). Calls `stored` when there are
- * deliveries.
+ * Stores events of one type, each with a delivery for every webhook of its organization, or of the app, that subscribes
+ * to it; nothing where none does. The webhooks are kept until the transaction ends: it waits for one that is being
+ * deleted or disabled, which then receives nothing. Several transactions may keep the same ones. Where an endpoint's
+ * latest outcome is a failure and it has retries open, its delivery joins them, first due at the next of them
+ * (decisions 11.4). Calls `stored` when there are deliveries.
  */
 export function insertForSubscribers(
   tx: Tx,
-  subscribed: { type: string; orgUuid: string; appId: string | undefined },
-  events: readonly StoredEvent[],
+  subscribed: { type: string; appId: string | undefined },
+  events: readonly (StoredEvent & { orgUuid: string })[],
   at: Date,
   now: Date | null,
   stored: () => void,
 ): void {
-  const { type, orgUuid, appId } = subscribed;
+  const { type, appId } = subscribed;
   tx.defer(
     `with subscribers as materialized (
-       select webhook_id, generation, failing_since from webhooks
+       select webhook_id, generation, failing_since, case when scope = 'org' then org_uuid end as only_of from webhooks
        where status = 'enabled' and events && array[$1::text, '*']
-         and ((scope = 'org' and org_uuid = $2) or (scope = 'app' and app_id = $3))
+         and ((scope = 'org' and org_uuid = any ($2)) or (scope = 'app' and app_id = $3))
        order by webhook_id for key share
+     ), events as materialized (
+       select * from unnest($2::uuid[], $4::text[], $5::text[]) as e (org_uuid, id, body)
      ), stored as (
        insert into webhook_events (event_id, type, body, created_at)
-       select id, $1, body, $6 from unnest($4::text[], $5::text[]) as e (id, body)
-       where exists (select from subscribers) returning event_id
+       select id, $1, body, $6 from events e
+       where exists (select from subscribers w where w.only_of is null or w.only_of = e.org_uuid)
      ), added as (
        insert into webhook_deliveries
          (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
-       select gen_random_uuid(), event_id, w.webhook_id, w.generation, 'pending',
+       select gen_random_uuid(), e.id, w.webhook_id, w.generation, 'pending',
          case when open.next is null then 'first' else 'retry' end,
          coalesce(open.next, ${present("$8")}), $6, $7
-       from stored cross join subscribers w left join lateral (
+       from events e join subscribers w on w.only_of is null or w.only_of = e.org_uuid left join lateral (
          select min(next_attempt_at) as next from webhook_deliveries d
          where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation
            and d.queue = 'retry'
@@ -55,7 +57,7 @@ export function insertForSubscribers(
      select event_id from added limit 1`,
     [
       type,
-      orgUuid,
+      events.map(({ orgUuid }) => orgUuid),
       appId ?? null,
       events.map(({ id }) => id),
       events.map(({ body }) => body),

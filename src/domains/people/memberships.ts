@@ -56,10 +56,14 @@ export function createMemberships({ database, clock, events }: MembershipsDeps) 
     async joinAll(tx: Tx, orgUuid: string, userUuids: readonly string[], roleId: number): Promise<void> {
       await Promise.all([
         store.insertMemberships(tx, orgUuid, userUuids, roleId, dateOf(clock)),
-        events.notifyEach(tx, EVENTS["user.created"], {
-          orgUuid,
-          data: userUuids.map((uuid) => ({ user_uuid: uuid, role_id: roleId, is_owner: false, status: "active" })),
-        }),
+        events.notifyEach(
+          tx,
+          EVENTS["user.created"],
+          userUuids.map((uuid) => ({
+            orgUuid,
+            data: { user_uuid: uuid, role_id: roleId, is_owner: false, status: "active" },
+          })),
+        ),
       ]);
     },
 

@@ -59,16 +59,11 @@ export function createApply({ clock, random, events, organizations, marketplace,
   /** Sends the webhooks of payments that are new, or have another status than the known one. */
   async function announcePayments(tx: Tx, all: readonly NewPayment[], known: ReadonlyMap<string, string>) {
     const changed = all.filter(({ payment: { id, status } }) => status !== "refunded" && known.get(id) !== status);
-    const groups = Map.groupBy(changed, ({ payment, purchase }) => `${purchase.orgUuid} ${payment.status}`);
-    await Promise.all(
-      [...groups.values()].map(async (group) => {
-        const [first] = group;
-        if (first === undefined) return;
-        const invoice = EVENTS[first.payment.status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
-        const data = group.map(({ payment: { id } }) => ({ invoice_id: id }));
-        await events.notifyEach(tx, invoice, { orgUuid: first.purchase.orgUuid, data });
-      }),
-    );
+    for (const [status, group] of Map.groupBy(changed, ({ payment }) => payment.status)) {
+      const invoice = EVENTS[status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
+      const each = group.map(({ payment: { id }, purchase: { orgUuid } }) => ({ orgUuid, data: { invoice_id: id } }));
+      await events.notifyEach(tx, invoice, each);
+    }
   }
 
   async function announceSubscription(tx: Tx, { purchase: { orgUuid }, before, after }: Applied): Promise<void> {
