@@ -78,7 +78,7 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
      * Gives locked organizations the plan that each has paid for, or without one the plan that a platform admin has
      * set, else `free`. A payment never lowers what an admin has set (decisions 10.6).
      */
-    setPaidPlans: (tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): Promise<void> =>
+    setPaidPlans: (tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): void =>
       store.updatePaidPlans(tx, paid, at),
 
     /** Ends a locked organization; its names stay taken. */
@@ -101,7 +101,7 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
     lock: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.lockOrganization(tx, uuid),
     /** Locks several live organizations as `lock` does; all in the same order, so that nobody waits in a circle. */
-    lockAll: (tx: Tx, uuids: readonly string[]): Promise<void> => store.lockOrganizations(tx, uuids),
+    lockAll: (tx: Tx, uuids: readonly string[]): void => store.lockOrganizations(tx, uuids),
     /** Whether an organization lives; if so, it does not end before the transaction does. */
     keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */

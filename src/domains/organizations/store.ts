@@ -78,10 +78,10 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
 }
 
 /** Locks live organizations as {@link lockOrganization} does, in the order of their ids. */
-export async function lockOrganizations(tx: Tx, uuids: readonly string[]): Promise<void> {
+export function lockOrganizations(tx: Tx, uuids: readonly string[]): void {
   const sql =
     "select 1 from organizations where uuid = any ($1) and deleted_at is null order by uuid for no key update";
-  await tx.query(sql, [uuids]);
+  tx.defer(sql, [uuids]);
 }
 
 /** Whether an organization lives. Its row is share locked, so that it does not end before the transaction does. */
@@ -157,8 +157,8 @@ export async function noteAdminPlan(tx: Tx, uuid: string, plan: string): Promise
  * Sets the plans of locked organizations by what each has paid for. A paid plan is lower than one that an admin has set
  * when that one has all its features, and others besides.
  */
-export async function updatePaidPlans(tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): Promise<void> {
-  await tx.query(
+export function updatePaidPlans(tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): void {
+  tx.defer(
     `with wanted as (
        select o.uuid, case
          when p.plan is null then coalesce(o.admin_plan, 'free')

@@ -129,7 +129,7 @@ const events: RatioRow = {
         name: "Atrium, webhooks",
         async measure(seconds) {
           const timestamp = Math.floor(Date.now() / 1_000);
-          const specs = (await purchases(service, priceId, Math.ceil(seconds * 2_000))).map((session) => {
+          const specs = (await purchases(service, priceId, Math.ceil(seconds * 6_000))).map((session) => {
             const payload = paidEvent(session);
             const header = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
             const headers = { "stripe-signature": header, ...json };

@@ -25,6 +25,8 @@ interface Applied {
   after: SubscriptionRow | undefined;
 }
 
+const idsOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ quoteId }) => quoteId);
+
 /** What payments do: history, subscriptions, plans and installs (decisions 10.6). */
 export function createApply({ clock, random, events, organizations, marketplace, log }: Deps) {
   function read(
@@ -115,21 +117,17 @@ export function createApply({ clock, random, events, organizations, marketplace,
           }),
       );
       const bought = all.flatMap(({ purchase, after }) => (after === undefined ? [] : [{ purchase, row: after }]));
-      const paidQuotes = all.filter(({ paid }) => paid.length > 0).map(({ purchase: { quoteId } }) => quoteId);
+      const purchasesPaid = all.filter(({ paid }) => paid.length > 0).map(({ purchase }) => purchase);
       const withPlan = all.filter(({ purchase }) => purchase.plan !== null);
       const orgUuids = [...new Set(withPlan.map(({ purchase: { orgUuid } }) => orgUuid))];
-      const isPaid = paidQuotes.length > 0;
-      const [, , , , , , plans] = await Promise.all([
-        // Locked before the plans are read: payments of several purchases end with the plan of the newest.
-        orgUuids.length > 0 ? organizations.lockAll(tx, orgUuids) : undefined,
-        store.putSubscriptions(tx, bought),
-        store.putPayments(tx, provider, payments, dateOf(clock)),
-        isPaid ? store.consumeQuotes(tx, paidQuotes, dateOf(clock)) : undefined,
-        isPaid ? storeCustomers(tx, provider, paidQuotes) : undefined,
-        announcePayments(tx, payments, known),
-        orgUuids.length > 0 ? store.paidPlans(tx, orgUuids) : undefined,
-      ]);
-      if (plans !== undefined) await organizations.setPaidPlans(tx, plans, dateOf(clock));
+      // Locked before the plans are read: payments of several purchases end with the plan of the newest.
+      if (orgUuids.length > 0) organizations.lockAll(tx, orgUuids);
+      store.putSubscriptions(tx, bought);
+      store.putPayments(tx, provider, payments, dateOf(clock));
+      store.consumeQuotes(tx, idsOf(purchasesPaid.filter(({ consumedAt }) => consumedAt === null)), dateOf(clock));
+      storeCustomers(tx, provider, idsOf(purchasesPaid));
+      await announcePayments(tx, payments, known);
+      if (orgUuids.length > 0) organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
       for (const applied of all) {
         await announceSubscription(tx, applied);
         await payInstall(tx, provider, applied);

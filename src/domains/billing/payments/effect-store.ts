@@ -23,17 +23,15 @@ export function lockPurchases(tx: Tx, quoteIds: readonly string[]): Promise<Purc
     `select q.quote_id as "quoteId", q.org_uuid as "orgUuid", q.price_id as "priceId", q.install_id as "installId",
        q.seats, q.currency, q.total_cents as "totalCents", p.plan, p.product, q.consumed_at as "consumedAt"
      from quotes q left join prices p on p.price_id = q.price_id
-     where q.quote_id = any ($1) order by q.org_uuid, q.quote_id for update of q`,
+     where q.quote_id = any ($1) order by q.org_uuid, q.quote_id for no key update of q`,
     [quoteIds],
   );
 }
 
-/** Marks quotes as paid. */
-export async function consumeQuotes(tx: Tx, quoteIds: readonly string[], at: Date): Promise<void> {
-  await tx.query("update quotes set consumed_at = $2 where quote_id = any ($1) and consumed_at is null", [
-    quoteIds,
-    at,
-  ]);
+/** Marks locked quotes, which are not paid yet, as paid. */
+export function consumeQuotes(tx: Tx, quoteIds: readonly string[], at: Date): void {
+  // No condition on `consumed_at`: PostgreSQL might read all quotes that are not paid instead of these.
+  if (quoteIds.length > 0) tx.defer("update quotes set consumed_at = $2 where quote_id = any ($1)", [quoteIds, at]);
 }
 
 /**
@@ -86,7 +84,7 @@ const SUBSCRIPTION_KEYS = [
 const PUT_SUBSCRIPTIONS = putSql("subscriptions", "quote_id", SUBSCRIPTION_KEYS, SUBSCRIPTION_CHANGES);
 
 /** Stores the subscriptions of quotes as they are now. */
-export async function putSubscriptions(tx: Tx, bought: readonly BoughtSubscription[]): Promise<void> {
+export function putSubscriptions(tx: Tx, bought: readonly BoughtSubscription[]): void {
   if (bought.length === 0) return;
   const rows = bought.map(({ row, purchase: { orgUuid, quoteId } }) => ({
     subscription_id: row.subscriptionId,
@@ -104,7 +102,7 @@ export async function putSubscriptions(tx: Tx, bought: readonly BoughtSubscripti
     cancel_at_period_end: row.cancelAtPeriodEnd,
     created_at: row.createdAt,
   }));
-  await tx.query(PUT_SUBSCRIPTIONS, [JSON.stringify(rows)]);
+  tx.defer(PUT_SUBSCRIPTIONS, [JSON.stringify(rows)]);
 }
 
 /** Statuses of the payments of quotes by the provider's ids. */
@@ -143,7 +141,7 @@ const PAYMENT_KEYS = ["org_uuid", "provider", "external_id", "quote_id", "instal
 const PUT_PAYMENTS = putSql("payments", "provider, external_id", PAYMENT_KEYS, PAYMENT_CHANGES);
 
 /** Stores payments as they are now. */
-export async function putPayments(tx: Tx, provider: string, payments: readonly NewPayment[], at: Date): Promise<void> {
+export function putPayments(tx: Tx, provider: string, payments: readonly NewPayment[], at: Date): void {
   if (payments.length === 0) return;
   const rows = payments.map(({ payment, purchase, subscriptionId, isFirst }) => ({
     org_uuid: purchase.orgUuid,
@@ -164,7 +162,7 @@ export async function putPayments(tx: Tx, provider: string, payments: readonly N
     period_start: payment.periodStart,
     period_end: payment.periodEnd,
   }));
-  await tx.query(PUT_PAYMENTS, [JSON.stringify(rows)]);
+  tx.defer(PUT_PAYMENTS, [JSON.stringify(rows)]);
 }
 
 /** The plan that each of these organizations paid for last, by a live subscription or a single payment. */

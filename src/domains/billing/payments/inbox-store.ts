@@ -42,9 +42,11 @@ export function insertEvents(
        from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::jsonb[], $8::text[], $9::bigint[],
          $10::text[], $11::text[])
          as e (event_id, type, occurred_at, ids, facts, body, amount, currency, customer_id)
-       left join quotes q on q.quote_id = case when $12::boolean then (
-         select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
-         where l.provider = $1 and l.external_id = any (e.ids::text[])) end
+       left join lateral (
+         select quote_id, currency, total_cents from quotes where $12::boolean and quote_id = (
+           select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
+           where l.provider = $1 and l.external_id = any (e.ids::text[]))
+         limit 1) q on true
        order by e.event_id
        on conflict (provider, event_id) do nothing returning ids, quote_id),
      linked as (
@@ -70,8 +72,16 @@ export function insertEvents(
 }
 
 /** Makes the statements of a transaction that wait longer than this for a lock fail. */
-export async function limitWaits(tx: Tx, lockMs: number): Promise<void> {
-  await tx.query("select set_config('lock_timeout', $1, true)", [`${lockMs}ms`]);
+export function limitWaits(tx: Tx, lockMs: number): void {
+  tx.defer("select set_config('lock_timeout', $1, true)", [`${lockMs}ms`]);
+}
+
+/**
+ * Makes the statements of a transaction read by index. Otherwise PostgreSQL keeps the plans that it made while the
+ * tables were small, and reads them from end to end, until it has analyzed them: a minute or more.
+ */
+export function readByIndex(tx: Tx): void {
+  tx.defer("select set_config('enable_seqscan', $1, true)", ["off"]);
 }
 
 /**
@@ -114,35 +124,55 @@ export async function linkIds(tx: Tx, provider: ProviderName, links: readonly Li
   return rows.length > 0;
 }
 
+/** Reads the quotes that events are claimed for. */
+const CLAIMING = {
+  /** By their ids. */
+  quotes: "select unnest($2::uuid[]) as id",
+  /** By events that belong to them. */
+  events: `select distinct quote_id as id from provider_events
+    where provider = $1 and event_id = any ($2) and quote_id is not null`,
+};
+
 /**
  * Gives quotes the events that name one of their ids and belong to none yet, at most 1,000, and notes which of them are
  * payments of another sum than was quoted. Returns their ids of the provider, which belong to the quotes too.
+ * @param by what `keys` are ids of
  */
-export async function claimEvents(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<Link[]> {
+export async function claimEvents(
+  tx: Tx,
+  provider: ProviderName,
+  by: keyof typeof CLAIMING,
+  keys: readonly string[],
+): Promise<Link[]> {
   // Quote by quote, and the provider last: PostgreSQL reads the links of the quotes alone, by their index.
   const rows = await tx.query<{ ids: string[]; quoteId: string }>(
-    `update provider_events e set (quote_id, reason) = (
+    `with claiming as materialized (${CLAIMING[by]}),
+     named as materialized (
+       select l.external_id from claiming q, lateral (
+         select provider, external_id from provider_links where quote_id = q.id limit 10000) l
+       where l.provider = $1),
+     waiting as materialized (
+       select ctid as row, provider from provider_events
+       where quote_id is null and ids && array(select external_id from named))
+     update provider_events e set (quote_id, reason) = (
        select q.quote_id, case when e.amount is null then null
          when e.currency <> q.currency then 'currency_mismatch'
          when e.amount <> q.total_cents then 'amount_mismatch' end
        from quotes q where q.quote_id = (
          select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
-         where l.provider = $1 and l.external_id = any (e.ids) and l.quote_id = any ($2)))
-     where e.quote_id is null and e.ctid = any (array(
-       select ctid from provider_events where quote_id is null and provider = $1 and ids && array(
-         select l.external_id from unnest($2::uuid[]) as q (id), lateral (
-           select provider, external_id from provider_links where quote_id = q.id limit 10000) l
-         where l.provider = $1)
-       limit 1000))
+         where l.provider = $1 and l.external_id = any (e.ids) and l.quote_id = any (array(select id from claiming))))
+     where e.quote_id is null
+       and e.ctid = any (array(select row from waiting where provider = $1 limit 1000))
      returning e.ids, e.quote_id as "quoteId"`,
-    [provider, quoteIds],
+    [provider, keys],
   );
   return rows.flatMap(({ ids, quoteId }) => ids.map((id) => ({ id, quoteId })));
 }
 
 /** Stores who organizations are at a provider, as the events of paid quotes say; newer ones win. */
-export async function storeCustomers(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<void> {
-  await tx.query(
+export function storeCustomers(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): void {
+  if (quoteIds.length === 0) return;
+  tx.defer(
     `insert into billing_customers (provider, org_uuid, customer_id, seen_at)
      select distinct on (q.org_uuid) $1::text, q.org_uuid, e.customer_id, e.occurred_at
      from unnest($2::uuid[]) as paid (id) join quotes q on q.quote_id = paid.id, lateral (

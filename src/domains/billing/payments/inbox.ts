@@ -56,8 +56,9 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
   /** Receives events together. If that fails, each is received alone, so that none fails because of another. */
   async function receiveTogether(provider: ProviderName, all: readonly ReceivedEvent[]): Promise<Promise<void>[]> {
     try {
-      await transact(async (tx) => {
-        await Promise.all([store.limitWaits(tx, LOCK_MS), keep(tx, provider, all, dateOf(clock))]);
+      await transact((tx) => {
+        store.limitWaits(tx, LOCK_MS);
+        return keep(tx, provider, all, dateOf(clock));
       });
       return all.map(() => Promise.resolve());
     } catch (error) {
