@@ -66,6 +66,32 @@ test("a quote is valid for 15 minutes, and its token verifies with the organizat
   });
 });
 
+test("quotes made at once share transactions, and each verifies with the key set of its own organization", async () => {
+  const buyers = [buyer, await founder(app)];
+  const made = await Promise.all(
+    Array.from({ length: 16 }, async (_, nth) => {
+      const { org, token } = buyers[nth % 2] as Somebody;
+      const { status, body } = await quote({ price_id: priceId, seats: nth + 1 }, token);
+      expect(status).toBe(200);
+      return { org, seats: nth + 1, id: body.quote_id as string, token: body.token as string };
+    }),
+  );
+  for (const { org } of buyers) {
+    const keys = (await app.call("GET", `/api/organizations/${org}/.well-known/jwks.json`)).body;
+    for (const { token, id, seats } of made.filter((one) => one.org === org)) {
+      const { payload } = await jwtVerify(token, createLocalJWKSet(keys), { currentDate: new Date(app.clock.now()) });
+      expect(payload).toMatchObject({ org, quote_id: id, seats });
+    }
+  }
+  const stored = await runSql<{ org: string; seats: number; of: string }>(
+    app.databaseUrl,
+    "select org_uuid as org, seats, xmin::text as of from quotes where quote_id = any ($1) order by seats",
+    [made.map(({ id }) => id)],
+  );
+  expect(stored.map(({ org, seats }) => ({ org, seats }))).toEqual(made.map(({ org, seats }) => ({ org, seats })));
+  expect(new Set(stored.map(({ of }) => of)).size).toBeLessThan(made.length);
+});
+
 test("a quote is no bearer", async () => {
   const { token } = (await quote({ price_id: priceId })).body;
   expect((await app.call("GET", "/api/auth/me", { token })).status).toBe(401);

@@ -17,7 +17,7 @@ export interface BillingDeps {
   cursors: Cursors;
   random: Random;
   events: Pick<Events, "emit" | "notifyEach">;
-  keys: { signing: Pick<Keys["signing"], "active"> };
+  keys: { signing: Pick<Keys["signing"], "activeOf"> };
   marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid"> };
   organizations: Pick<Organizations, "lockAll" | "planExists" | "setPaidPlans">;
   rbac: { demandPermission: DemandPermission };

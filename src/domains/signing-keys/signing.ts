@@ -50,11 +50,28 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
   /**
    * What expires before its key's overlap could end needs no note: the key is in the key set until then in any case.
    */
+  const needsNote = (until: Date): boolean => until.getTime() - clock.now() > config.keyOverlapMs - SWITCH_MS;
+
   function activeKeyFor(tx: Tx, orgUuid: string | null, until: Date | undefined) {
-    const lasts = until === undefined ? 0 : until.getTime() - clock.now();
-    if (orgUuid === null || until === undefined || lasts <= config.keyOverlapMs - SWITCH_MS)
-      return store.activeKey(tx, orgUuid);
+    if (orgUuid === null || until === undefined || !needsNote(until)) return store.activeKey(tx, orgUuid);
+    const lasts = until.getTime() - clock.now();
     return store.activeKeyUntil(tx, orgUuid, until, new Date(until.getTime() + lasts * COVERED));
+  }
+
+  async function activeKeysFor(tx: Tx, orgUuids: readonly string[], until: Date) {
+    if (!needsNote(until)) return store.activeKeys(tx, orgUuids);
+    const rows = await Promise.all(
+      orgUuids.map(async (orgUuid) => ({ orgUuid, row: await activeKeyFor(tx, orgUuid, until) })),
+    );
+    return rows.flatMap(({ orgUuid, row }) => (row === undefined ? [] : [{ orgUuid, ...row }]));
+  }
+
+  function open({ kid, algorithm, privateKey }: store.ActiveKeyRow): SigningKey {
+    const cached = privateKeys.get(kid);
+    if (cached !== undefined) return cached;
+    const key = { kid, algorithm, privateKey: importPrivateKey(algorithm, sealer.open(privateKey, sealContext(kid))) };
+    privateKeys.set(kid, key);
+    return key;
   }
 
   return {
@@ -99,15 +116,13 @@ export function createSigning({ database, clock, sealer, config }: SigningDeps) 
     async active(tx: Tx, orgUuid: string | null, until?: Date): Promise<SigningKey> {
       const row = await activeKeyFor(tx, orgUuid, until);
       if (row === undefined) throw new Error(`no active signing key for ${orgUuid ?? "the instance"}`);
-      const cached = privateKeys.get(row.kid);
-      if (cached !== undefined) return cached;
-      const key = {
-        kid: row.kid,
-        algorithm: row.algorithm,
-        privateKey: importPrivateKey(row.algorithm, sealer.open(row.privateKey, sealContext(row.kid))),
-      };
-      privateKeys.set(row.kid, key);
-      return key;
+      return open(row);
+    },
+
+    /** The active keys of organizations, each with its organization; sends its statements at once. */
+    async activeOf(tx: Tx, orgUuids: readonly string[], until: Date): Promise<ReadonlyMap<string, SigningKey>> {
+      const rows = await activeKeysFor(tx, orgUuids, until);
+      return new Map(rows.map((row) => [row.orgUuid, open(row)]));
     },
 
     /**

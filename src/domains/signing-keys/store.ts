@@ -103,6 +103,14 @@ export async function activeKey(tx: Tx, orgUuid: string | null): Promise<ActiveK
   return rows[0];
 }
 
+/** The active keys of organizations. */
+export function activeKeys(tx: Tx, orgUuids: readonly string[]): Promise<(ActiveKeyRow & { orgUuid: string })[]> {
+  return tx.query(
+    `select org_uuid as "orgUuid", ${KEY_COLUMNS} from signing_keys where org_uuid = any ($1) and active`,
+    [orgUuids],
+  );
+}
+
 /** The public half of a key of this organization (null: of the instance), whether or not it is still valid. */
 export async function publicKeyOf(
   database: Pick<Database, "identifying">,

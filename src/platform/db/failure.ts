@@ -60,6 +60,14 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unavailableText.test(error.message);
 }
 
+/** SQLSTATE codes of a database that is there, and in which a statement took or would take too long. */
+const TOOK_LONG = new Set(["40001", "40P01", "55P03", "57014"]);
+
+/** Whether an error for clients says that the database is away, so that other work would fail too. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "unavailable" && !TOOK_LONG.has(codeOf(error.cause) ?? "");
+}
+
 /** Whether the same transaction may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);

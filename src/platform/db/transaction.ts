@@ -170,13 +170,15 @@ function runAfterCommit(deps: TransactionDeps, { messages, actions, wakes }: Ope
 }
 
 /** Opens a transaction on a connection. The unit of work is created on first use: most need no entities. */
-function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reauthorize | undefined): Open {
+function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Requester["reauthorize"]): Open {
   const statements = createStatements(client);
   const messages: OutboxMessage[] = [];
   const actions: (() => void)[] = [];
   const wakes = new Set<string>();
   let em: EntityManager | undefined;
   let reauthorization: Promise<void> | undefined;
+  /** Whether every check of a caller has sent its statement. */
+  let areChecksSent = true;
 
   const tx: Tx = {
     get em(): EntityManager {
@@ -207,7 +209,16 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reautho
 
   function startReauthorization(how: "keep" | "change"): Promise<void> | undefined {
     if (reauthorize === undefined) return undefined;
-    reauthorization ??= reauthorize(tx, how);
+    const start = (check: Reauthorize): Promise<void> => {
+      const { count } = statements;
+      const checked = check(tx, how);
+      areChecksSent &&= statements.count > count;
+      return checked;
+    };
+    reauthorization ??=
+      typeof reauthorize === "function"
+        ? start(reauthorize)
+        : Promise.all(reauthorize.map(start)).then(() => undefined);
     reauthorization.catch(() => undefined);
     return reauthorization;
   }
@@ -220,11 +231,10 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Reautho
     statements,
     flush: async () => em?.flush(),
     reauthorizeBeforeCommit() {
-      const { count } = statements;
       if (reauthorization !== undefined) return undefined;
       const started = startReauthorization("keep");
-      // Its statement travels with COMMIT. If it has sent none yet, COMMIT waits for it.
-      return statements.count > count ? undefined : started;
+      // Its statements travel with COMMIT. If one is not sent yet, COMMIT waits for all.
+      return areChecksSent ? undefined : started;
     },
   };
 }

@@ -78,8 +78,11 @@ export interface Requester {
   readonly effect?: Effect | undefined;
   /** Set when the request has a deadline. Nothing is committed after it is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Set for an authenticated caller; runs last before COMMIT, unless `Tx.reauthorize` was called before. */
-  readonly reauthorize?: Reauthorize | undefined;
+  /**
+   * Set for an authenticated caller, or for each of several; runs last before COMMIT, unless `Tx.reauthorize` was
+   * called before.
+   */
+  readonly reauthorize?: Reauthorize | readonly Reauthorize[] | undefined;
   /**
    * Owner of the connection quota outside requests: the organization, otherwise the principal.
    */

@@ -1,6 +1,7 @@
 import { createBatches } from "../../../platform/batches.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { RequestContext } from "../../../platform/context.ts";
+import { isAway } from "../../../platform/db/failure.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
@@ -22,15 +23,6 @@ const RECEIVED_BATCH = 50;
 const RECEIVED_BYTES = 4_194_304;
 /** How long events that are received together wait for a lock, milliseconds; each alone waits as long as it must. */
 const LOCK_MS = 500;
-
-/** SQLSTATE codes of a database that is there, and in which a statement took or would take too long. */
-const TOOK_LONG = new Set(["40001", "40P01", "55P03", "57014"]);
-
-/** Whether the database is away, so that nothing can be kept. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.code !== "unavailable") return false;
-  return !TOOK_LONG.has((error.cause as { code?: string } | undefined)?.code ?? "");
-}
 
 /** Runs work in a transaction. */
 type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;

@@ -1,21 +1,25 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import type { SigningKey } from "../../../platform/crypto/jwk.ts";
 import { signJwt } from "../../../platform/crypto/jwt.ts";
 import { errors } from "../../../platform/errors.ts";
+import { createJointTransactions } from "../../../platform/joint-transactions.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
 import { amountsOf } from "../prices/amounts.ts";
 import type { Amounts } from "../prices/amounts.ts";
 import type { PriceInRegion } from "../prices/choice.ts";
 import type { Prices } from "../prices/prices.ts";
-import { deleteExpiredQuotes, insertQuote } from "./store.ts";
+import { deleteExpiredQuotes, insertQuotes } from "./store.ts";
 import type { QuoteRow } from "./store.ts";
 
 /** Header `typ` of quotes, so that none is accepted as a bearer token (decisions 10.4). */
 const TOKEN_TYPE = "atrium-quote+jwt";
 /** How long quotes that nobody paid are kept after their end, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
+/** Maximum number of quotes that one transaction stores. */
+const MAX_BATCH = 50;
 
 /** What to quote: exactly one of `priceId` and `installId`. */
 export interface QuoteWish {
@@ -45,6 +49,18 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
     const region = prices.regionOf(context.info.address);
     return prices.workOut({ priceId: priceId ?? 0, region, currency, seats: seats ?? 1 });
   }
+
+  /** Stores a quote; returns the key to sign it with. One round trip: the keys are awaited after the commit. */
+  const store = createJointTransactions<QuoteRow, SigningKey>(database, MAX_BATCH, (tx, quotes) => {
+    const until = new Date(Math.max(...quotes.map(({ expiresAt }) => expiresAt.getTime())));
+    const active = keys.signing.activeOf(tx, [...new Set(quotes.map(({ orgUuid }) => orgUuid))], until);
+    insertQuotes(tx, quotes);
+    return quotes.map(async ({ orgUuid }) => {
+      const key = (await active).get(orgUuid);
+      if (key === undefined) throw new Error(`no active signing key for ${orgUuid}`);
+      return key;
+    });
+  });
 
   return {
     /**
@@ -80,14 +96,8 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
         issuedAt: new Date(issuedAtMs),
         expiresAt: new Date(issuedAtMs + config.quoteMs),
       };
-      // One round trip: the key is awaited after the commit.
-      const { signer } = await context.transaction(async (tx) => {
-        const sent = keys.signing.active(tx, orgUuid, quote.expiresAt);
-        sent.catch(() => undefined);
-        insertQuote(tx, quote);
-        return Promise.resolve({ signer: sent });
-      });
-      return { quote, token: await signJwt(await signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
+      const signer = await store(context, quote);
+      return { quote, token: await signJwt(signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
     },
 
     tidy: () => deleteExpiredQuotes(database.background, dateOf(clock, -KEPT_MS)),

@@ -19,27 +19,30 @@ export interface QuoteRow {
   expiresAt: Date;
 }
 
-/** Stores a quote. */
-export function insertQuote(tx: Tx, quote: QuoteRow): void {
+/** Stores quotes. */
+export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
+  const all = <T>(member: (quote: QuoteRow) => T): T[] => quotes.map(member);
   tx.defer(
     `insert into quotes (quote_id, org_uuid, price_id, install_id, seats, currency, region, unit_amount_cents,
        subtotal_cents, tax_cents, total_cents, issued_by, issued_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+     select * from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::uuid[], $5::integer[], $6::text[], $7::text[],
+       $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::text[], $13::timestamptz[],
+       $14::timestamptz[])`,
     [
-      quote.quoteId,
-      quote.orgUuid,
-      quote.priceId,
-      quote.installId,
-      quote.seats,
-      quote.currency,
-      quote.region,
-      quote.unitAmountCents,
-      quote.subtotalCents,
-      quote.taxCents,
-      quote.totalCents,
-      quote.issuedBy,
-      quote.issuedAt,
-      quote.expiresAt,
+      all(({ quoteId }) => quoteId),
+      all(({ orgUuid }) => orgUuid),
+      all(({ priceId }) => priceId),
+      all(({ installId }) => installId),
+      all(({ seats }) => seats),
+      all(({ currency }) => currency),
+      all(({ region }) => region),
+      all(({ unitAmountCents }) => unitAmountCents),
+      all(({ subtotalCents }) => subtotalCents),
+      all(({ taxCents }) => taxCents),
+      all(({ totalCents }) => totalCents),
+      all(({ issuedBy }) => issuedBy),
+      all(({ issuedAt }) => issuedAt),
+      all(({ expiresAt }) => expiresAt),
     ],
   );
 }
