@@ -22,6 +22,31 @@ describeInBrowser("the doors", () => {
     expect((await here.app.call("GET", "/")).body).toHaveProperty("links.console");
   });
 
+  it("a wrong password and an unknown email get the same words, with a button for the request id", async () => {
+    const page = await here.open("/sign-in");
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const alert = page.getByRole("alert").filter({ hasText: /\S/u });
+    const copy = page.getByRole("button", { name: "Copy request id" });
+    const words: string[] = [];
+    const ids: string[] = [];
+    for (const email of [here.app.owner.email, "nobody@mail.test"]) {
+      await page.getByLabel("Organization").fill(here.app.owner.org);
+      await page.getByLabel("Email", { exact: true }).fill(email);
+      await page.getByLabel("Password", { exact: true }).fill("a wrong password");
+      const answered = page.waitForResponse(/LoginService\/Login$/u);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      ids.push((await (await answered).headerValue("x-request-id")) ?? "");
+      await expect.poll(() => page.locator(":focus").getAttribute("name")).toBe("password");
+      words.push((await alert.textContent()) ?? "");
+      expect(await alert.getByRole("button").count()).toBe(0);
+      await copy.click();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(ids.at(-1));
+    }
+    expect(words[0]).toBe("Organization, email and password do not match. Check them and try again.");
+    expect(words[1]).toBe(words[0]);
+    expect(new Set(ids).size).toBe(2);
+  });
+
   it("a magic link leaves no token in the address, is not spent by loading, and signs in once", async () => {
     const page = await here.open("/sign-in");
     await page.getByLabel("Organization").fill("Acme");

@@ -62,6 +62,55 @@ describeInBrowser("the console in trouble", () => {
     await page.getByText(/^Trying again in/u).waitFor({ state: "detached" });
   });
 
+  it("a service that stays away is asked once a countdown, and a toast has the id of the request", async () => {
+    const page = await at("members");
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    await page.clock.install();
+    let asked = 0;
+    await page.route(/Service\/ListUsers/u, (route) => {
+      asked++;
+      return route.fulfill({
+        status: 503,
+        contentType: "application/json",
+        headers: { "retry-after": "30", "x-request-id": "5e1f0a0c-0000-4000-8000-000000000001" },
+        body: JSON.stringify(unavailable),
+      });
+    });
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    const toast = page.getByRole("alert").filter({ hasText: "request 5e1f0a0c…" });
+    await toast.getByRole("button", { name: "Copy request id" }).waitFor();
+    await page.getByRole("searchbox", { name: "Search members" }).fill("owner");
+    const next = page.getByText(/^Trying again in \d+ s$/u);
+    for (const attempts of [1, 2, 3]) {
+      for (let step = 0; step < 40 && asked < 1 + attempts; step++) await page.clock.runFor(1_000);
+      await next.waitFor();
+      await page.clock.runFor(5_000);
+      expect(asked).toBe(1 + attempts);
+    }
+  });
+
+  it("a page beyond the end of a table says so, and leads to the last one", async () => {
+    const page = await at("members?page=99");
+    await page.getByText("There is no page 99 of members: the last is page 1.").waitFor();
+    await page.getByRole("button", { name: "First page" }).click();
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    expect(new URL(page.url()).searchParams.has("page")).toBe(false);
+    await page.goto(`${here.url}/console/members?page=5000`);
+    await page.getByText("There is no page 5,000 of members: the last is page 1.").waitFor();
+    expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count()).toBe(0);
+  });
+
+  it("an install that could not be read is read again without a reload of the page", async () => {
+    const page = await at("installs/00000000-0000-4000-8000-000000000000");
+    await page.getByRole("alert").filter({ hasText: "install_not_found" }).waitFor();
+    await page.evaluate("window.untouched = true");
+    const again = page.waitForResponse(/BuyerService\/(?:Watch|Get)Install$/u);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await again;
+    await page.getByRole("alert").filter({ hasText: "install_not_found" }).waitFor();
+    expect(await page.evaluate("window.untouched")).toBe(true);
+  });
+
   it("a browser without a network says so, and keeps what was typed", async () => {
     const page = await at("members");
     await page.getByRole("button", { name: "Invite" }).first().click();

@@ -44,7 +44,9 @@ export default function Code() {
     >
       {verify.failure !== undefined &&
         (verify.failure.code === "unauthorized" ? (
-          <Notice kind="bad">The code is wrong or has expired. After five wrong ones, ask for another.</Notice>
+          <Notice kind="bad" requestId={verify.failure.requestId}>
+            The code is wrong or has expired. After five wrong ones, ask for another.
+          </Notice>
         ) : (
           <FailureNotice failure={verify.failure} />
         ))}

@@ -32,10 +32,9 @@ export function FinishConnection({ returned }: { returned: Returned }) {
         await oidc.linkIdentity({ sessionToken, codeVerifier });
         toast(`${name} is linked to your account`);
       } catch (refused) {
-        const { code, message } = failureOf(refused);
-        alertToast(
-          code === "unauthorized" ? `${name} is not linked: its sign-in has expired. Start again with it.` : message,
-        );
+        const failure = failureOf(refused);
+        const message = `${name} is not linked: its sign-in has expired. Start again with it.`;
+        alertToast(failure.code === "unauthorized" ? { ...failure, message } : failure);
       }
     });
 

@@ -19,7 +19,9 @@ export default function MagicLink() {
     <Door title="Sign in" about="Press the button to sign in. The link works once.">
       {verify.failure !== undefined &&
         (verify.failure.code === "unauthorized" ? (
-          <Notice kind="bad">The link has expired or was used before. Ask for a new one.</Notice>
+          <Notice kind="bad" requestId={verify.failure.requestId}>
+            The link has expired or was used before. Ask for a new one.
+          </Notice>
         ) : (
           <FailureNotice failure={verify.failure} />
         ))}

@@ -47,7 +47,7 @@ export default function SecondFactor() {
     >
       {challenge.failure !== undefined &&
         (challenge.failure.code === "unauthorized" ? (
-          <Notice kind="bad">
+          <Notice kind="bad" requestId={challenge.failure.requestId}>
             The code is wrong or was used before, or this sign-in has ended. After five wrong codes, start over.
           </Notice>
         ) : (

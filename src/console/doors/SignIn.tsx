@@ -58,7 +58,7 @@ export default function SignIn() {
     >
       {login.failure !== undefined &&
         (wrong ? (
-          <Notice kind="bad" key={refused}>
+          <Notice kind="bad" key={refused} requestId={login.failure.requestId}>
             Organization, email and password do not match. Check them and try again.
           </Notice>
         ) : (

@@ -37,7 +37,9 @@ export function TokenAction({ method, title, about, button, done, grave = false 
         <>
           {call.failure !== undefined &&
             (call.failure.code === "unauthorized" ? (
-              <Notice kind="bad">The link has expired or was used before.</Notice>
+              <Notice kind="bad" requestId={call.failure.requestId}>
+                The link has expired or was used before.
+              </Notice>
             ) : (
               <FailureNotice failure={call.failure} />
             ))}

@@ -21,7 +21,7 @@ export function useEnter(): { enter(answer: DoorAnswer | undefined, next?: strin
         if (path === "/sign-in/second-factor") await navigate({ to: path });
         else history.replace(withPrefix(basepath, path));
       } catch (error) {
-        alertToast(failureOf(error).message);
+        alertToast(failureOf(error));
       } finally {
         setEntering(false);
       }

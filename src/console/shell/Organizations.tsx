@@ -28,7 +28,7 @@ async function switchTo(orgUuid: string, name: string): Promise<void> {
     await admit(message);
     toast(`You are in ${name}`);
   } catch (error) {
-    alertToast(failureOf(error).message);
+    alertToast(failureOf(error));
   }
 }
 

@@ -147,7 +147,9 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
         />
       )}
       {locked > 0 ? (
-        <Notice kind="bad">Too many wrong answers. Try again in {clock(locked)}.</Notice>
+        <Notice kind="bad" requestId={failure?.requestId}>
+          Too many wrong answers. Try again in {clock(locked)}.
+        </Notice>
       ) : (
         failure !== undefined && <FailureNotice failure={failure} />
       )}

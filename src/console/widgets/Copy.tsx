@@ -23,6 +23,17 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
+/** The id of a request that failed, after the words about it. */
+export function RequestId({ of }: { of: string }) {
+  return (
+    <>
+      {" · request "}
+      <code>{of.slice(0, 8)}…</code>
+      <Copy text={of} what="request id" />
+    </>
+  );
+}
+
 /** An id, shortened, with a button that copies the whole. */
 export function Id({ of, what }: { of: string; what: string }) {
   return (

@@ -1,16 +1,24 @@
 import { CircleAlert, CircleCheck, Info } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Failure } from "../session/failures.ts";
-import { Copy } from "./Copy.tsx";
+import { Copy, RequestId } from "./Copy.tsx";
 import style from "./Small.module.css";
 
+interface NoticeProps {
+  kind?: "info" | "good" | "warn" | "bad";
+  /** Of the request that failed: a button beside the words copies it, so that they are the same for every request. */
+  requestId?: string | undefined;
+  children: ReactNode;
+}
+
 /** A remark beside the matter it is about. `bad` is announced at once. */
-export function Notice({ kind = "info", children }: { kind?: "info" | "good" | "warn" | "bad"; children: ReactNode }) {
+export function Notice({ kind = "info", requestId, children }: NoticeProps) {
   const Icon = kind === "good" ? CircleCheck : kind === "info" ? Info : CircleAlert;
   return (
-    <div className={style["notice"]} data-kind={kind} role={kind === "bad" ? "alert" : undefined}>
+    <div className={style["notice"]} data-kind={kind}>
       <Icon aria-hidden />
-      <div>{children}</div>
+      <div role={kind === "bad" ? "alert" : undefined}>{children}</div>
+      {requestId !== undefined && <Copy text={requestId} what="request id" />}
     </div>
   );
 }
@@ -26,13 +34,7 @@ export function FailureNotice({ failure }: { failure: Failure }) {
           {code}
         </a>
       )}
-      {requestId !== undefined && (
-        <>
-          {" · request "}
-          <code>{requestId.slice(0, 8)}…</code>
-          <Copy text={requestId} what="request id" />
-        </>
-      )}
+      {requestId !== undefined && <RequestId of={requestId} />}
     </Notice>
   );
 }

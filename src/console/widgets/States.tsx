@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
@@ -29,16 +29,32 @@ export function Empty({ text, action, api }: { text: string; action?: ReactNode;
   );
 }
 
+/** Seconds until it tries again, where the service does not say. */
+const AGAIN_S = 5;
+
 /** What went wrong, with a way to try again; after `Retry-After` it tries by itself. */
 export function Failed({ error, retry }: { error: unknown; retry: () => void }) {
   const failure = failureOf(error);
-  const [left, setLeft] = useState(failure.code === "unavailable" ? (failure.retryAfter ?? 5) : undefined);
+  const again = useRef(retry);
+  const [left, setLeft] = useState<number>();
   useEffect(() => {
-    if (left === undefined) return;
-    if (left <= 0) return retry();
-    const timer = setTimeout(() => setLeft(left - 1), 1_000);
-    return () => clearTimeout(timer);
-  }, [left, retry]);
+    again.current = retry;
+  }, [retry]);
+  // Each failure is counted down once, whatever renders meanwhile.
+  useEffect(() => {
+    const { code, retryAfter = AGAIN_S } = failureOf(error);
+    if (code !== "unavailable") return setLeft(undefined);
+    const until = Date.now() + retryAfter * 1_000;
+    setLeft(retryAfter);
+    const timer = setInterval(() => {
+      const rest = Math.max(0, Math.ceil((until - Date.now()) / 1_000));
+      setLeft(rest);
+      if (rest > 0) return;
+      clearInterval(timer);
+      again.current();
+    }, 250);
+    return () => clearInterval(timer);
+  }, [error]);
   return (
     <div className={style["failed"]}>
       <FailureNotice failure={failure} />

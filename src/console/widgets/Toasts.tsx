@@ -1,5 +1,6 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "./Button.tsx";
+import { RequestId } from "./Copy.tsx";
 import style from "./Toasts.module.css";
 import { dismiss, TOAST_MS, toasts } from "./toasts.ts";
 import type { Toast } from "./toasts.ts";
@@ -31,7 +32,10 @@ function One({ toast }: { toast: Toast }) {
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
     >
-      <span>{toast.text}</span>
+      <span>
+        {toast.text}
+        {toast.requestId !== undefined && <RequestId of={toast.requestId} />}
+      </span>
       {toast.undo !== undefined && (
         <Button
           look="quiet"

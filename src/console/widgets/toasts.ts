@@ -1,3 +1,4 @@
+import type { Failure } from "../session/failures.ts";
 import { createStore } from "../session/store.ts";
 
 /** A short message that disappears. */
@@ -6,6 +7,8 @@ export interface Toast {
   text: string;
   kind: "status" | "alert";
   undo?: (() => void) | undefined;
+  /** Of the request that failed. */
+  requestId?: string | undefined;
 }
 
 export const toasts = createStore<readonly Toast[]>([]);
@@ -23,7 +26,7 @@ export function toast(text: string, undo?: () => void): void {
   toasts.set([...toasts.get().slice(-3), { id: ++last, text, kind: "status", undo }]);
 }
 
-/** Says that something failed. */
-export function alertToast(text: string): void {
-  toasts.set([...toasts.get().slice(-3), { id: ++last, text, kind: "alert" }]);
+/** Says that something failed, with the id of the request for whoever looks into it. */
+export function alertToast({ message, requestId }: Pick<Failure, "message" | "requestId">): void {
+  toasts.set([...toasts.get().slice(-3), { id: ++last, text: message, kind: "alert", requestId }]);
 }

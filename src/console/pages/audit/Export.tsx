@@ -27,7 +27,7 @@ export function Export() {
       Object.assign(document.createElement("a"), { href: url, download: `audit-events.${format}` }).click();
       URL.revokeObjectURL(url);
     } catch (error) {
-      alertToast(failureOf(error).message);
+      alertToast(failureOf(error));
     } finally {
       setBusy(false);
     }

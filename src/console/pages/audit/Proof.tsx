@@ -15,6 +15,7 @@ import style from "./Audit.module.css";
 interface Outcome {
   valid: boolean;
   message: string;
+  requestId?: string | undefined;
 }
 
 /** Proves that the log is whole: by the service, or in this browser, which takes nothing on trust but the keys. */
@@ -50,7 +51,7 @@ export function Proof() {
       setOutcome(wordsOf(await verifyExport(textOf(log), keys)));
     } catch (error) {
       const isOwn = error instanceof Error && error.name === "Error";
-      setOutcome({ valid: false, message: isOwn ? `Not valid: ${error.message}.` : failureOf(error).message });
+      setOutcome({ valid: false, ...(isOwn ? { message: `Not valid: ${error.message}.` } : failureOf(error)) });
     } finally {
       setBusy(false);
     }
@@ -81,7 +82,9 @@ export function Proof() {
       {verify.failure !== undefined && <FailureNotice failure={verify.failure} />}
       {outcome !== undefined && (
         <div role="status">
-          <Notice kind={outcome.valid ? "good" : "bad"}>{outcome.message}</Notice>
+          <Notice kind={outcome.valid ? "good" : "bad"} requestId={outcome.requestId}>
+            {outcome.message}
+          </Notice>
         </div>
       )}
     </div>

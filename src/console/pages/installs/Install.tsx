@@ -23,13 +23,9 @@ import { useInstall } from "./use-install.ts";
 /** One install, followed live. */
 export default function Install() {
   const { install: installId = "" }: { install?: string } = useParams({ strict: false });
-  const { install, error, live } = useInstall(installId);
+  const { install, error, live, retry } = useInstall(installId);
   if (install === undefined)
-    return (
-      <Page title="Install">
-        {error === undefined ? <Skeleton /> : <Failed error={error} retry={() => location.reload()} />}
-      </Page>
-    );
+    return <Page title="Install">{error === undefined ? <Skeleton /> : <Failed error={error} retry={retry} />}</Page>;
   return <Details install={install} live={live} />;
 }
 

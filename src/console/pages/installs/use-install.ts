@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { BuyerService } from "../../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import type { Install } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { failureOf } from "../../session/failures.ts";
@@ -21,12 +21,22 @@ export interface Watched {
   live: boolean;
 }
 
+/** An install as it changes, and a way to begin anew after an error. */
+export interface Following extends Watched {
+  retry: () => void;
+}
+
 /**
  * Follows an install by its stream while the page is visible. HTTP/1.1 has six connections for a browser, so a hidden
  * tab gives its own back. Between attempts the install is read every three seconds.
  */
-export function useInstall(installId: string): Watched {
+export function useInstall(installId: string): Following {
   const [watched, setWatched] = useState<Watched>({ install: undefined, error: undefined, live: false });
+  const [attempts, setAttempts] = useState(0);
+  const retry = useCallback(() => {
+    setWatched((before) => ({ ...before, error: undefined }));
+    setAttempts((count) => count + 1);
+  }, []);
 
   useEffect(() => {
     let stop = new AbortController();
@@ -80,6 +90,6 @@ export function useInstall(installId: string): Watched {
       stop.abort();
       quiet();
     };
-  }, [installId]);
-  return watched;
+  }, [installId, attempts]);
+  return { ...watched, retry };
 }

@@ -4,6 +4,7 @@ import type { Failure } from "../../session/failures.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode } from "../../widgets/CodeSample.tsx";
+import { Copy } from "../../widgets/Copy.tsx";
 import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { FormBody, Select, TextArea } from "../../widgets/form/Field.tsx";
 import { Notice } from "../../widgets/Notice.tsx";
@@ -17,6 +18,8 @@ interface Result {
   line: string;
   text: string;
   good: boolean;
+  /** Of the request that failed. */
+  requestId: string | undefined;
 }
 
 /** Invites many people at once, and says of each line how it went. */
@@ -61,7 +64,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
             ? "There is no address in this line."
             : (reason?.message ?? stopped ?? "Not invited")
           : `Invited as ${roleLabel(made.roleId, made.role)}`;
-      told.push({ line: email ?? line, text, good: made !== undefined });
+      told.push({ line: email ?? line, text, good: made !== undefined, requestId: reason?.requestId });
       setResults([...told]);
     }
     setText([...new Set(left)].join("\n"));
@@ -120,10 +123,13 @@ export function Invite({ onClose }: { onClose: () => void }) {
               {invited} of {plural(results.length, "line")} invited
             </p>
             <ul aria-label="Results" className={style["results"]} tabIndex={0}>
-              {results.map(({ line, text: words, good }) => (
+              {results.map(({ line, text: words, good, requestId }) => (
                 <li key={line}>
                   <span>{line}</span>
-                  <span className={classes(style["result"], good && style["good"])}>{words}</span>
+                  <span className={classes(style["result"], good && style["good"])}>
+                    {words}
+                    {requestId !== undefined && <Copy text={requestId} what="request id" />}
+                  </span>
                 </li>
               ))}
             </ul>

@@ -73,7 +73,9 @@ export function AddAuthenticator({ factor, onClose, onActive }: AddProps) {
         />
         {failure !== undefined &&
           (failure.code === "unauthorized" ? (
-            <Notice kind="bad">The code is wrong. Wait for the next one, and check the clock of the device.</Notice>
+            <Notice kind="bad" requestId={failure.requestId}>
+              The code is wrong. Wait for the next one, and check the clock of the device.
+            </Notice>
           ) : (
             <FailureNotice failure={failure} />
           ))}

@@ -38,7 +38,7 @@ export function Picture({ userUuid }: { userUuid: string }) {
       await queries.invalidateQueries({ queryKey: ["picture"] });
       toast("Picture saved");
     } catch (error) {
-      alertToast(failureOf(error).message);
+      alertToast(failureOf(error));
     } finally {
       setBusy(false);
     }

@@ -27,7 +27,7 @@ export default function Sessions() {
       await endOtherSessions();
       setAsking(false);
     } catch (error) {
-      alertToast(failureOf(error).message);
+      alertToast(failureOf(error));
     } finally {
       setBusy(false);
     }

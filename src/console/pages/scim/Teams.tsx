@@ -26,14 +26,25 @@ interface Teams {
   Resources?: Team[];
 }
 
-/** @throws {Error} with what the service said */
+/** What the service said, and of which request. */
+class Refused extends Error {
+  readonly requestId: string | undefined;
+  constructor(message: string, { headers }: Response) {
+    super(message);
+    this.requestId = headers.get("x-request-id") ?? undefined;
+  }
+}
+
+/** @throws {Refused} with what the service said */
 async function readTeams(orgUuid: string, token: string): Promise<Teams> {
   const response = await fetch(`${serviceUrl}/scim/v2/organizations/${orgUuid}/Groups?count=${MOST}`, {
     headers: { accept: "application/scim+json", authorization: `Bearer ${token}` },
   });
-  if (response.status === 401) throw new Error("This is no active SCIM token of this organization.");
+  if (response.status === 401) throw new Refused("This is no active SCIM token of this organization.", response);
   const body = (await response.json()) as Teams & { detail?: string };
-  if (!response.ok) throw new Error(body.detail ?? `The service answered with status ${response.status}.`);
+  if (!response.ok) {
+    throw new Refused(body.detail ?? `The service answered with status ${response.status}.`, response);
+  }
   return body;
 }
 
@@ -44,7 +55,7 @@ export function TeamsOfDirectories() {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const [teams, setTeams] = useState<Teams>();
-  const [failure, setFailure] = useState<string>();
+  const [failure, setFailure] = useState<{ message: string; requestId?: string | undefined }>();
   async function read(): Promise<void> {
     setBusy(true);
     setFailure(undefined);
@@ -52,7 +63,7 @@ export function TeamsOfDirectories() {
       setTeams(await readTeams(orgUuid, token.trim()));
       setToken("");
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : "The service does not answer.");
+      setFailure(error instanceof Refused ? error : { message: "The service does not answer. Try again." });
     } finally {
       setBusy(false);
     }
@@ -74,7 +85,11 @@ export function TeamsOfDirectories() {
           Show teams
         </Button>
       </form>
-      {failure !== undefined && <Notice kind="bad">{failure}</Notice>}
+      {failure !== undefined && (
+        <Notice kind="bad" requestId={failure.requestId}>
+          {failure.message}
+        </Notice>
+      )}
       {teams !== undefined && (
         <>
           <p role="status">

@@ -33,7 +33,7 @@ export function RedeliverFailed({ webhookId }: { webhookId: string }) {
         sent++;
       }
     } catch (error) {
-      alertToast(failureOf(error).message);
+      alertToast(failureOf(error));
     }
     if (sent > 0) toast(`${plural(sent, "delivery", "deliveries")} sent again`);
     setBusy(false);

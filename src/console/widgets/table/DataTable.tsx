@@ -58,7 +58,8 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
     props.defaultSort ?? "",
   );
   const offset = (list.page - 1) * PAGE;
-  const answer = useQuery(method, request({ ...list, limit: PAGE, offset }), {
+  const tooFar = offset > MOST_OFFSET;
+  const answer = useQuery(method, request({ ...list, limit: PAGE, offset: tooFar ? 0 : offset }), {
     placeholderData: keepPreviousData,
     ...(props.refetchMs !== undefined && { refetchInterval: props.refetchMs }),
   });
@@ -67,7 +68,8 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
   const page = answer.data as { total?: number; totalIsEstimate?: boolean } | undefined;
   const total = page?.total ?? rows?.length ?? 0;
   const narrowed = list.q !== "" || Object.keys(list.filters).length > 0;
-  const isEmpty = rows?.length === 0 && !narrowed && list.page === 1;
+  const isBeyond = list.page > 1 && (tooFar || rows?.length === 0) && page?.total !== 0;
+  const isEmpty = rows?.length === 0 && !narrowed && !isBeyond;
 
   async function save(): Promise<void> {
     try {
@@ -84,7 +86,7 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
       const headers = saved.map(({ header }) => header);
       download(`${things.replaceAll(" ", "-")}.csv`, "text/csv;charset=utf-8", csvOf(headers, cells));
     } catch (error) {
-      alertToast(failureOf(error).message);
+      alertToast(failureOf(error));
     }
   }
 
@@ -100,7 +102,7 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
         </Tools>
       )}
       <div className={style["frame"]} aria-busy={busy || undefined}>
-        {rows === undefined ? (
+        {rows === undefined || (answer.isPlaceholderData && rows.length === 0) ? (
           answer.error === null ? (
             <Padded>
               <Skeleton lines={6} />
@@ -110,6 +112,8 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
               <Failed error={answer.error} retry={() => void answer.refetch()} />
             </Padded>
           )
+        ) : isBeyond ? (
+          <Beyond things={things} list={list} total={total} />
         ) : isEmpty ? (
           <Empty {...empty} />
         ) : rows.length === 0 ? (
@@ -127,7 +131,7 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
           </div>
         )}
       </div>
-      {rows !== undefined && rows.length > 0 && (
+      {rows !== undefined && rows.length > 0 && !isBeyond && (
         <div className={style["foot"]}>
           <span>
             {(offset + 1).toLocaleString("en")}–{(offset + rows.length).toLocaleString("en")} of{" "}
@@ -154,6 +158,32 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
 }
 
 const pageText = (page: number): string | undefined => (page <= 1 ? undefined : String(page));
+
+interface BeyondProps {
+  things: string;
+  list: ListState;
+  total: number;
+}
+
+/** The address names a page after the last one: says so, and leads back. */
+function Beyond({ things, list, total }: BeyondProps) {
+  const reached = Math.trunc(MOST_OFFSET / PAGE) + 1;
+  const last = Math.min(Math.max(1, Math.ceil(total / PAGE)), reached);
+  const more = last === reached ? "; narrow by date to see more" : "";
+  return (
+    <Empty
+      text={`There is no page ${list.page.toLocaleString("en")} of ${things}: the last is page ${last}${more}.`}
+      action={
+        <div className={style["pages"]}>
+          {last > 1 && <Button onClick={() => list.set({ page: undefined })}>First page</Button>}
+          <Button look="primary" onClick={() => list.set({ page: pageText(last) })}>
+            {last > 1 ? "Last page" : "First page"}
+          </Button>
+        </div>
+      }
+    />
+  );
+}
 
 function Padded({ children }: { children: ReactNode }) {
   return <div className={style["padded"]}>{children}</div>;
