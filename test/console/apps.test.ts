@@ -81,7 +81,7 @@ describeInBrowser("the marketplace", () => {
     await page.bringToFront();
     await timeline.getByText("Suspended by the publisher").waitFor();
     await other.bringToFront();
-    await other.getByRole("button", { name: "Resume" }).click();
+    await other.getByRole("button", { name: "Undo" }).click();
     await other.getByRole("button", { name: "Suspend" }).waitFor();
 
     await other.getByRole("tab", { name: "Provisioning" }).click();

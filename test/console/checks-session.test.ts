@@ -30,7 +30,12 @@ describeInBrowser("a session in the console", () => {
     page.evaluate<number>(`fetch(${JSON.stringify(path)}, { method: "${method}" }).then(({ status }) => status)`);
 
   it("the session is in a cookie that scripts cannot read, and in no storage; alone it opens nothing", async () => {
-    const page = await signedIn();
+    const page = await here.open("/sign-in");
+    const answered = page.waitForResponse(/LoginService\/Login$/u);
+    await here.signIn(page);
+    const body = (await (await answered).json()) as Record<string, unknown>;
+    expect(body["accessToken"]).toEqual(expect.any(String));
+    expect(body).not.toHaveProperty("refreshToken");
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);
     expect(cookie?.name).toMatch(/^__Host-atrium-[0-9a-f]{8}$/u);
@@ -52,6 +57,14 @@ describeInBrowser("a session in the console", () => {
       data: {},
     });
     expect(forged.status()).toBe(403);
+  });
+
+  it("a session that is kept has a cookie with an end", async () => {
+    const page = await here.open("/sign-in");
+    await page.getByRole("checkbox", { name: "Keep me signed in" }).check();
+    await here.signIn(page);
+    const [cookie] = await page.context().cookies();
+    expect(cookie?.expires).toBeGreaterThan(Date.now() / 1_000 + 86_400);
   });
 
   it("a reload keeps the session, and so do two tabs that reload at once", async () => {
@@ -81,6 +94,47 @@ describeInBrowser("a session in the console", () => {
     expect(await page.locator("body").innerText()).not.toContain(here.app.owner.email);
   });
 
+  it("sessions elsewhere, or everywhere, end after a dialog that says how many they are", async () => {
+    const page = await signedIn("/console/me/sessions");
+    const login = () => here.app.login();
+    const alive = async (token: string): Promise<number> =>
+      (await here.app.call("GET", "/api/auth/me", { token })).status;
+    const sessions = async (token: string): Promise<number> =>
+      (await here.app.call("GET", "/api/auth/sessions?limit=1", { token })).body.total;
+    const other = await login();
+    await page.reload();
+    const button = page.getByRole("table", { name: "Your sessions" }).getByRole("button", { name: /^Sign out / });
+    const device = ((await button.first().getAttribute("aria-label")) ?? "").slice("Sign out ".length);
+    await button.first().click();
+    const one = page.getByRole("alertdialog", { name: `Sign out ${device}?` });
+    await one.getByText("This ends the session from 127.0.0.1", { exact: false }).waitFor();
+    expect(await one.locator(":focus").textContent()).toBe("Cancel");
+    await one.getByRole("button", { name: "Sign out", exact: true }).click();
+    await one.waitFor({ state: "detached" });
+    expect(await alive(other)).toBe(401);
+
+    const more = [await login(), await login()];
+    await page.reload();
+    const count = (await sessions(more[0] ?? "")) - 1;
+    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+    const elsewhere = page.getByRole("alertdialog", { name: "Sign out everywhere else?" });
+    await elsewhere.getByText(`This ends ${count} sessions at once`, { exact: false }).waitFor();
+    await elsewhere.getByRole("button", { name: "Sign out everywhere else" }).click();
+    await page.getByText(`${count} sessions ended`).waitFor();
+    for (const token of more) expect(await alive(token)).toBe(401);
+
+    const last = await login();
+    await page.getByRole("button", { name: /^Account: / }).click();
+    await page.getByRole("menuitem", { name: "Sign out everywhere" }).click();
+    const everywhere = page.getByRole("alertdialog", { name: "Sign out everywhere?" });
+    await everywhere
+      .getByText("This ends 2 sessions at once, on all devices, this one too.", { exact: false })
+      .waitFor();
+    await everywhere.getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    expect(await alive(last)).toBe(401);
+  });
+
   it("an idle session asks, goes on when it is told to, and ends when nobody answers", async () => {
     const page = await here.open();
     await page.clock.install();
@@ -100,6 +154,8 @@ describeInBrowser("a session in the console", () => {
     const revokeAll = async (): Promise<void> => {
       await page.getByRole("button", { name: "Revoke all" }).click();
       const dialog = page.getByRole("alertdialog");
+      await dialog.getByText(/^This ends [1-9]\d* sessions?: everybody here/u).waitFor();
+      expect(await dialog.getByRole("checkbox", { name: "Keep this session" }).isChecked()).toBe(true);
       await dialog.getByRole("textbox").fill(here.app.owner.org);
       await dialog.getByRole("button", { name: "Revoke all" }).click();
     };
@@ -117,6 +173,16 @@ describeInBrowser("a session in the console", () => {
     await page.getByText(/^[1-9]\d* sessions? revoked$/u).waitFor();
     expect((await here.app.call("GET", "/api/auth/me", { token })).status).toBe(401);
     await page.getByText(/^Elevated, \d+:\d\d left$/u).waitFor();
+    await page.getByRole("button", { name: "Drop", exact: true }).click();
+    await page.getByText(/^Elevated, /u).waitFor({ state: "detached" });
+    const other = await here.app.login();
+    await page.reload();
+    await page.getByRole("row").filter({ hasText: "node" }).first().getByRole("link").click();
+    await page.getByRole("button", { name: "Revoke device" }).click();
+    const device = page.getByRole("alertdialog", { name: "Revoke every session on this device?" });
+    await device.getByRole("button", { name: "Revoke device" }).click();
+    await page.getByText("Nobody is signed in.").or(page.getByText("No sessions match.")).waitFor();
+    expect((await here.app.call("GET", "/api/auth/me", { token: other })).status).toBe(401);
   });
 
   it("a session that ended is opened again over the page, and the call goes on", async () => {

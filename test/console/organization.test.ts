@@ -167,8 +167,9 @@ describeInBrowser("pages of an organization", () => {
     await asked.getByRole("textbox").fill("database.password");
     await asked.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { level: 1, name: "Vault" }).waitFor();
-    await page.goto(`${here.url}/console/vault?deleted=true`);
-    await page.getByRole("button", { name: "Restore database.password" }).click();
+    await page.getByRole("tab", { name: "Deleted" }).click();
+    const row = page.getByRole("row").filter({ hasText: "database.password" });
+    await row.getByRole("button", { name: "Restore", exact: true }).click();
     await page.getByText("Secret restored").waitFor();
     await page.goto(`${here.url}/console/vault`);
     await page.getByRole("link", { name: "database.password" }).waitFor();

@@ -19,9 +19,11 @@ export interface Call<I extends DescMessage, O extends DescMessage> {
   clear(): void;
 }
 
-interface CallOptions<O> {
+interface CallOptions<I, O> {
   /** Shown when it is done. */
   done?: string | ((answer: O) => string);
+  /** Takes back what was done: offered as "Undo" for a few seconds. */
+  undo?: (input: I) => void;
   /** Told of a failure, besides `failure`: for calls that are made one after another. */
   onFailure?: (failure: Failure) => void;
   transport?: Transport;
@@ -33,7 +35,7 @@ interface CallOptions<O> {
  */
 export function useCall<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  { done, onFailure, transport = ownTransport }: CallOptions<MessageShape<O>> = {},
+  { done, undo, onFailure, transport = ownTransport }: CallOptions<MessageInitShape<I>, MessageShape<O>> = {},
 ): Call<I, O> {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure>();
@@ -51,7 +53,8 @@ export function useCall<I extends DescMessage, O extends DescMessage>(
         const answer = await transport.unary(method, undefined, undefined, headers, message);
         key.current = { value: "", body: "" };
         void queries.invalidateQueries();
-        if (done !== undefined) toast(typeof done === "string" ? done : done(answer.message));
+        if (done !== undefined)
+          toast(typeof done === "string" ? done : done(answer.message), undo && (() => undo(input)));
         return answer.message;
       } catch (error) {
         // The person closed the step-up: the form stays as it was.

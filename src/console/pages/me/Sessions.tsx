@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
-import { endOtherSessions } from "../../session/end-others.ts";
-import { failureOf } from "../../session/failures.ts";
+import type { OwnSession } from "../../../../gen/atrium/login/v1/login_pb.ts";
+import { SignOutEverywhere } from "../../shell/SignOutEverywhere.tsx";
 import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -11,7 +11,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
-import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { deviceOf } from "../../widgets/words.ts";
 import { Accounts } from "./Accounts.tsx";
@@ -19,19 +18,9 @@ import { Accounts } from "./Accounts.tsx";
 /** The sessions of the caller on all devices. */
 export default function Sessions() {
   const [asking, setAsking] = useState(false);
-  const [busy, setBusy] = useState(false);
+  const [ending, setEnding] = useState<OwnSession>();
   const end = useCall(SessionsService.method.revokeDeviceSession, { done: "Signed out" });
-  async function endOthers(): Promise<void> {
-    setBusy(true);
-    try {
-      await endOtherSessions();
-      setAsking(false);
-    } catch (error) {
-      alertToast(failureOf(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+  const device = deviceOf(ending?.userAgent ?? "");
   return (
     <Page
       title="Sessions"
@@ -70,14 +59,9 @@ export default function Sessions() {
           { header: "Signed in", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
           { header: "Last seen", sort: "last_seen_at", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
         ]}
-        actions={({ current, deviceUuid, sessionId, userAgent }) =>
-          !current && (
-            <Button
-              small
-              aria-label={`Sign out ${deviceOf(userAgent)}`}
-              busy={end.busy}
-              onClick={() => void end.run({ deviceUuid, sessionId })}
-            >
+        actions={(session) =>
+          !session.current && (
+            <Button small aria-label={`Sign out ${deviceOf(session.userAgent)}`} onClick={() => setEnding(session)}>
               Sign out
             </Button>
           )
@@ -86,14 +70,24 @@ export default function Sessions() {
         refetchMs={30_000}
       />
       <Confirm
-        title="Sign out everywhere else?"
-        about="Every other session of yours ends at once, on all devices. This one goes on."
-        verb="Sign out everywhere else"
-        open={asking}
-        busy={busy}
-        onCancel={() => setAsking(false)}
-        onConfirm={() => void endOthers()}
+        title={`Sign out ${device}?`}
+        about={
+          <>
+            This ends the session from {ending?.ipAddress}, last seen <Time at={ending?.lastSeenAt} />, at once. Nobody
+            goes on there without signing in again.
+          </>
+        }
+        verb="Sign out"
+        open={ending !== undefined}
+        call={end}
+        onCancel={() => setEnding(undefined)}
+        onConfirm={() => {
+          if (ending === undefined) return;
+          const { deviceUuid, sessionId } = ending;
+          void end.run({ deviceUuid, sessionId }).then((done) => done && setEnding(undefined));
+        }}
       />
+      <SignOutEverywhere butHere open={asking} onClose={() => setAsking(false)} />
       <CodeSample http="GET /api/auth/sessions" />
       <Accounts />
     </Page>

@@ -51,7 +51,10 @@ function Details({ user }: { user: User }) {
   const [asked, setAsked] = useState<Act>();
   const close = (): void => setAsked(undefined);
   const reactivate = useCall(UsersService.method.updateUser, { done: "Member reactivated" });
-  const deactivate = useCall(UsersService.method.updateUser, { done: "Member deactivated" });
+  const deactivate = useCall(UsersService.method.updateUser, {
+    done: "Member deactivated",
+    undo: () => void reactivate.run({ userUuid, status: "active" }),
+  });
   const ownership = useCall(UsersService.method.updateUser, {
     done: ({ isOwner: now }) => (now ? "They own the organization now" : "Ownership ended"),
   });

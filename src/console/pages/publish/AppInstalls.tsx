@@ -22,8 +22,11 @@ export function AppInstalls({ app }: { app: App }) {
   const { appId } = app;
   const period = usePeriod(30);
   const stats = useQuery(PublisherService.method.getAppStats, { appId, from: period.from, bucket: "day" });
-  const suspend = useCall(PublisherService.method.suspendInstall, { done: "Install suspended" });
   const resume = useCall(PublisherService.method.resumeInstall, { done: "Install resumed" });
+  const suspend = useCall(PublisherService.method.suspendInstall, {
+    done: `Install suspended: its organization cannot use ${app.name}, and is told so`,
+    undo: ({ installId }) => void resume.run({ appId, installId: installId ?? "" }),
+  });
   const failure = suspend.failure ?? resume.failure;
   return (
     <>

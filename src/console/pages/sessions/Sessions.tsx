@@ -1,3 +1,4 @@
+import { useQuery } from "@connectrpc/connect-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
@@ -24,15 +25,30 @@ export default function SessionInventory() {
   const [ended, setEnded] = useState<Session>();
   const [all, setAll] = useState(false);
   const [keep, setKeep] = useState(true);
+  const deviceUuid = search["device_uuid"];
+  const [device, setDevice] = useState<string>();
+  const live = useQuery(
+    SessionsService.method.listOrganizationSessions,
+    { orgUuid, limit: 1 },
+    { enabled: all, staleTime: 0 },
+  );
   const revoke = useCall(SessionsService.method.revokeOrganizationSession, { done: "Session revoked" });
   const revokeAll = useCall(SessionsService.method.revokeAllOrganizationSessions, {
+    done: ({ revoked }) => `${plural(revoked, "session")} revoked`,
+  });
+  const revokeDevice = useCall(SessionsService.method.revokeDeviceSessions, {
     done: ({ revoked }) => `${plural(revoked, "session")} revoked`,
   });
   return (
     <Page
       title="Session inventory"
       about="Every session in this organization. A revoked one is refused from its next request on."
-      actions={<Button onClick={() => setAll(true)}>Revoke all</Button>}
+      actions={
+        <>
+          {deviceUuid !== undefined && <Button onClick={() => setDevice(deviceUuid)}>Revoke device</Button>}
+          <Button onClick={() => setAll(true)}>Revoke all</Button>
+        </>
+      }
     >
       <DataTable
         caption="Sessions"
@@ -93,7 +109,9 @@ export default function SessionInventory() {
       />
       <Confirm
         title="Revoke this session?"
-        about={`${deviceOf(ended?.userAgent ?? "")} is signed out. Its next request is refused.`}
+        about={`${people.get(ended?.userUuid ?? "") ?? "This person"} is signed out on ${deviceOf(
+          ended?.userAgent ?? "",
+        )}. The next request from there is refused.`}
         verb="Revoke"
         open={ended !== undefined}
         call={revoke}
@@ -105,7 +123,7 @@ export default function SessionInventory() {
       />
       <Confirm
         title="Revoke all sessions?"
-        about="Everybody in this organization is signed out at once, on every device."
+        about={`${endsOf(live.data?.total, keep)}: everybody here is signed out at once, on every device.`}
         verb="Revoke all"
         typed={orgName}
         open={all}
@@ -115,7 +133,30 @@ export default function SessionInventory() {
       >
         <Check label="Keep this session" checked={keep} onChange={setKeep} />
       </Confirm>
+      <Confirm
+        title="Revoke every session on this device?"
+        about="Everybody of this organization is signed out there at once, and you from every organization of yours."
+        verb="Revoke device"
+        open={device !== undefined}
+        call={revokeDevice}
+        onCancel={() => setDevice(undefined)}
+        onConfirm={() => {
+          if (device === undefined) return;
+          void revokeDevice
+            .run({ deviceUuid: device, excludeCurrent: keep })
+            .then((done) => done && setDevice(undefined));
+        }}
+      >
+        <Check label="Keep this session" checked={keep} onChange={setKeep} />
+      </Confirm>
       <CodeSample http={`POST /api/organizations/${orgUuid}/revoke-all-sessions`} body={{ exclude_current: true }} />
     </Page>
   );
+}
+
+/** `This ends 14 sessions`. */
+function endsOf(total: number | undefined, keepsOwn: boolean): string {
+  return total === undefined
+    ? "This ends every session"
+    : `This ends ${plural(keepsOwn ? total - 1 : total, "session")}`;
 }

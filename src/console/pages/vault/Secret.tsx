@@ -29,7 +29,11 @@ export default function Secret() {
   const navigate = useNavigate();
   const versions = useQuery(VaultService.method.listVersions, { orgUuid, name });
   const read = useCall(VaultService.method.getVersion);
-  const remove = useCall(VaultService.method.deleteSecret, { done: "Secret deleted" });
+  const restore = useCall(VaultService.method.restoreSecret, { done: "Secret restored" });
+  const remove = useCall(VaultService.method.deleteSecret, {
+    done: "Secret deleted",
+    undo: () => void restore.run({ orgUuid, name }),
+  });
   const [writing, setWriting] = useState(false);
   const [removing, setRemoving] = useState(false);
   const [chosen, setChosen] = useState<readonly number[]>([]);

@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import type { ReactNode } from "react";
 import { VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import type { SecretItem } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
@@ -9,25 +10,35 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
+import { PageTabs } from "../../widgets/PageTabs.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { SealedBanner } from "./SealedBanner.tsx";
-import style from "./Vault.module.css";
 import { WriteSecret } from "./WriteSecret.tsx";
 
 /** The secrets of the organization. */
 export default function Vault() {
   const orgUuid = useOrg();
-  const { deleted }: { deleted?: unknown } = useSearch({ strict: false });
-  const { data: known } = useQuery(VaultService.method.listSecrets, { orgUuid, limit: 1, includeFolders: true });
-  const folders = (known?.folders ?? []).filter(({ name }) => name !== "");
   const [writing, setWriting] = useState(false);
   const [removed, setRemoved] = useState<SecretItem>();
   const [rotating, setRotating] = useState(false);
-  const remove = useCall(VaultService.method.deleteSecret, { done: "Secret deleted" });
   const restore = useCall(VaultService.method.restoreSecret, { done: "Secret restored" });
+  const remove = useCall(VaultService.method.deleteSecret, {
+    done: "Secret deleted",
+    undo: ({ name = "" }) => void restore.run({ orgUuid, name }),
+  });
   const rotate = useCall(VaultService.method.rotateKmsKey, { done: "Organization key rotated" });
+  const remover = (secret: SecretItem): ReactNode => (
+    <Button small title={secret.name} onClick={() => setRemoved(secret)}>
+      Delete
+    </Button>
+  );
+  const restorer = ({ name }: SecretItem): ReactNode => (
+    <Button small title={name} onClick={() => void restore.run({ orgUuid, name })}>
+      Restore
+    </Button>
+  );
   return (
     <Page
       title="Vault"
@@ -43,77 +54,13 @@ export default function Vault() {
     >
       <SealedBanner />
       {restore.failure !== undefined && <FailureNotice failure={restore.failure} />}
-      <nav className={style["tabs"]} aria-label="Secrets">
-        <Link to="/console/vault" activeOptions={{ exact: true, includeSearch: true }}>
-          Present
-        </Link>
-        <Link to="/console/vault" search={{ deleted: "true" }} activeOptions={{ includeSearch: true }}>
-          Deleted
-        </Link>
-      </nav>
-      <DataTable
-        caption="Secrets"
-        things="secrets"
-        method={VaultService.method.listSecrets}
-        searchable
-        filters={[
-          {
-            name: "folder",
-            label: "Folder",
-            values: deleted === "true" ? [] : folders.map(({ name, secrets }) => [name, `${name} (${secrets})`]),
-          },
-          { name: "deleted", label: "Deleted", values: [] },
+      <PageTabs
+        label="Secrets"
+        param="deleted"
+        tabs={[
+          { name: "", label: "Present", content: () => <Secrets actions={remover} /> },
+          { name: "true", label: "Deleted", content: () => <Secrets isDeleted actions={restorer} /> },
         ]}
-        request={({ q, sort, filters, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["deleted"] === "true" && { deleted: true }),
-          ...(filters["folder"] !== undefined && { folder: filters["folder"] }),
-        })}
-        rows={({ data }) => data}
-        rowKey={({ name }) => name}
-        columns={[
-          {
-            header: "Name",
-            sort: "name",
-            cell: ({ name, deletedAt }) =>
-              deletedAt === undefined ? <Link to={`/console/vault/${encodeURIComponent(name)}`}>{name}</Link> : name,
-            csv: ({ name }) => name,
-          },
-          { header: "Version", cell: ({ version }) => version, csv: ({ version }) => version, right: true },
-          { header: "Tags", cell: ({ tags }) => tags.join(", "), csv: ({ tags }) => tags.join(" ") },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          ...(deleted === "true"
-            ? [
-                {
-                  header: "Restorable until",
-                  cell: ({ restorableUntil }: SecretItem) => <Time at={restorableUntil} none="–" />,
-                },
-              ]
-            : []),
-        ]}
-        actions={(secret) =>
-          secret.deletedAt === undefined ? (
-            <Button small aria-label={`Delete ${secret.name}`} onClick={() => setRemoved(secret)}>
-              Delete
-            </Button>
-          ) : (
-            <Button
-              small
-              aria-label={`Restore ${secret.name}`}
-              onClick={() => void restore.run({ orgUuid, name: secret.name })}
-            >
-              Restore
-            </Button>
-          )
-        }
-        empty={{
-          text: "The vault is empty. A secret keeps its versions, and says who has read it.",
-          api: `PUT /api/admin/organizations/${orgUuid}/secrets/{name}`,
-        }}
       />
       {writing && <WriteSecret onClose={() => setWriting(false)} />}
       <Confirm
@@ -140,5 +87,73 @@ export default function Vault() {
       />
       <CodeSample http={`GET /api/admin/organizations/${orgUuid}/secrets/database.password`} />
     </Page>
+  );
+}
+
+interface SecretsProps {
+  isDeleted?: boolean;
+  /** Buttons at the end of a row. */
+  actions: (secret: SecretItem) => ReactNode;
+}
+
+/** The secrets that there are, or those that can be restored. */
+function Secrets({ isDeleted = false, actions }: SecretsProps) {
+  const orgUuid = useOrg();
+  const { data: known } = useQuery(VaultService.method.listSecrets, { orgUuid, limit: 1, includeFolders: true });
+  const folders = (known?.folders ?? []).filter(({ name }) => name !== "");
+  return (
+    <DataTable
+      caption="Secrets"
+      things="secrets"
+      method={VaultService.method.listSecrets}
+      searchable
+      filters={[
+        {
+          name: "folder",
+          label: "Folder",
+          values: isDeleted ? [] : folders.map(({ name, secrets }) => [name, `${name} (${secrets})`]),
+        },
+      ]}
+      request={({ q, sort, filters, limit, offset }) => ({
+        orgUuid,
+        limit,
+        offset,
+        ...(q !== "" && { q }),
+        ...(sort !== "" && { sort }),
+        ...(isDeleted && { deleted: true }),
+        ...(filters["folder"] !== undefined && { folder: filters["folder"] }),
+      })}
+      rows={({ data }) => data}
+      rowKey={({ name }) => name}
+      columns={[
+        {
+          header: "Name",
+          sort: "name",
+          cell: ({ name, deletedAt }) =>
+            deletedAt === undefined ? <Link to={`/console/vault/${encodeURIComponent(name)}`}>{name}</Link> : name,
+          csv: ({ name }) => name,
+        },
+        { header: "Version", cell: ({ version }) => version, csv: ({ version }) => version, right: true },
+        { header: "Tags", cell: ({ tags }) => tags.join(", "), csv: ({ tags }) => tags.join(" ") },
+        { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ...(isDeleted
+          ? [
+              {
+                header: "Restorable until",
+                cell: ({ restorableUntil }: SecretItem) => <Time at={restorableUntil} none="–" />,
+              },
+            ]
+          : []),
+      ]}
+      actions={actions}
+      empty={
+        isDeleted
+          ? { text: "No secret was deleted in the last 30 days." }
+          : {
+              text: "The vault is empty. A secret keeps its versions, and says who has read it.",
+              api: `PUT /api/admin/organizations/${orgUuid}/secrets/{name}`,
+            }
+      }
+    />
   );
 }

@@ -46,12 +46,16 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
   const [tailing, setTailing] = useState(false);
   const [checking, setChecking] = useState(false);
   const test = useCall(WebhooksService.method.testWebhook, { done: "Test event sent" });
-  const update = useCall(WebhooksService.method.updateWebhook, { done: "Saved" });
+  const enable = useCall(WebhooksService.method.updateWebhook, { done: "Webhook enabled" });
+  const disable = useCall(WebhooksService.method.updateWebhook, {
+    done: "Webhook disabled: events are no longer sent to it",
+    undo: () => void enable.run({ webhookId, status: "enabled" }),
+  });
   const remove = useCall(WebhooksService.method.deleteWebhook, { done: "Webhook deleted" });
   const rotate = useCall(CredentialsService.method.rotateWebhookSecret);
   const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again" });
   const enabled = webhook.status === "enabled";
-  const failure = test.failure ?? update.failure ?? redeliver.failure;
+  const failure = test.failure ?? enable.failure ?? disable.failure ?? redeliver.failure;
   return (
     <Page
       title={url}
@@ -61,12 +65,15 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
           <Button look="primary" busy={test.busy} onClick={() => void test.run({ webhookId })}>
             Send test
           </Button>
-          <Button
-            busy={update.busy}
-            onClick={() => void update.run({ webhookId, status: enabled ? "disabled" : "enabled" })}
-          >
-            {enabled ? "Disable" : "Enable"}
-          </Button>
+          {enabled ? (
+            <Button busy={disable.busy} onClick={() => void disable.run({ webhookId, status: "disabled" })}>
+              Disable
+            </Button>
+          ) : (
+            <Button busy={enable.busy} onClick={() => void enable.run({ webhookId, status: "enabled" })}>
+              Enable
+            </Button>
+          )}
           <Button aria-pressed={tailing} onClick={() => setTailing(!tailing)}>
             Live tail
           </Button>

@@ -1,0 +1,64 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useState } from "react";
+import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
+import { endOtherSessions } from "../session/end-others.ts";
+import { failureOf } from "../session/failures.ts";
+import type { Failure } from "../session/failures.ts";
+import { signOut } from "../session/session.ts";
+import { Confirm } from "../widgets/Dialog.tsx";
+import { toast } from "../widgets/toasts.ts";
+import { plural } from "../widgets/words.ts";
+
+interface SignOutEverywhereProps {
+  open: boolean;
+  /** Spares this session. */
+  butHere?: boolean;
+  onClose: () => void;
+}
+
+/** Asks before the sessions of the caller end on all devices, and says how many these are. */
+export function SignOutEverywhere({ open, butHere = false, onClose }: SignOutEverywhereProps) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const sessions = useQuery(LoginService.method.listOwnSessions, { limit: 1 }, { enabled: open, staleTime: 0 });
+  const verb = butHere ? "Sign out everywhere else" : "Sign out everywhere";
+
+  async function end(): Promise<void> {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      const ended = await endOtherSessions();
+      if (butHere) toast(`${plural(ended, "session")} ended`);
+      else await signOut();
+      onClose();
+    } catch (error) {
+      setFailure(failureOf(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const total = sessions.data?.total;
+  return (
+    <Confirm
+      title={`${verb}?`}
+      about={butHere ? endsOthers(total) : endsAll(total)}
+      verb={verb}
+      open={open}
+      call={{ busy, failure }}
+      onCancel={onClose}
+      onConfirm={() => void end()}
+    />
+  );
+}
+
+function endsAll(total: number | undefined): string {
+  const ends = total === undefined ? "Every session of yours ends" : `This ends ${plural(total, "session")}`;
+  return `${ends} at once, on all devices, this one too. You sign in again on each.`;
+}
+
+function endsOthers(total: number | undefined): string {
+  if (total === 1) return "You are signed in nowhere else.";
+  const ends = total === undefined ? "Every other session of yours ends" : `This ends ${plural(total - 1, "session")}`;
+  return `${ends} at once, on all devices. This one goes on.`;
+}
