@@ -5,7 +5,7 @@ import type { Publisher } from "../demo/publisher.ts";
 import { flakyLink } from "../support/flaky-link.ts";
 import { openMarket } from "../support/market.ts";
 import { runSql } from "../support/postgres.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 describeInBrowser("the marketplace", () => {
   const publishers: Publisher[] = [];
@@ -23,12 +23,13 @@ describeInBrowser("the marketplace", () => {
     await dialog.getByLabel("Name").fill(name);
     await dialog.getByLabel("Slug").fill(slug);
     await dialog.getByLabel("Description").fill("Dashboards");
-    await dialog.getByLabel("Base price in minor units").fill("1900");
+    await dialog.getByLabel("Base price cents").fill("1900");
     await dialog.getByLabel("Provision webhook").fill(publisher.url);
     await dialog.getByRole("button", { name: "Create" }).click();
     publisher.useSecret(await savedSecret(page));
     await page.goto(`${here.url}/console/platform/approvals`);
-    await page.getByRole("button", { name: `Approve ${name}` }).click();
+    await rowButton(page, name, "Reject").waitFor();
+    await rowButton(page, name, "Approve").click();
     await page.getByText("App approved").waitFor();
     return { publisher, slug };
   }
@@ -94,13 +95,21 @@ describeInBrowser("the marketplace", () => {
     await rotate.getByRole("textbox").fill("Orbit");
     await rotate.getByRole("button", { name: "Rotate" }).click();
     publisher.useSecret(await savedSecret(other));
+    await other.getByRole("button", { name: "Rotate app key" }).click();
+    const appKey = other.getByRole("alertdialog");
+    expect(await appKey.getByRole("button", { name: "Rotate" }).isDisabled()).toBe(true);
+    await appKey.getByRole("textbox").fill("Orbit");
+    await appKey.getByRole("button", { name: "Rotate" }).click();
+    await other.getByText("App key rotated").waitFor();
+    await other.getByRole("tab", { name: "Admins" }).click();
+    await other.getByRole("table", { name: "Admins" }).getByText(here.app.owner.email).waitFor();
 
     await other.getByRole("tab", { name: "Plans" }).click();
     await other.getByRole("button", { name: "Create plan" }).click();
     const plan = other.getByRole("dialog", { name: "Create plan" });
     await plan.getByLabel("Plan id").fill("plus");
     await plan.getByLabel("Name").fill("Plus");
-    await plan.getByLabel("Price in minor units").fill("2900");
+    await plan.getByLabel("Price cents").fill("2900");
     await plan.getByRole("button", { name: "Create" }).click();
     await other.getByRole("cell", { name: "$29.00" }).waitFor();
 
@@ -108,7 +117,7 @@ describeInBrowser("the marketplace", () => {
     await other.getByRole("button", { name: "Add listing" }).click();
     const listing = other.getByRole("dialog", { name: "Add listing" });
     await listing.getByLabel("Marketplace").fill("Elsewhere");
-    await listing.getByLabel("Product id").fill("prod-42");
+    await listing.getByLabel("External product id").fill("prod-42");
     await listing.getByRole("button", { name: "Add" }).click();
     await other.getByRole("cell", { name: "prod-42" }).waitFor();
 
@@ -190,7 +199,7 @@ describeInBrowser("the marketplace", () => {
     await type(create.getByLabel("Name"), "Nova");
     await type(create.getByLabel("Slug"), "nova");
     await type(create.getByLabel("Description"), "Dashboards");
-    await type(create.getByLabel("Base price in minor units"), "1900");
+    await type(create.getByLabel("Base price cents"), "1900");
     await type(create.getByLabel("Provision webhook"), publisher.url);
     await press(create.getByRole("button", { name: "Create" }));
     const saved = page.getByRole("alertdialog", { name: "Save this provision secret" });
@@ -200,7 +209,7 @@ describeInBrowser("the marketplace", () => {
     await saved.waitFor({ state: "hidden" });
 
     await goTo("approvals", "Approvals");
-    await press(page.getByRole("button", { name: "Approve Nova" }));
+    await press(rowButton(page, "Nova", "Approve"));
     await page.getByText("App approved").waitFor();
     await goTo("marketplace", "Marketplace");
     await press(page.getByRole("link", { name: "Nova" }));

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chromium } from "playwright-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -105,6 +105,10 @@ export function surroundings(
   };
   return here;
 }
+
+/** A button in the row of a table that has a text. */
+export const rowButton = (page: Page, row: string, name: string): Locator =>
+  page.getByRole("row").filter({ hasText: row }).getByRole("button", { name, exact: true });
 
 /** Notes violations of the content security policy, requests to other hosts, and errors that nothing caught. */
 function watch(context: BrowserContext, { url, friends }: Surroundings, faults: string[]): void {

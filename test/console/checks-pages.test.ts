@@ -8,6 +8,10 @@ import { expect, it } from "vitest";
 import { MASTER_KEY } from "../support/app.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
+/** Columns of an exported audit log (decisions 5.4). */
+const COLUMNS =
+  "event_id,type,outcome,user_uuid,org_uuid,ip_address,user_agent,metadata,created_at,actor,resource_type,resource_id";
+
 describeInBrowser("the pages at work", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "all");
 
@@ -48,6 +52,94 @@ describeInBrowser("the pages at work", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
     expect(new URL(page.url()).pathname).toBe("/console/audit");
+  });
+
+  it("the shell has its landmarks, and its keys, menu and samples have their names", async () => {
+    const page = await at("webhooks");
+    for (const landmark of ["banner", "main"] as const) await page.getByRole(landmark).waitFor();
+    await page.getByRole("navigation", { name: "Main" }).waitFor();
+    expect(await page.title()).toBe("Webhooks · Acme · Atrium");
+    await page.getByRole("button", { name: "Organization: Acme", exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.getByRole("link", { name: "Skip to content" }).press("Enter");
+    expect(await page.locator(":focus").getAttribute("id")).toBe("main");
+
+    const sample = page.getByRole("region", { name: "Code sample" });
+    for (const [language, text] of [
+      ["curl", "/api/v2/webhooks"],
+      ["TypeScript", "`Bearer ${env.TOKEN}`"],
+      ["Python", "os.environ['TOKEN']"],
+    ] as const) {
+      await sample.getByRole("tab", { name: language, exact: true }).click();
+      await sample.getByText(text, { exact: false }).first().waitFor();
+    }
+
+    await page.keyboard.press("c");
+    const create = page.getByRole("dialog", { name: "Create webhook" });
+    await create.getByText("Show as code").click();
+    await create.getByRole("region", { name: "Code sample" }).waitFor();
+    await create.getByLabel("URL").fill("https://receiver.test/");
+    await page.keyboard.press("Escape");
+    const discard = page.getByRole("alertdialog", { name: "Discard changes?" });
+    await discard.getByRole("button", { name: "Cancel" }).click();
+    expect(await create.getByLabel("URL").inputValue()).toBe("https://receiver.test/");
+    await page.keyboard.press("Escape");
+    await discard.getByRole("button", { name: "Discard" }).click();
+    await create.waitFor({ state: "detached" });
+
+    await page.keyboard.press("?");
+    const keys = page.getByRole("dialog", { name: "Keys" });
+    await keys.getByText("g m", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await keys.waitFor({ state: "detached" });
+    for (const [key, heading] of [
+      ["m", "Members"],
+      ["a", "Audit log"],
+      ["v", "Vault"],
+      ["i", "Installs"],
+    ] as const) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+      expect(await page.locator(":focus").textContent()).toBe(heading);
+    }
+    await page.setViewportSize({ width: 400, height: 800 });
+    const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Roles" });
+    expect(await link.isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await link.click();
+    await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
+    await page.goto(`${here.url}/console/nothing-of-the-kind`);
+    await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+  });
+
+  it("the CSV of the audit log has its documented columns, and the log is verified by the service", async () => {
+    const page = await at("audit?type=login.password&outcome=success");
+    await page.getByRole("button", { name: "Export" }).click();
+    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["CSV", "JSON", "NDJSON"]);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: "CSV", exact: true }).click(),
+    ]);
+    const [header] = (await readFile(await file.path(), "utf8")).split("\r\n");
+    expect(header).toBe(COLUMNS);
+    await page.getByRole("button", { name: "Verify on server" }).click();
+    await page.getByText(/^Valid: \d+ events?, checked by the service\.$/u).waitFor();
+    const live = page.getByRole("button", { name: "Live", exact: true });
+    await live.click();
+    expect(await live.getAttribute("aria-pressed")).toBe("true");
+    await page.getByRole("button", { name: "Remove filter Type" }).waitFor();
+    await page.getByLabel("From", { exact: true }).fill("2020-01-01");
+    await page.getByRole("button", { name: "Remove filter From" }).waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByRole("button", { name: "Clear filters" }).waitFor({ state: "detached" });
+    const type = page.getByLabel("Type", { exact: true });
+    await type.fill("vault.sealed");
+    await type.press("Enter");
+    await page.getByText("No events match.").waitFor();
+    expect(new URL(page.url()).searchParams.get("type")).toBe("vault.sealed");
   });
 
   it("search and filter survive a reload and Back", async () => {

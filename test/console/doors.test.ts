@@ -17,6 +17,12 @@ describeInBrowser("the doors", () => {
   it("the start page links to sign-in, and a program gets links as JSON", async () => {
     const page = await here.open("/");
     await page.getByRole("heading", { level: 1, name: "Atrium" }).waitFor();
+    for (const [name, path] of [
+      ["API reference", "docs/api"],
+      ["Guides", "docs"],
+      ["Mailbox", "dev/mailbox"],
+    ] as const)
+      expect(await page.getByRole("link", { name, exact: true }).getAttribute("href")).toBe(path);
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
     expect((await here.app.call("GET", "/")).body).toHaveProperty("links.console");
@@ -74,6 +80,8 @@ describeInBrowser("the doors", () => {
     await page.getByLabel("Email", { exact: true }).fill("coded@mail.test");
     await page.getByRole("button", { name: "Email me a code" }).click();
     await page.getByRole("heading", { level: 1, name: "Enter the code" }).waitFor();
+    await page.getByRole("button", { name: /^Send again in 0:\d\d$/u }).waitFor();
+    expect(await page.getByLabel("Code", { exact: true }).getAttribute("autocomplete")).toBe("one-time-code");
     const { text } = await here.app.mailTo("coded@mail.test");
     const code = /^\s*(\d{3} ?\d{3})\s*$/mu.exec(text)?.[1] ?? "";
     await page.getByLabel("Code", { exact: true }).fill(code);
@@ -92,6 +100,7 @@ describeInBrowser("the doors", () => {
     await page.getByLabel("Last name").fill("Guest");
     await page.getByLabel("Username").fill("ada-guest");
     await page.getByLabel("Password", { exact: true }).fill("a long enough phrase");
+    await page.getByLabel("Phone (optional)").fill("+4915112345678");
     await page.getByRole("button", { name: "Accept" }).click();
     await overview(page);
   });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHostileProvider } from "../oidc/hostile-provider.ts";
 import type { HostileProvider } from "../oidc/hostile-provider.ts";
 import { freePort } from "../support/postgres.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 // Providers send browsers back to the public URL, so it has to be that of the test.
 const port = await freePort();
@@ -97,20 +97,8 @@ describeInBrowser("pages of federation", () => {
     await page.getByRole("button", { name: "Live tail" }).click();
     await page.getByText("Listening").waitFor();
     const tail = page.getByRole("table", { name: "Live tail" });
-    const answered = tail.getByRole("cell", { name: "204" }).first();
-    // What was sent before the service follows the stream is not in it.
-    await expect
-      .poll(
-        async () => {
-          await page.getByRole("button", { name: "Send test" }).click();
-          return answered.waitFor({ timeout: 5_000 }).then(
-            () => true,
-            () => false,
-          );
-        },
-        { interval: 100 },
-      )
-      .toBe(true);
+    await page.getByRole("button", { name: "Send test" }).click();
+    await tail.getByRole("cell", { name: "204" }).waitFor();
     expect(await page.getByRole("button", { name: "Redeliver failed" }).isDisabled()).toBe(true);
 
     await page.getByRole("button", { name: "Check a signature" }).click();
@@ -165,14 +153,14 @@ describeInBrowser("pages of federation", () => {
     await dialog.getByText(`${here.url}/api/auth/oidc/`, { exact: false }).first().waitFor();
     await dialog.getByRole("button", { name: "Done" }).click();
 
-    await page.getByRole("button", { name: "Test connection Corporate" }).click();
+    await rowButton(page, "Corporate", "Test connection").click();
     dialog = page.getByRole("dialog", { name: "The connection works" });
     await stepUp(page, dialog);
     await expect.poll(() => dialog.getByText("Passed").count()).toBe(5);
     await dialog.getByRole("button", { name: "Close" }).click();
 
     provider.subject = { sub: "eve", email: "eve@evil.test", email_verified: true };
-    await page.getByRole("button", { name: "Test sign-in Corporate" }).click();
+    await rowButton(page, "Corporate", "Test sign-in").click();
     dialog = page.getByRole("dialog", { name: "Test sign-in by Corporate" });
     const openProvider = async (): Promise<Page> => {
       const opened = page.context().waitForEvent("page");
@@ -200,13 +188,13 @@ describeInBrowser("pages of federation", () => {
     await required.click();
     await page.getByText("Other ways to sign in are open").waitFor();
 
-    await page.getByRole("button", { name: "Edit Corporate" }).click();
+    await rowButton(page, "Corporate", "Edit").click();
     dialog = page.getByRole("dialog", { name: "Edit Corporate" });
     await dialog.getByLabel("Allowed domains").fill("corp.test");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByRole("cell", { name: "corp.test", exact: true }).waitFor();
 
-    await page.getByRole("button", { name: "Delete Corporate" }).click();
+    await rowButton(page, "Corporate", "Delete").click();
     const asked = page.getByRole("alertdialog", { name: "Delete Corporate?" });
     await asked.getByRole("textbox").fill("Corporate");
     await asked.getByRole("button", { name: "Delete" }).click();
@@ -237,7 +225,7 @@ describeInBrowser("pages of federation", () => {
     await page.getByRole("button", { name: "Show teams" }).click();
     await page.getByRole("table", { name: "Teams" }).getByRole("cell", { name: "Crew", exact: true }).waitFor();
     expect(await page.getByLabel("SCIM token", { exact: true }).inputValue()).toBe("");
-    await page.getByRole("button", { name: "Revoke okta" }).click();
+    await rowButton(page, "okta", "Revoke").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("cell", { name: "Revoked" }).waitFor();
     expect((await here.app.call("GET", `${baseUrl.pathname}/Groups`, { token })).status).toBe(401);
@@ -256,7 +244,7 @@ describeInBrowser("pages of federation", () => {
     await page.getByRole("button", { name: "Issue certificate" }).click();
     dialog = page.getByRole("dialog", { name: "Issue certificate" });
     await dialog.getByLabel("Common name").fill("worker");
-    await dialog.getByLabel("Alternative names").fill("worker.example.com, 10.0.0.7");
+    await dialog.getByLabel("SANs").fill("worker.example.com, 10.0.0.7");
     const request = page.waitForRequest((sent) => sent.url().endsWith("/IssueCertificate"));
     await dialog.getByRole("button", { name: "Issue" }).click();
     expect((await request).postData()).not.toContain("PRIVATE KEY");
@@ -269,7 +257,7 @@ describeInBrowser("pages of federation", () => {
     expect(certificate.verify(authority.publicKey)).toBe(true);
     expect(certificate.subjectAltName).toBe("DNS:worker.example.com, IP Address:10.0.0.7");
     expect(certificate.checkPrivateKey(createPrivateKey(pem.slice(pem.indexOf("-----BEGIN PRIVATE KEY"))))).toBe(true);
-    await page.getByRole("button", { name: "Revoke worker" }).click();
+    await rowButton(page, "worker", "Revoke").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("cell", { name: "Revoked" }).waitFor();
     await page.getByRole("button", { name: "Delete CA" }).click();
@@ -309,7 +297,7 @@ describeInBrowser("pages of federation", () => {
     await jwt.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Create automation token" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "I have saved it" }).click();
-    await page.getByRole("button", { name: "Revoke packer token" }).click();
+    await rowButton(page, "packer token", "Revoke").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("table", { name: "Automation tokens" }).getByText("Revoked").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
@@ -322,16 +310,16 @@ describeInBrowser("pages of federation", () => {
   it("provider, exact budget, models and MCP servers are saved, and survive a reload", async () => {
     const page = await at("ai");
     await page.getByLabel("Provider", { exact: true }).selectOption("Anthropic");
-    const budget = page.getByLabel("Budget (US dollars a month)");
+    const budget = page.getByLabel("Budget USD");
     await budget.fill("250.505");
     await page.getByRole("button", { name: "Save budget" }).click();
     await page.getByText("at most two decimals", { exact: false }).waitFor();
     await budget.fill("250.55");
     await page.getByRole("button", { name: "Save budget" }).click();
     await page.getByText("Provider and budget saved").waitFor();
-    await page.getByLabel("Small model", { exact: true }).fill("small-1");
-    await page.getByLabel("Large model", { exact: true }).fill("large-1");
-    await page.getByRole("checkbox", { name: "What the small model cannot answer" }).check();
+    await page.getByLabel("SLM", { exact: true }).fill("small-1");
+    await page.getByLabel("LLM", { exact: true }).fill("large-1");
+    await page.getByRole("checkbox", { name: /^Auto escalate/u }).check();
     await page.getByRole("button", { name: "Save models" }).click();
     await page.getByText("Models saved").waitFor();
     await page.getByRole("button", { name: "Add MCP server" }).click();
@@ -343,8 +331,8 @@ describeInBrowser("pages of federation", () => {
     await page.reload();
     await expect.poll(() => budget.inputValue()).toBe("250.55");
     expect(await page.getByLabel("Provider", { exact: true }).inputValue()).toBe("anthropic");
-    await expect.poll(() => page.getByLabel("Large model", { exact: true }).inputValue()).toBe("large-1");
-    await page.getByRole("button", { name: "Remove tickets" }).click();
+    await expect.poll(() => page.getByLabel("LLM", { exact: true }).inputValue()).toBe("large-1");
+    await rowButton(page, "tickets", "Remove").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("MCP server removed").waitFor();
     await expect.poll(() => page.getByRole("cell", { name: "tickets", exact: true }).count()).toBe(0);

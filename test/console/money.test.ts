@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
 import type { PaymentServer } from "../../src/app/dev/payments/server.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 const SECRET = "whsec_test_secret";
 
@@ -32,7 +32,7 @@ describeInBrowser("billing and templates", () => {
     const price = { product: "Pro", plan: "pro", interval: "month", currency: "usd", unit_amount_cents: 1_000 };
     await here.app.call("POST", "/api/admin/pricing/prices", { token, body: { ...price, tax_percent: 10 } });
     const page = await at("billing");
-    await page.getByRole("button", { name: "Quote Pro" }).click();
+    await rowButton(page, "Pro", "Quote").click();
     const dialog = page.getByRole("dialog", { name: "Quote Pro" });
     await dialog.getByLabel("Seats").fill("3");
     await dialog.getByRole("status", { name: "Preview" }).getByText("$33.00").waitFor();
@@ -57,10 +57,10 @@ describeInBrowser("billing and templates", () => {
     await page.getByRole("definition").filter({ hasText: /^Pro$/u }).first().waitFor();
     await page.getByRole("cell", { name: "Paid" }).waitFor();
 
-    await page.getByRole("button", { name: "Cancel plan pro" }).click();
+    await rowButton(page, "pro", "Cancel").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Cancel subscription" }).click();
     await page.getByText("Subscription ends with its period").waitFor();
-    await page.getByRole("button", { name: "Cancel plan pro" }).waitFor({ state: "detached" });
+    await rowButton(page, "pro", "Cancel").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Manage cards" }).click();
     await page.getByRole("heading", { name: "Your subscriptions" }).waitFor();
     await page.getByRole("link", { name: "Return" }).click();
@@ -72,12 +72,9 @@ describeInBrowser("billing and templates", () => {
     for (const payment_method_token of ["pm_card_visa", "pm_card_mastercard"])
       await here.app.call("POST", "/api/billing/cards", { token, body: { provider: "stripe", payment_method_token } });
     const page = await at("billing");
-    await page.getByRole("button", { name: /^Make default: /u }).click();
+    await page.getByRole("button", { name: "Make default" }).click();
     await page.getByText("Default card changed").waitFor();
-    await page
-      .getByRole("button", { name: /^Remove / })
-      .first()
-      .click();
+    await page.getByRole("button", { name: "Remove", exact: true }).first().click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("Card removed").waitFor();
     const { body } = await here.app.call("GET", "/api/billing/cards", { token });

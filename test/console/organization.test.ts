@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 const PAGES = [
   ["members", "Members"],
@@ -73,7 +73,7 @@ describeInBrowser("pages of an organization", () => {
     await page.reload();
     await page.getByRole("cell", { name: "ci", exact: true }).waitFor();
     expect(await page.content()).not.toContain(key);
-    await page.getByRole("button", { name: "Revoke ci" }).click();
+    await rowButton(page, "ci", "Revoke").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("cell", { name: "Revoked" }).waitFor();
     expect((await here.app.call("GET", "/api/users", { token: key })).status).toBe(401);
@@ -147,7 +147,9 @@ describeInBrowser("pages of an organization", () => {
     await dialog.getByLabel("Name").fill("database.password");
     await dialog.getByLabel("Value").fill("first value");
     await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("button", { name: "Rotate organization key" }).waitFor();
     await page.getByRole("link", { name: "database.password" }).click();
+    await page.getByRole("heading", { level: 2, name: "Who can read this" }).waitFor();
     await page.getByRole("button", { name: "New version" }).click();
     dialog = page.getByRole("dialog", { name: "New version" });
     await dialog.getByLabel("Value").fill("second value");
@@ -203,7 +205,10 @@ describeInBrowser("pages of an organization", () => {
   });
 
   it("a test event shows its attempt, and Redeliver adds one", async () => {
-    const receiver = createServer((_request, response) => response.writeHead(204).end());
+    let calls = 0;
+    const receiver = createServer((_request, response) =>
+      ++calls === 1 ? response.writeHead(500).end("no power") : response.writeHead(200).end("thanks"),
+    );
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/events`;
     try {
@@ -219,18 +224,15 @@ describeInBrowser("pages of an organization", () => {
       await page.getByRole("link", { name: url }).click();
       await page.getByRole("button", { name: "Send test" }).click();
       await page.getByRole("cell", { name: "webhook.test" }).waitFor();
-      await page.getByRole("cell", { name: "204" }).waitFor();
-      await page.getByRole("button", { name: "Redeliver", exact: true }).click();
+      await page.getByRole("cell", { name: "500" }).waitFor();
       await page.getByRole("link", { name: "webhook.test" }).click();
       await page.getByRole("heading", { level: 1, name: "webhook.test" }).waitFor();
-      await expect
-        .poll(() =>
-          page
-            .getByRole("listitem")
-            .filter({ hasText: /^204 ·/u })
-            .count(),
-        )
-        .toBe(2);
+      const attempts = page.getByRole("listitem").filter({ hasText: /^\d{3} ·/u });
+      await attempts.filter({ hasText: /^500 ·[^]*no power/u }).waitFor();
+      // The service repeats it after five seconds by itself; until then it is open.
+      await attempts.filter({ hasText: /^200 ·[^]*thanks/u }).waitFor();
+      await page.getByRole("button", { name: "Redeliver", exact: true }).click();
+      await expect.poll(() => attempts.count()).toBe(3);
     } finally {
       receiver.close();
     }

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
   const here = surroundings({}, "serve");
@@ -52,7 +52,9 @@ describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
     expect(lines[3]).toContain("There is no address in this line.");
     expect(await dialog.getByLabel("Emails").inputValue()).toBe(`${own}\nnobody`);
     await page.goto(`${here.url}/console/invitations`);
-    await page.getByRole("cell", { name: "grace@people.test", exact: true }).waitFor();
+    await rowButton(page, "grace@people.test", "Withdraw").click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Withdraw" }).click();
+    await page.getByText("Invitation withdrawn").waitFor();
   });
 
   it("a member's role is changed after its difference is shown; they are deactivated and removed", async () => {
@@ -175,7 +177,7 @@ describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
     const row = page.getByRole("row").filter({ hasText: "nightly" });
     await row.getByText("Observer").waitFor();
     expect(await page.content()).not.toContain(value);
-    await row.getByRole("button", { name: "Revoke nightly" }).click();
+    await row.getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await row.getByText("Revoked", { exact: true }).waitFor();
     expect((await here.app.call("GET", "/api/auth/me", { token: value })).status).toBe(401);
@@ -191,7 +193,12 @@ describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
     await dialog.getByLabel("Password", { exact: true }).fill(password);
     await dialog.getByRole("button", { name: "Add account" }).click();
     await dialog.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: `Switch account to ${nia.email}` }).click();
+    await page.getByRole("table", { name: "Your sessions" }).getByText("This session", { exact: true }).waitFor();
+    await rowButton(page, nia.email, "Forget account").click();
+    const forget = page.getByRole("alertdialog", { name: `Forget ${nia.email}?` });
+    await forget.getByRole("button", { name: "Forget account" }).waitFor();
+    await forget.getByRole("button", { name: "Cancel" }).click();
+    await rowButton(page, nia.email, "Switch account").click();
     await page.getByRole("button", { name: `Account: ${nia.email}` }).waitFor();
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 

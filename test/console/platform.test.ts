@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { runSql } from "../support/postgres.ts";
 import { signUp } from "../support/market.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
 const PAGES = [
   ["installs", "All installs"],
@@ -84,7 +84,7 @@ describeInBrowser("pages of the platform", () => {
     let dialog = page.getByRole("dialog", { name: "Create plan" });
     await dialog.getByLabel("Plan", { exact: true }).fill("team");
     await dialog.getByLabel("Name").fill("Team");
-    await dialog.getByLabel("Entitlements").fill("sso, export");
+    await dialog.getByLabel("Features").fill("sso, export");
     await dialog.getByRole("button", { name: "Create" }).click();
     await page.getByRole("cell", { name: "sso, export" }).waitFor();
 
@@ -93,7 +93,7 @@ describeInBrowser("pages of the platform", () => {
     dialog = page.getByRole("dialog", { name: "Create price" });
     await dialog.getByLabel("Product").fill("Team");
     await dialog.getByLabel("Plan", { exact: true }).selectOption("team");
-    await dialog.getByLabel("Price of a seat in minor units").fill("900");
+    await dialog.getByLabel("Unit amount cents").fill("900");
     await dialog.getByRole("button", { name: "Add region" }).click();
     for (const [label, value] of [
       ["Region of row 1", "de"],
@@ -104,12 +104,12 @@ describeInBrowser("pages of the platform", () => {
       await dialog.getByLabel(label).fill(value);
     await dialog.getByRole("button", { name: "Create" }).click();
     await page.getByRole("cell", { name: "$9.00" }).waitFor();
-    await page.getByRole("button", { name: "Deactivate Team" }).click();
+    await rowButton(page, "Team", "Deactivate").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByRole("cell", { name: "Inactive" }).waitFor();
 
     await go(page, "organizations");
-    await page.getByRole("button", { name: "Set plan of Beta Works" }).click();
+    await rowButton(page, "Beta Works", "Set plan").click();
     dialog = page.getByRole("dialog", { name: "Set plan of Beta Works" });
     await dialog.getByLabel("Plan").selectOption("team");
     await dialog.getByRole("button", { name: "Set plan" }).click();
@@ -120,7 +120,7 @@ describeInBrowser("pages of the platform", () => {
 
   it("retention over 90 days needs the plan enterprise; the own log is purged after its name is typed", async () => {
     const page = await at("retention");
-    await page.getByRole("button", { name: "Set days of Acme" }).click();
+    await rowButton(page, "Acme", "Set").click();
     const dialog = page.getByRole("dialog", { name: "Set retention" });
     await dialog.getByLabel("Audit retention days").fill("400");
     await dialog.getByRole("button", { name: "Set" }).click();

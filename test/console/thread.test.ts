@@ -16,19 +16,4 @@ describeInBrowser("the console", () => {
       expect(await page.title()).toBe(`${name} · Acme · Atrium`);
     }
   });
-
-  it("a wrong password and an unknown email give the same alert and put the focus on the password", async () => {
-    const page = await here.open("/sign-in");
-    const texts: (string | null)[] = [];
-    for (const email of ["owner@acme.test", "nobody@acme.test"]) {
-      await page.getByLabel("Organization").fill("Acme");
-      await page.getByLabel("Email", { exact: true }).fill(email);
-      await page.getByLabel("Password", { exact: true }).fill("wrong password");
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await expect.poll(() => page.locator(":focus").getAttribute("name")).toBe("password");
-      await page.getByRole("alert").filter({ hasText: /\S/u }).waitFor();
-      texts.push(await page.getByRole("alert").filter({ hasText: /\S/u }).textContent());
-    }
-    expect(texts[0]).toBe(texts[1]);
-  });
 });

@@ -108,6 +108,15 @@ describeInBrowser("ways in", () => {
     await page.getByRole("button", { name: "Account: ada@corp.test" }).waitFor();
   });
 
+  it("the start page leads to the sign-up that is open, and a person without a session to sign-in", async () => {
+    const page = await here.open("/");
+    await page.getByRole("link", { name: "Create an organization" }).click();
+    await heading(page, "Create an organization");
+    await page.goto(`${here.url}/console/vault?q=mail`);
+    await heading(page, "Sign in");
+    expect(new URL(page.url()).searchParams.get("next")).toBe("/console/vault?q=mail");
+  });
+
   it("a return that this tab did not start signs nobody in and shows none of its text", async () => {
     const page = await here.open("/?session_token=stolen&state=forged");
     await page.getByText("This sign-in was not started here.", { exact: false }).waitFor();
@@ -157,7 +166,7 @@ describeInBrowser("ways in", () => {
     await door.getByRole("button", { name: "Send the link" }).click();
     await door.getByText("a mail with a link is on its way", { exact: false }).waitFor();
     await door.goto(here.url + (await mailed(who.email, "/reset-password")));
-    await door.getByLabel("New password", { exact: true }).fill(who.password);
+    await door.getByLabel("Password", { exact: true }).fill(who.password);
     await door.getByRole("button", { name: "Set password" }).click();
     await door.getByText("every session has ended", { exact: false }).waitFor();
     await page.reload();
@@ -232,6 +241,12 @@ describeInBrowser("ways in", () => {
     await page.getByText("10 codes left.").waitFor();
     const document = await page.content();
     for (const shown of [secret, ...codes]) expect(document).not.toContain(shown);
+
+    await page.getByRole("button", { name: "New recovery codes" }).waitFor();
+    await page.getByRole("button", { name: /^Remove / }).click();
+    const removal = page.getByRole("alertdialog", { name: /^Remove .*\?$/u });
+    await removal.getByText("Your password alone will be enough", { exact: false }).waitFor();
+    await removal.getByRole("button", { name: "Cancel" }).click();
 
     const byRecovery = async (): Promise<Page> => {
       const door = await enter(who);

@@ -43,7 +43,6 @@ export default function ResetPassword() {
           <Field
             form={form}
             name="password"
-            label="New password"
             type="password"
             autoComplete="new-password"
             hint="At least 8 characters; none of the common ones."

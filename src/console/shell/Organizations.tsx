@@ -77,7 +77,11 @@ export function Organizations() {
                   </span>
                 </Menu.Item>
               ))}
-              {list.data === undefined && <div className={style["label"]}>Loading …</div>}
+              {list.data === undefined && (
+                <div className={style["label"]}>
+                  {list.error === null ? "Loading …" : failureOf(list.error).message}
+                </div>
+              )}
             </Menu.Popup>
           </Menu.Positioner>
         </Menu.Portal>

@@ -1,5 +1,5 @@
 import { Tabs } from "@base-ui/react/tabs";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { serviceUrl } from "../settings.ts";
 import style from "./CodeSample.module.css";
 import { Copy } from "./Copy.tsx";
@@ -15,6 +15,7 @@ export interface Sample {
 export function CodeSample({ http, body }: Sample) {
   const [method = "GET", path = "/"] = http.split(" ");
   const [language, setLanguage] = useState<keyof typeof texts>("curl");
+  const label = useId();
   const texts = {
     curl: curl(method, path, body),
     TypeScript: typescript(method, path, body),
@@ -31,10 +32,14 @@ export function CodeSample({ http, body }: Sample) {
               </Tabs.Tab>
             ))}
           </Tabs.List>
-          <Copy text={texts[language]} what={`${language} sample`} />
+          <Copy text={texts[language]} what="sample" />
         </div>
+        <span id={label} hidden>
+          Sample
+        </span>
         {Object.entries(texts).map(([name, text]) => (
-          <Tabs.Panel key={name} value={name}>
+          // Not by its tab: "curl" would be found by whoever looks for a field "URL".
+          <Tabs.Panel key={name} value={name} aria-labelledby={label}>
             <pre className={style["code"]} tabIndex={0}>
               {text}
             </pre>
@@ -45,12 +50,23 @@ export function CodeSample({ http, body }: Sample) {
   );
 }
 
+/** Values of a form as the body of a call: by the contract's names, without what is empty or in the path. */
+export function bodyOf(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const filled = Object.entries(values).filter(
+    ([name, value]) => !name.startsWith("$") && name !== "orgUuid" && value !== undefined && value !== "",
+  );
+  return Object.fromEntries(
+    filled.map(([name, value]) => [name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`), value]),
+  );
+}
+
 /** The same behind "Show as code": in dialogs, where the form comes first. */
 export function ShowAsCode(sample: Sample) {
+  const [open, setOpen] = useState(false);
   return (
-    <details className={style["disclosure"]}>
+    <details className={style["disclosure"]} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Show as code</summary>
-      <CodeSample {...sample} />
+      {open && <CodeSample {...sample} />}
     </details>
   );
 }

@@ -61,7 +61,13 @@ export default function Access() {
             placeholder="sso app:my-app"
             hint={`One or more, such as sso or app:my-app; at most ${MOST}. Empty: all that your token names.`}
           />
-          <Field form={form} name="orgUuid" label="Organization id" spellCheck={false} autoComplete="off" />
+          <Field
+            form={form}
+            name="orgUuid"
+            hint="Id of the organization that is asked about"
+            spellCheck={false}
+            autoComplete="off"
+          />
           <div>
             <Button look="primary" type="submit">
               Check

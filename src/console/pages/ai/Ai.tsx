@@ -9,7 +9,7 @@ import {
 import type { GatewayConfig, McpServer, RoutingConfig } from "../../../../gen/atrium/gateway/v1/gateway_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Check, Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -70,7 +70,8 @@ function Gateway({ config }: { config: GatewayConfig }) {
       <div className={style["pair"]}>
         <Select label="Provider" value={provider} onChange={setProvider} options={PROVIDERS} />
         <Input
-          label="Budget (US dollars a month)"
+          label="Budget USD"
+          hint="US dollars a month"
           value={budget}
           onChange={setBudget}
           inputMode="decimal"
@@ -98,11 +99,11 @@ function Routing({ config }: { config: RoutingConfig }) {
   return (
     <FormBody form={form} onSubmit={form.submit((values) => save.run(values))}>
       <div className={style["pair"]}>
-        <Field form={form} name="slm" label="Small model" spellCheck={false} />
-        <Field form={form} name="llm" label="Large model" spellCheck={false} />
+        <Field form={form} name="slm" label="SLM" hint="The small language model" spellCheck={false} />
+        <Field form={form} name="llm" label="LLM" hint="The large language model" spellCheck={false} />
       </div>
       <Check
-        label="What the small model cannot answer goes to the large one"
+        label="Auto escalate: what the small model cannot answer goes to the large one"
         checked={form.values.autoEscalate ?? false}
         onChange={(autoEscalate) => form.set({ autoEscalate })}
       />
@@ -144,7 +145,7 @@ function McpServers() {
                 { header: "Install command", cell: ({ installCommand }) => <code>{installCommand}</code> },
               ]}
               actions={(server) => (
-                <Button small aria-label={`Remove ${server.name}`} onClick={() => setRemoved(server)}>
+                <Button small title={server.name} onClick={() => setRemoved(server)}>
                   Remove
                 </Button>
               )}
@@ -193,6 +194,7 @@ function AddServer({ onClose }: { onClose: () => void }) {
             ["disabled", "Disabled"],
           ]}
         />
+        <ShowAsCode http="POST /api/ops/mcp-servers" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Add" onCancel={onClose} />
       </FormBody>
     </Dialog>

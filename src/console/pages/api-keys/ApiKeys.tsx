@@ -71,7 +71,7 @@ export default function ApiKeys() {
         ]}
         actions={(key) =>
           key.status === "active" && (
-            <Button small aria-label={`Revoke ${key.name}`} onClick={() => setRevoked(key)}>
+            <Button small title={key.name} onClick={() => setRevoked(key)}>
               Revoke
             </Button>
           )
@@ -134,7 +134,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: Creat
         })}
       >
         <Field form={form} name="name" />
-        <Field form={form} name="expiresInDays" label="Expires in days" />
+        <Field form={form} name="expiresInDays" />
         <fieldset className={style["scopes"]}>
           <legend>Scopes</legend>
           {SCOPES.map((scope) => (

@@ -6,7 +6,6 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
-import { Check } from "../../widgets/form/Field.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
@@ -36,7 +35,9 @@ export default function Audit() {
       about="Every event of this organization, each linked to the one before it. Nothing can be changed unnoticed."
       actions={
         <>
-          <Check label="Live" checked={live} onChange={setLive} />
+          <Button aria-pressed={live} onClick={() => setLive(!live)}>
+            Live
+          </Button>
           <Export />
           <Button onClick={() => setPurging(true)}>Purge</Button>
         </>
@@ -78,10 +79,10 @@ export default function Audit() {
             label: "Person",
             values: [...people].map(([id, email]) => [id, email]),
           },
-          { name: "type", label: "Event", values: [] },
+          { name: "type", label: "Type", values: [], typed: "login.password" },
           { name: "actor", label: "Actor", values: [] },
           { name: "from", label: "From", values: [], isDay: true },
-          { name: "to", label: "To, exclusive", values: [], isDay: true },
+          { name: "to", label: "To", values: [], isDay: true },
         ]}
         columns={[
           {

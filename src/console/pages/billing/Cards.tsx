@@ -55,15 +55,11 @@ export function Cards() {
                 actions={(card) => (
                   <>
                     {!card.isDefault && (
-                      <Button
-                        small
-                        aria-label={`Make default: ${nameOf(card)}`}
-                        onClick={() => void setDefault.run({ cardId: card.id })}
-                      >
+                      <Button small title={nameOf(card)} onClick={() => void setDefault.run({ cardId: card.id })}>
                         Make default
                       </Button>
                     )}
-                    <Button small aria-label={`Remove ${nameOf(card)}`} onClick={() => setRemoved(card)}>
+                    <Button small title={nameOf(card)} onClick={() => setRemoved(card)}>
                       Remove
                     </Button>
                   </>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import { CreateMeterRequestSchema } from "../../../../gen/atrium/billing/v1/metering_pb.ts";
 import { Button } from "../../widgets/Button.tsx";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -70,6 +71,7 @@ function CreateMeter({ onClose }: { onClose: () => void }) {
             ["max", "Greatest value"],
           ]}
         />
+        <ShowAsCode http="POST /api/billing/metering/meters" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

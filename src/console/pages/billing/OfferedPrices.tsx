@@ -58,7 +58,7 @@ export function OfferedPrices({ installId }: { installId: string | undefined }) 
                   },
                 ]}
                 actions={(price) => (
-                  <Button small aria-label={`Quote ${price.product}`} onClick={() => setChosen(price)}>
+                  <Button small title={price.product} onClick={() => setChosen(price)}>
                     Quote
                   </Button>
                 )}

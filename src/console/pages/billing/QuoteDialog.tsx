@@ -4,6 +4,7 @@ import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts"
 import { CreateQuoteRequestSchema } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import type { Price, Quote } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import { failureOf } from "../../session/failures.ts";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -62,6 +63,7 @@ export function QuoteDialog({ price, onClose, onQuoted }: QuoteDialogProps) {
           )}
         </div>
         {preview.error !== null && <FailureNotice failure={failureOf(preview.error)} />}
+        <ShowAsCode http="POST /api/pricing/quote" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create quote" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -49,7 +49,7 @@ export function Subscriptions() {
                 actions={(one) =>
                   one.status !== "canceled" &&
                   !one.cancelAtPeriodEnd && (
-                    <Button small aria-label={`Cancel ${nameOf(one)}`} onClick={() => setEnding(one)}>
+                    <Button small title={nameOf(one)} onClick={() => setEnding(one)}>
                       Cancel
                     </Button>
                   )

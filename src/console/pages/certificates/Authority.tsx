@@ -5,6 +5,7 @@ import { serviceUrl } from "../../settings.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -93,7 +94,7 @@ export function CreateCa({ onClose }: { onClose: () => void }) {
       >
         <Field form={form} name="commonName" placeholder="Acme internal CA" />
         <Select
-          label="Key"
+          label="Key algorithm"
           value={form.values.keyAlgorithm ?? "ecdsa-p256"}
           onChange={(keyAlgorithm) => form.set({ keyAlgorithm })}
           options={[
@@ -101,7 +102,8 @@ export function CreateCa({ onClose }: { onClose: () => void }) {
             ["rsa4096", "RSA 4096"],
           ]}
         />
-        <Field form={form} name="validityDays" label="Valid for days" />
+        <Field form={form} name="validityDays" />
+        <ShowAsCode http={`POST /api/admin/organizations/${orgUuid}/mtls-ca`} body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -121,15 +121,11 @@ function Issuing({ ca }: { ca: Ca }) {
         ]}
         actions={({ certUuid, commonName, ...certificate }) => (
           <>
-            <Button small aria-label={`Download ${commonName}`} onClick={() => void save(certUuid)}>
+            <Button small title={commonName} onClick={() => void save(certUuid)}>
               Download
             </Button>
             {certificate.status === "active" && (
-              <Button
-                small
-                aria-label={`Revoke ${commonName}`}
-                onClick={() => setRevoked({ certUuid, commonName, ...certificate })}
-              >
+              <Button small title={commonName} onClick={() => setRevoked({ certUuid, commonName, ...certificate })}>
                 Revoke
               </Button>
             )}

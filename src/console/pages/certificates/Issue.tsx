@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { IssueCertificateRequestSchema, MtlsCaService } from "../../../../gen/atrium/mtls_ca/v1/mtls_ca_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Radios } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -47,15 +48,15 @@ export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (i
       <FormBody form={form} onSubmit={form.submit(send)}>
         <Field form={form} name="commonName" placeholder="worker" />
         <Input
-          label="Alternative names"
+          label="SANs"
           value={sans}
           onChange={setSans}
           placeholder="worker.example.com, 10.0.0.7"
-          hint="DNS names and IP addresses, parted by commas."
+          hint="Alternative names: DNS names and IP addresses, parted by commas."
           error={call.failure?.fields["sans"]}
           spellCheck={false}
         />
-        <Field form={form} name="validityDays" label="Valid for days" />
+        <Field form={form} name="validityDays" />
         <Radios
           legend="Private key"
           name="key"
@@ -66,6 +67,7 @@ export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (i
             ["service", "Made by the service, shown once"],
           ]}
         />
+        <ShowAsCode http={`POST /api/admin/organizations/${orgUuid}/mtls-ca/certificates`} body={bodyOf(form.values)} />
         <SubmitActions call={{ ...call, busy: call.busy || preparing }} verb="Issue" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -104,7 +104,7 @@ export default function Delegated() {
         ]}
         actions={(token) =>
           token.status === "active" && (
-            <Button small aria-label={`Revoke ${token.name}`} onClick={() => setRevoked(token)}>
+            <Button small title={token.name} onClick={() => setRevoked(token)}>
               Revoke
             </Button>
           )

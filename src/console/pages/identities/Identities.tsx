@@ -8,7 +8,7 @@ import {
 } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -113,6 +113,7 @@ function Create({ roles, onClose }: CreateProps) {
           options={roles}
           error={form.errors["roleId"]}
         />
+        <ShowAsCode http={`POST /api/organizations/${orgUuid}/service-identities`} body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -116,7 +116,7 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
                   expires <Time at={svid.notAfter} />
                 </span>
                 {svid.status === "active" && (
-                  <Button small aria-label={`Revoke ${svid.serial}`} onClick={() => setRevoked(svid)}>
+                  <Button small title={svid.serial} onClick={() => setRevoked(svid)}>
                     Revoke
                   </Button>
                 )}

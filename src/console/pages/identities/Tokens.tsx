@@ -39,7 +39,7 @@ export function Tokens({ identityId }: { identityId: string }) {
                 ]}
                 actions={(token) =>
                   token.status === "active" && (
-                    <Button small aria-label={`Revoke ${token.name}`} onClick={() => setRevoked(token)}>
+                    <Button small title={token.name} onClick={() => setRevoked(token)}>
                       Revoke
                     </Button>
                   )

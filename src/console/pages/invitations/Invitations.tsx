@@ -58,12 +58,12 @@ export default function Invitations() {
             <>
               <Button
                 small
-                aria-label={`Resend to ${invitation.email}`}
+                title={invitation.email}
                 onClick={() => void resend.run({ orgUuid, email: invitation.email, roleId: invitation.roleId })}
               >
                 Resend
               </Button>
-              <Button small aria-label={`Withdraw ${invitation.email}`} onClick={() => setWithdrawn(invitation)}>
+              <Button small title={invitation.email} onClick={() => setWithdrawn(invitation)}>
                 Withdraw
               </Button>
             </>

@@ -10,7 +10,7 @@ import type { SigningKey } from "../../../../gen/atrium/signing_keys/v1/signing_
 import { useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Copy, Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
@@ -73,7 +73,7 @@ export default function Keys() {
                   { header: "PEM", cell: ({ publicKey }) => <Copy text={publicKey} what="public key as PEM" /> },
                 ]}
                 actions={(key) => (
-                  <Button small aria-label={`Delete ${key.keyId}`} onClick={() => setRemoved(key)}>
+                  <Button small title={key.keyId} onClick={() => setRemoved(key)}>
                     Delete
                   </Button>
                 )}
@@ -159,6 +159,7 @@ function Create({ onClose }: { onClose: () => void }) {
           ]}
         />
         <Field form={form} name="description" />
+        <ShowAsCode http={`POST /api/admin/organizations/${orgUuid}/signing-keys`} body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

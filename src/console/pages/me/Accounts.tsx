@@ -73,11 +73,11 @@ export function Accounts() {
               actions={(account) =>
                 !isOwn(account) && (
                   <>
-                    <Button small busy={change.busy} onClick={() => void switchTo(account)}>
-                      Switch account<span className="visually-hidden"> to {account.email}</span>
+                    <Button small title={account.email} busy={change.busy} onClick={() => void switchTo(account)}>
+                      Switch account
                     </Button>
-                    <Button small onClick={() => setForgotten(account)}>
-                      Forget account<span className="visually-hidden"> {account.email}</span>
+                    <Button small title={account.email} onClick={() => setForgotten(account)}>
+                      Forget account
                     </Button>
                   </>
                 )

@@ -61,7 +61,7 @@ export default function Members() {
             cell: ({ userUuid, email }) => <Link to={`/console/members/${userUuid}`}>{email}</Link>,
             csv: ({ email }) => email,
           },
-          { header: "First name", cell: ({ firstName }) => firstName, csv: ({ firstName }) => firstName },
+          { header: "First name", cell: ({ firstName }) => firstName || "–", csv: ({ firstName }) => firstName },
           {
             header: "Role",
             cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
@@ -77,7 +77,7 @@ export default function Members() {
           { header: "Joined", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         actions={(user) => (
-          <Button small aria-label={`Remove ${user.email}`} onClick={() => setRemoved(user)}>
+          <Button small title={user.email} onClick={() => setRemoved(user)}>
             Remove
           </Button>
         )}

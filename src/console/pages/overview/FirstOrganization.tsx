@@ -2,6 +2,7 @@ import { useState } from "react";
 import { CreateOrganizationRequestSchema, UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { admit } from "../../session/session.ts";
 import { Button } from "../../widgets/Button.tsx";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -41,6 +42,7 @@ function Create({ onClose }: { onClose: () => void }) {
         })}
       >
         <Field form={form} name="name" autoFocus autoComplete="organization" />
+        <ShowAsCode http="POST /api/organizations" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -45,10 +45,10 @@ export default function Approvals() {
         actions={(app) =>
           app.status === "draft" && (
             <>
-              <Button small aria-label={`Approve ${app.name}`} onClick={() => void approve.run({ appId: app.appId })}>
+              <Button small title={app.name} onClick={() => void approve.run({ appId: app.appId })}>
                 Approve
               </Button>
-              <Button small aria-label={`Reject ${app.name}`} onClick={() => setRejected(app)}>
+              <Button small title={app.name} onClick={() => setRejected(app)}>
                 Reject
               </Button>
             </>

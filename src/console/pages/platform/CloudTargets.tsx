@@ -59,7 +59,7 @@ export default function CloudTargets() {
         ]}
         actions={(target) =>
           target.status === "active" && (
-            <Button small aria-label={`Revoke ${nameOf(target)}`} onClick={() => setAsked(target)}>
+            <Button small title={nameOf(target)} onClick={() => setAsked(target)}>
               Revoke
             </Button>
           )

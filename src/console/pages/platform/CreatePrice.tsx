@@ -4,6 +4,7 @@ import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import { CreatePriceRequestSchema, RegionPriceSchema } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import { Button } from "../../widgets/Button.tsx";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -71,9 +72,9 @@ export function CreatePrice({ onClose }: { onClose: () => void }) {
             ]}
           />
           <Field form={form} name="currency" hint="ISO 4217 in small letters: usd" />
-          <Field form={form} name="unitAmountCents" label="Price of a seat in minor units" />
+          <Field form={form} name="unitAmountCents" hint="Of a seat, in minor units: 900 is 9.00" />
           <Input
-            label="Tax in percent"
+            label="Tax percent"
             value={tax}
             onChange={setTax}
             inputMode="decimal"
@@ -104,6 +105,7 @@ export function CreatePrice({ onClose }: { onClose: () => void }) {
             </Button>
           </div>
         </fieldset>
+        <ShowAsCode http="POST /api/admin/pricing/prices" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

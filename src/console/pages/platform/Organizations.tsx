@@ -45,7 +45,7 @@ export default function Organizations() {
           { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
         actions={(organization) => (
-          <Button small aria-label={`Set plan of ${organization.name}`} onClick={() => setChosen(organization)}>
+          <Button small title={organization.name} onClick={() => setChosen(organization)}>
             Set plan
           </Button>
         )}

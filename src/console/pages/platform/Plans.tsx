@@ -4,7 +4,7 @@ import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts"
 import { SetPlanRequestSchema } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import type { Plan } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -46,7 +46,7 @@ export default function Plans() {
                   },
                 ]}
                 actions={(plan) => (
-                  <Button small aria-label={`Edit ${plan.name}`} onClick={() => setEdited(plan)}>
+                  <Button small title={plan.name} onClick={() => setEdited(plan)}>
                     Edit
                   </Button>
                 )}
@@ -90,11 +90,15 @@ function EditPlan({ of, onClose }: { of: Plan | undefined; onClose: () => void }
         />
         <Field form={form} name="name" />
         <Input
-          label="Entitlements"
+          label="Features"
           value={features}
           onChange={setFeatures}
-          hint="Separated by commas: sso, audit_export"
+          hint="What its organizations are entitled to, separated by commas: sso, audit_export"
           error={call.failure?.fields["features"]}
+        />
+        <ShowAsCode
+          http={`PUT /api/admin/plans/${form.values.plan || "pro"}`}
+          body={{ name: form.values.name, features: list }}
         />
         <SubmitActions call={call} verb={of === undefined ? "Create" : "Save"} onCancel={onClose} />
       </FormBody>

@@ -82,7 +82,7 @@ export default function Prices() {
         ]}
         actions={(price) =>
           price.active && (
-            <Button small aria-label={`Deactivate ${price.product}`} onClick={() => setAsked(price)}>
+            <Button small title={price.product} onClick={() => setAsked(price)}>
               Deactivate
             </Button>
           )

@@ -51,9 +51,8 @@ export default function Retention() {
         ]}
         actions={(config) => (
           <>
-            <Button small onClick={() => setChosen(config)}>
+            <Button small title={config.orgUuid} onClick={() => setChosen(config)}>
               Set
-              <span className="visually-hidden"> days of {nameOf(config.orgUuid)}</span>
             </Button>
             {config.orgUuid === own && holds(me, "admin") && (
               <Button small onClick={() => setAsking(true)}>

@@ -43,7 +43,7 @@ export function Admins({ app }: { app: App }) {
                 ]}
                 actions={(admin) =>
                   !admin.isOrgOwner && (
-                    <Button small aria-label={`Revoke ${admin.email}`} onClick={() => setRemoved(admin)}>
+                    <Button small title={admin.email} onClick={() => setRemoved(admin)}>
                       Revoke
                     </Button>
                   )

@@ -38,11 +38,11 @@ export function AppPlans({ app }: { app: App }) {
             ]}
             actions={(plan) => (
               <>
-                <Button small aria-label={`Edit ${plan.name}`} onClick={() => setEdited(plan)}>
+                <Button small title={plan.name} onClick={() => setEdited(plan)}>
                   Edit
                 </Button>
                 {plans.length > 1 && (
-                  <Button small aria-label={`Remove ${plan.name}`} onClick={() => setRemoved(plan)}>
+                  <Button small title={plan.name} onClick={() => setRemoved(plan)}>
                     Remove
                   </Button>
                 )}
@@ -117,7 +117,8 @@ function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClos
         />
         <Input label="Name" value={plan.name} onChange={(name) => setPlan({ ...plan, name })} error={faultOf("name")} />
         <Input
-          label="Price in minor units"
+          label="Price cents"
+          hint="In minor units: 1900 is 19.00"
           type="number"
           min={0}
           value={plan.price}

@@ -80,7 +80,7 @@ function Edit({ app, onClose }: { app: App; onClose: () => void }) {
           ))}
         </fieldset>
         <Field form={form} name="pricingModel" />
-        <Field form={form} name="basePriceCents" label="Base price in minor units" />
+        <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />
         <Field form={form} name="currency" />
         <Field form={form} name="provisionWebhook" type="url" />
         <SubmitActions call={call} verb="Save" onCancel={onClose} />

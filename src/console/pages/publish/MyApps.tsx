@@ -6,7 +6,7 @@ import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publishe
 import { PublishAppRequestSchema } from "../../../../gen/atrium/marketplace/v1/publishing_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
 import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -114,9 +114,10 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (secret: str
             />
           ))}
         </fieldset>
-        <Field form={form} name="basePriceCents" label="Base price in minor units" />
+        <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />
         <Field form={form} name="currency" hint="ISO 4217 in small letters: usd" />
-        <Field form={form} name="provisionWebhook" label="Provision webhook" type="url" />
+        <Field form={form} name="provisionWebhook" type="url" />
+        <ShowAsCode http="POST /api/marketplace/apps" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

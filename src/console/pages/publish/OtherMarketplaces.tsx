@@ -70,8 +70,8 @@ function Add({ appId, onClose }: { appId: string; onClose: () => void }) {
         })}
       >
         <Field form={form} name="marketplace" />
-        <Field form={form} name="externalProductId" label="Product id" />
-        <Field form={form} name="externalPlanId" label="Plan id" />
+        <Field form={form} name="externalProductId" />
+        <Field form={form} name="externalPlanId" />
         <SubmitActions call={call} verb="Add" onCancel={onClose} />
       </FormBody>
     </Dialog>

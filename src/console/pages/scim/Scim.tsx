@@ -10,7 +10,7 @@ import { serviceUrl } from "../../settings.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SecretDialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody } from "../../widgets/form/Field.tsx";
@@ -96,7 +96,7 @@ export default function Scim() {
         ]}
         actions={(token) =>
           token.status === "active" && (
-            <Button small aria-label={`Revoke ${token.name}`} onClick={() => setRevoked(token)}>
+            <Button small title={token.name} onClick={() => setRevoked(token)}>
               Revoke
             </Button>
           )
@@ -168,7 +168,8 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Cre
         })}
       >
         <Field form={form} name="name" placeholder="okta" />
-        <Field form={form} name="expiresInDays" label="Expires in days" />
+        <Field form={form} name="expiresInDays" />
+        <ShowAsCode http={`POST /api/admin/organizations/${orgUuid}/scim-tokens`} body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

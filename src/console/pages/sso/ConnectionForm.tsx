@@ -8,6 +8,7 @@ import { serviceUrl } from "../../settings.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
+import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, DialogActions, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -131,7 +132,7 @@ export function ConnectionForm({ of, onClose }: FormProps) {
               />
             ))}
             <Field form={form} name="discoveryUrl" label="Discovery URL" type="url" spellCheck={false} />
-            <Field form={form} name="clientId" label="Client id" hint={preset.credentials} autoComplete="off" />
+            <Field form={form} name="clientId" hint={preset.credentials} autoComplete="off" />
           </>
         )}
         <Field
@@ -158,6 +159,12 @@ export function ConnectionForm({ of, onClose }: FormProps) {
           error={call.failure?.fields["redirect_uris"] ?? form.errors["redirectUris"]}
           spellCheck={false}
         />
+        {of === undefined && (
+          <ShowAsCode
+            http={`POST /api/admin/organizations/${orgUuid}/oidc-connections`}
+            body={{ ...bodyOf(form.values), client_secret: "…", provider }}
+          />
+        )}
         <SubmitActions call={call} verb={of === undefined ? "Create" : "Save"} onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -81,19 +81,19 @@ export default function Sso() {
           <>
             <Button
               small
-              aria-label={`Test connection ${connection.name}`}
+              title={connection.name}
               busy={test.busy}
               onClick={() => void test.run({ orgUuid, connectionUuid: connection.connectionUuid }).then(setResult)}
             >
               Test connection
             </Button>
-            <Button small aria-label={`Test sign-in ${connection.name}`} onClick={() => setTrial(connection)}>
+            <Button small title={connection.name} onClick={() => setTrial(connection)}>
               Test sign-in
             </Button>
-            <Button small aria-label={`Edit ${connection.name}`} onClick={() => setForm(connection)}>
+            <Button small title={connection.name} onClick={() => setForm(connection)}>
               Edit
             </Button>
-            <Button small aria-label={`Delete ${connection.name}`} onClick={() => setRemoved(connection)}>
+            <Button small title={connection.name} onClick={() => setRemoved(connection)}>
               Delete
             </Button>
           </>

@@ -2,7 +2,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { CreateTemplateRequestSchema, TemplatesService } from "../../../../gen/atrium/templates/v1/templates_pb.ts";
 import { Button, ButtonLink } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -105,6 +105,7 @@ function Create({ onClose }: { onClose: () => void }) {
           onChange={(category) => form.set({ category })}
           options={CATEGORIES}
         />
+        <ShowAsCode http="POST /api/templates" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -8,7 +8,7 @@ import type { Variable } from "../../../../gen/atrium/templates/v1/templates_pb.
 import { holds } from "../../powers.ts";
 import { useMe } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -64,10 +64,10 @@ export default function Variables() {
         actions={(variable) =>
           (isAdmin || variable.scope === "user") && (
             <>
-              <Button small aria-label={`Edit ${variable.key}`} onClick={() => setEdited(variable)}>
+              <Button small title={variable.key} onClick={() => setEdited(variable)}>
                 Edit
               </Button>
-              <Button small aria-label={`Delete ${variable.key}`} onClick={() => setRemoved(variable)}>
+              <Button small title={variable.key} onClick={() => setRemoved(variable)}>
                 Delete
               </Button>
             </>
@@ -114,6 +114,7 @@ function Create({ isAdmin, onClose }: { isAdmin: boolean; onClose: () => void })
             options={SCOPES}
           />
         )}
+        <ShowAsCode http="POST /api/ops/custom-variables" body={{ ...bodyOf(form.values), value }} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

@@ -4,6 +4,7 @@ import type { SecretValue } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import { transport } from "../../session/session.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
+import { ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -78,6 +79,10 @@ export function WriteSecret({ of, onClose }: WriteProps) {
             </dd>
           </dl>
         )}
+        <ShowAsCode
+          http={`PUT /api/admin/organizations/${orgUuid}/secrets/${form.values.name || "database.password"}`}
+          body={{ value: "…" }}
+        />
         {call.failure !== undefined && !conflict && <FailureNotice failure={call.failure} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

@@ -149,7 +149,11 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
             { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
           ]}
           actions={(delivery) => (
-            <Button small onClick={() => void redeliver.run({ webhookId, deliveryId: delivery.deliveryId })}>
+            <Button
+              small
+              disabled={delivery.status === "pending"}
+              onClick={() => void redeliver.run({ webhookId, deliveryId: delivery.deliveryId })}
+            >
               Redeliver
             </Button>
           )}

@@ -4,7 +4,7 @@ import { CreateWebhookRequestSchema, WebhooksService } from "../../../../gen/atr
 import type { Webhook } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
 import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -93,6 +93,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: Webho
           error={form.errors["events"]}
         />
         <Samples chosen={form.values.events ?? []} />
+        <ShowAsCode http="POST /api/v2/webhooks" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>
     </Dialog>

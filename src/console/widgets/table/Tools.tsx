@@ -14,6 +14,8 @@ export interface Filter {
   values: readonly (readonly [value: string, label: string])[];
   /** A day to choose, in UTC, instead of a list of values. */
   isDay?: boolean;
+  /** It is typed, instead of chosen: an example of a value. */
+  typed?: string;
 }
 
 interface ToolsProps {
@@ -33,6 +35,10 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
         {searchable && <Search things={things} list={list} />}
         {filters.map(
           ({ name, label, isDay }) => isDay === true && <Day key={name} name={name} label={label} list={list} />,
+        )}
+        {filters.map(
+          ({ name, label, typed }) =>
+            typed !== undefined && <Typed key={name} name={name} label={label} example={typed} list={list} />,
         )}
         {filters.map(
           ({ name, label, values }) =>
@@ -90,6 +96,36 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
 function wordsOf(value: string): string {
   if (/^[0-9a-f-]{36}$/iu.test(value)) return `${value.slice(0, 8)}…`;
   return /[.\d]/u.test(value) ? value : inWords(value);
+}
+
+interface TypedProps {
+  name: string;
+  label: string;
+  example: string;
+  list: ListState;
+}
+
+/** A value that is typed. It narrows the list when it is complete: by Enter, or when the field is left. */
+function Typed({ name, label, example, list }: TypedProps) {
+  const value = list.filters[name] ?? "";
+  const apply = (text: string): void => {
+    if (text.trim() !== value) list.set({ [name]: text.trim() });
+  };
+  return (
+    <input
+      key={value}
+      className={style["filter"]}
+      aria-label={label}
+      placeholder={`${label}: ${example}`}
+      spellCheck={false}
+      autoComplete="off"
+      defaultValue={value}
+      onBlur={({ target }) => apply(target.value)}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === "Enter") apply(currentTarget.value);
+      }}
+    />
+  );
 }
 
 /** A day, in UTC as the service counts. */
