@@ -189,6 +189,7 @@ describeInBrowser("ways in", () => {
     const who = await founder();
     const page = await enter(who);
     await heading(page, "Overview");
+    await page.getByRole("heading", { level: 2, name: "Finish setting up" }).waitFor();
     const token = await here.app.login();
     const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
     const path = `/api/admin/organizations/${me.org_uuid}/invitations`;
@@ -199,6 +200,15 @@ describeInBrowser("ways in", () => {
     await heading(page, "Join Acme");
     await page.getByRole("button", { name: `Accept as ${who.email}` }).click();
     await page.getByRole("button", { name: "Organization: Acme" }).waitFor();
+    // A link into the other organization asks before it switches.
+    const own = await here.app.login(who.email, who.password, who.org);
+    const { body: there } = await here.app.call("GET", "/api/auth/me", { token: own });
+    await page.goto(`${here.url}/console/members?org=${there.org_uuid}`);
+    const dialog = page.getByRole("dialog", { name: `Switch to ${who.org}?` });
+    await dialog.getByRole("button", { name: "Switch", exact: true }).click();
+    await page.getByRole("button", { name: `Organization: ${who.org}` }).waitFor();
+    await page.getByRole("cell", { name: who.email, exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
     const late = await here.open(link);
     await late.getByRole("alert").filter({ hasText: "invitation_expired" }).waitFor();
     expect(await late.getByRole("button", { name: "Try again" }).count()).toBe(0);
@@ -247,6 +257,11 @@ describeInBrowser("ways in", () => {
     const removal = page.getByRole("alertdialog", { name: /^Remove .*\?$/u });
     await removal.getByText("Your password alone will be enough", { exact: false }).waitFor();
     await removal.getByRole("button", { name: "Cancel" }).click();
+    await page.goto(`${here.url}/console/members`);
+    await page.getByRole("link", { name: who.email }).click();
+    await page.getByRole("button", { name: "Remove second factor" }).click();
+    await page.getByRole("alertdialog", { name: /^Remove the second factor of / }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
 
     const byRecovery = async (): Promise<Page> => {
       const door = await enter(who);

@@ -25,7 +25,7 @@ export function Door({ title, about, foot, children }: DoorProps) {
         </div>
         {children}
       </main>
-      {foot !== undefined && <div className={style["foot"]}>{foot}</div>}
+      {foot !== undefined && <footer className={style["foot"]}>{foot}</footer>}
     </div>
   );
 }

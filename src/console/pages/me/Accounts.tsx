@@ -9,7 +9,6 @@ import { admit } from "../../session/session.ts";
 import { useMe } from "../../session/use-session.ts";
 import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
-import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
@@ -86,7 +85,6 @@ export function Accounts() {
           </div>
         )}
       </Answer>
-      <CodeSample http={`GET /api/devices/${device}/accounts`} />
       {adding && <AddAccount deviceUuid={device} onClose={() => setAdding(false)} />}
       <Confirm
         title={`Forget ${forgotten?.email ?? ""}?`}
