@@ -1,4 +1,6 @@
 import type { Tx } from "../../platform/db/types.ts";
+import type { SealRow } from "./master-keys.ts";
+import { SEAL_COLUMNS } from "./seal-store.ts";
 
 /** An organization's key, wrapped with the master key. */
 export interface KeyringRow {
@@ -14,6 +16,17 @@ const select = 'select key_id as "keyId", box from vault_keyrings where org_uuid
  */
 export async function keepKeyring(tx: Tx, orgUuid: string): Promise<KeyringRow | undefined> {
   return (await tx.query<KeyringRow>(`${select} for key share`, [orgUuid]))[0];
+}
+
+/** The seal, and the key of an organization as {@link keepKeyring} keeps it, in one statement. */
+export async function keepSealedKeyring(
+  tx: Tx,
+  orgUuid: string,
+): Promise<{ seal: SealRow; keyring: KeyringRow | undefined }> {
+  const sql = `select ${SEAL_COLUMNS}, k.* from vault_seal s left join (${select} for key share) k on true`;
+  const [row] = await tx.query<SealRow & (KeyringRow | { keyId: null })>(sql, [orgUuid]);
+  if (row === undefined) throw new Error("the table vault_seal has no row");
+  return { seal: row, keyring: row.keyId === null ? undefined : row };
 }
 
 /** Stores the first key of an organization; keeps an existing one. */

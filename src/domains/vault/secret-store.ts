@@ -62,8 +62,8 @@ export async function nextVersion(
 }
 
 /** Stores a version. */
-export async function insertVersion(tx: Tx, of: WrittenName, sealed: SealedVersion, at: Date): Promise<void> {
-  await tx.query(
+export function insertVersion(tx: Tx, of: WrittenName, sealed: SealedVersion, at: Date): void {
+  tx.defer(
     `insert into vault_versions (secret_id, version, key_id, wrapped_key, value, created_at)
      values ($1, $2, $3, $4, $5, $6)`,
     [of.secretId, of.version, sealed.keyId, sealed.wrappedKey, sealed.value, at],

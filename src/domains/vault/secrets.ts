@@ -10,8 +10,8 @@ import type { Events } from "../event-catalogue/index.ts";
 import { sealValue } from "./envelope.ts";
 import { vaultErrors } from "./errors.ts";
 import { firstKeyring, newKeyring, withKey } from "./keyring.ts";
-import { keepKeyring } from "./keyring-store.ts";
-import type { MasterKey, MasterKeys } from "./master-keys.ts";
+import { keepSealedKeyring } from "./keyring-store.ts";
+import type { MasterKey, MasterKeys, SealRow } from "./master-keys.ts";
 import { MAX_LISTED_FOLDERS, MAX_LISTED_VERSIONS } from "./rules.ts";
 import type { Condition } from "./rules.ts";
 import { readSeal, sealIn } from "./seal-store.ts";
@@ -38,16 +38,20 @@ export interface Version {
 
 /** Writing, deleting, restoring and listing secrets (decisions 7.3). */
 export function createSecrets({ database, clock, random, restoreMs, masterKeys, events }: SecretsDeps) {
-  async function demandUnsealed(tx: Tx): Promise<MasterKey> {
-    const master = masterKeys.find(await sealIn(tx));
+  function unsealedBy(seal: SealRow): MasterKey {
+    const master = masterKeys.find(seal);
     if (master === undefined) throw vaultErrors.sealed();
     return master;
+  }
+
+  async function demandUnsealed(tx: Tx): Promise<void> {
+    unsealedBy(await sealIn(tx));
   }
 
   /** Runs a query beside the read of the seal. @throws {vault_sealed} */
   async function whileUnsealed<T>(query: Promise<T>): Promise<T> {
     const [seal, result] = await Promise.all([readSeal(database), query]);
-    if (masterKeys.find(seal) === undefined) throw vaultErrors.sealed();
+    unsealedBy(seal);
     return result;
   }
 
@@ -66,26 +70,24 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
       context.transaction(async (tx) => {
         const at = dateOf(clock);
         // Sent at once: the key is locked before the name, in every write.
-        const [master, kept, written] = await Promise.all([
-          demandUnsealed(tx),
-          keepKeyring(tx, orgUuid),
+        const [{ seal, keyring: kept }, written] = await Promise.all([
+          keepSealedKeyring(tx, orgUuid),
           store.nextVersion(tx, orgUuid, name, wish.condition, wish, at),
         ]);
+        const master = unsealedBy(seal);
         if (written === undefined) throw vaultErrors.versionConflict();
         const keyring = kept ?? (await firstKeyring(tx, orgUuid, newKeyring(master, orgUuid, random), at));
         const { version } = written;
         const place = { orgUuid, name, version };
         const sealed = withKey(master, orgUuid, keyring, (key) => sealValue(key, place, wish.value, random));
-        await Promise.all([
-          store.insertVersion(tx, written, sealed, at),
-          events.emit(tx, EVENTS["vault.secret.written"], {
-            by: causedBy(context),
-            orgUuid,
-            resourceId: name,
-            metadata: { name, version },
-            data: { name, version },
-          }),
-        ]);
+        store.insertVersion(tx, written, sealed, at);
+        await events.emit(tx, EVENTS["vault.secret.written"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: name,
+          metadata: { name, version },
+          data: { name, version },
+        });
         return { name, version, createdAt: at };
       }),
 
