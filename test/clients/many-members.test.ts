@@ -21,7 +21,7 @@ beforeAll(async () => {
     `with made as (
        insert into people (uuid, email, email_key, created_at, updated_at)
        select gen_random_uuid(), 'p' || n || '@many.test', 'p' || n || '@many.test', made, made
-       from (select n, date_trunc('milliseconds', now()) - n / 10 * interval '1 second' as made
+       from (select n, now() - n / 10 * interval '1 second' as made
          from generate_series(2, $2::int) n) as numbers returning uuid, email_key, created_at)
      insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
      select $1, uuid, 3, email_key, created_at, created_at from made`,

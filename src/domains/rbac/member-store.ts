@@ -85,15 +85,17 @@ export async function membersOf(
     after = `and ${order.after(bind(value, byTime ? "::timestamptz" : ""), byTime ? bind(id, "::uuid") : "")}`;
   }
   const window = paging === undefined ? `limit ${bind(limit)} offset ${bind(offset)}` : `limit ${bind(limit + 1)}`;
-  const sql = `select ${columns}, m.email_key as "emailKey" from (
+  const sql = `select ${columns}, m.email_key as "emailKey",
+      m.created_at::text as "createdAtText" from (
       select * from memberships x where ${where} ${after} order by ${order.by} ${window}) m
     ${joined} order by ${order.by.replaceAll(/\b(email_key|created_at|user_uuid)\b/gu, "m.$1")}`;
   const name = `access_members_${shape}_${sort}${paging === undefined ? "" : "_cursor"}${after === "" ? "" : "_after"}`;
-  const rows = await database.prepared<MemberRow & { emailKey: string }>(name, sql, params);
+  const rows = await database.prepared<MemberRow & { emailKey: string; createdAtText: string }>(name, sql, params);
   const data = rows.slice(0, limit);
   const last = data.at(-1);
   if (paging === undefined || last === undefined || rows.length <= limit) return { data };
-  const value = byTime ? last.createdAt.toISOString() : last.emailKey;
+  // Times have microseconds, which a Date has not.
+  const value = byTime ? last.createdAtText : last.emailKey;
   return { data, nextCursor: paging.next({ value, id: last.userUuid }) };
 }
 

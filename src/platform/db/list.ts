@@ -92,20 +92,20 @@ export async function readList<Row extends object>(
     after = ` and ${field.sql} ${sign}= ${value} and (${field.sql} ${sign} ${value} or ${id.sql} ${idSign} ${idAt})`;
   }
   const window = paging === undefined ? `limit ${bind(limit)} offset ${bind(offset)}` : `limit ${bind(limit + 1)}`;
-  const sql = `select ${source.columns}, ${field.sql} as "sortValue", ${id.sql}::text as "sortId"
+  // As text: times have microseconds, which a Date has not.
+  const sql = `select ${source.columns}, ${field.sql}::text as "sortValue", ${id.sql}::text as "sortId"
     ${from}${after} ${order} ${window}`;
   const nameOf = (text: string): string =>
     `${source.name}_${createHash("sha256").update(text).digest("base64url").slice(0, 12)}`;
   // Counted in the list's own order, so that PostgreSQL reads its index and not the table.
   const countSql = boundedCount(`${from} ${orderOf(source, source.order).order}`);
-  type Found = Row & { sortValue?: unknown; sortId?: string };
+  type Found = Row & { sortValue?: string; sortId?: string };
   const [found, counts] = await Promise.all([
     database.prepared<Found>(nameOf(sql), sql, params),
     database.prepared<{ counted: number }>(nameOf(countSql), countSql, counted),
   ]);
   const last = found[limit - 1];
-  const { sortValue, sortId = "" } = last ?? {};
-  const value = sortValue instanceof Date ? sortValue.toISOString() : String(sortValue);
+  const { sortValue: value = "", sortId = "" } = last ?? {};
   const hasMore = paging !== undefined && found.length > limit;
   const rows = found.slice(0, limit);
   for (const row of rows) {
