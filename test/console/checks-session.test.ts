@@ -1,5 +1,7 @@
+import { fromBinary } from "@bufbuild/protobuf";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import type { Atrium, Elevation } from "../../src/clients/typescript/index.ts";
 import { signedIn as signedInClient } from "../clients/support.ts";
 import type { TestApp } from "../support/app.ts";
@@ -33,9 +35,9 @@ describeInBrowser("a session in the console", () => {
     const page = await here.open("/sign-in");
     const answered = page.waitForResponse(/LoginService\/Login$/u);
     await here.signIn(page);
-    const body = (await (await answered).json()) as Record<string, unknown>;
-    expect(body["accessToken"]).toEqual(expect.any(String));
-    expect(body).not.toHaveProperty("refreshToken");
+    const tokens = fromBinary(LoginService.method.login.output, await (await answered).body());
+    expect(tokens.accessToken).toMatch(/^eyJ/u);
+    expect(tokens.refreshToken ?? "").toBe("");
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);
     expect(cookie?.name).toMatch(/^__Host-atrium-[0-9a-f]{8}$/u);
