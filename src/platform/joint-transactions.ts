@@ -1,10 +1,8 @@
 import { createBatches } from "./batches.ts";
 import type { CallerContext } from "./context.ts";
 import { isAway } from "./db/failure.ts";
+import { waitShortly } from "./db/lock-wait.ts";
 import type { Database, Tx } from "./db/types.ts";
-
-/** How long a statement of a joint transaction waits for a lock, milliseconds; alone it waits as long as it must. */
-const LOCK_MS = 500;
 
 interface Job<Q, A> {
   readonly context: CallerContext;
@@ -41,7 +39,7 @@ export function createJointTransactions<Q, A>(
     try {
       const { answers } = await database.transaction(
         (tx) => {
-          tx.defer("select set_config('lock_timeout', $1, true)", [`${LOCK_MS}ms`]);
+          waitShortly(tx);
           return begin(
             tx,
             jobs.map(({ question }) => question),

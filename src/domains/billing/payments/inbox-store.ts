@@ -71,11 +71,6 @@ export function insertEvents(
   );
 }
 
-/** Makes the statements of a transaction that wait longer than this for a lock fail. */
-export function limitWaits(tx: Tx, lockMs: number): void {
-  tx.defer("select set_config('lock_timeout', $1, true)", [`${lockMs}ms`]);
-}
-
 /**
  * Makes the statements of a transaction read by index. Otherwise PostgreSQL keeps the plans that it made while the
  * tables were small, and reads them from end to end, until it has analyzed them: a minute or more.

@@ -2,6 +2,7 @@ import { createBatches } from "../../../platform/batches.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { RequestContext } from "../../../platform/context.ts";
 import { isAway } from "../../../platform/db/failure.ts";
+import { waitShortly } from "../../../platform/db/lock-wait.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
@@ -21,8 +22,6 @@ const KEPT_BATCH = 100;
 const RECEIVED_BATCH = 50;
 /** Maximum size of their bodies together, bytes. */
 const RECEIVED_BYTES = 4_194_304;
-/** How long events that are received together wait for a lock, milliseconds; each alone waits as long as it must. */
-const LOCK_MS = 500;
 
 /** Runs work in a transaction. */
 type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -49,7 +48,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
   async function receiveTogether(provider: ProviderName, all: readonly ReceivedEvent[]): Promise<Promise<void>[]> {
     try {
       await transact((tx) => {
-        store.limitWaits(tx, LOCK_MS);
+        waitShortly(tx);
         return keep(tx, provider, all, dateOf(clock));
       });
       return all.map(() => Promise.resolve());
