@@ -7,6 +7,20 @@ import type { AddressInfo } from "node:net";
 export const ISSUER = "http://atrium.test";
 export const ORG = "7d9f6c0e-5a43-4b6e-9d37-5b8c9c0f1a2b";
 
+const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1_000) + seconds;
+
+/** Tokens that no verifier takes: what they are, and what is wrong in their claims or header. */
+export const REFUSED: readonly (readonly [string, JWTPayload, { typ?: string; kid?: string }])[] = [
+  ["a foreign issuer", { iss: "http://evil.test" }, {}],
+  ["an organization that is a path", { org: "../x" }, {}],
+  ["an organization in upper case", { org: ORG.toUpperCase() }, {}],
+  ["no organization", { org: "" }, {}],
+  ["another type", {}, { typ: "JWT" }],
+  ["an expired token", { iat: 1_000, exp: 1_300 }, {}],
+  ["a token from the future", { iat: inSeconds(3_600), exp: inSeconds(7_200) }, {}],
+  ["an unknown key", {}, { kid: "k2" }],
+];
+
 const newKeyPair = () => generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
 
 /** An issuer of our own: signs tokens with the key `k1`, and says what a server has to publish for it. */

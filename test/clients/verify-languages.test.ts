@@ -4,7 +4,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { languages } from "./driver.ts";
 import type { Driver } from "./driver.ts";
-import { ISSUER, listen, makeIssuer, ORG } from "./issuer.ts";
+import { ISSUER, listen, makeIssuer, ORG, REFUSED } from "./issuer.ts";
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
@@ -57,16 +57,7 @@ for (const language of languages()) {
       });
     });
 
-    it.each([
-      ["a foreign issuer", { iss: "http://evil.test" }, {}],
-      ["an organization that is a path", { org: "../x" }, {}],
-      ["an organization in upper case", { org: ORG.toUpperCase() }, {}],
-      ["no organization", { org: "" }, {}],
-      ["another type", {}, { typ: "JWT" }],
-      ["an expired token", { iat: 1_000, exp: 1_300 }, {}],
-      ["a token from the future", { iat: seconds() + 3_600, exp: seconds() + 7_200 }, {}],
-      ["an unknown key", {}, { kid: "k2" }],
-    ])("refuses %s, and fetches keys from the issuer alone", async (name, claims, header) => {
+    it.each(REFUSED)("refuses %s, and fetches keys from the issuer alone", async (name, claims, header) => {
       const { sign, requests, url, close } = await issuer();
       const job = { key: name, issuer: ISSUER, base_url: url, token: await sign(claims, header) };
       expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 401 });
