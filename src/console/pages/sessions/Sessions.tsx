@@ -26,7 +26,7 @@ export default function SessionInventory() {
   const [all, setAll] = useState(false);
   const [keep, setKeep] = useState(true);
   const deviceUuid = search["device_uuid"];
-  const [device, setDevice] = useState<string>();
+  const [endsDevice, setEndsDevice] = useState(false);
   const live = useQuery(
     SessionsService.method.listOrganizationSessions,
     { orgUuid, limit: 1 },
@@ -45,7 +45,7 @@ export default function SessionInventory() {
       about="Every session in this organization. A revoked one is refused from its next request on."
       actions={
         <>
-          {deviceUuid !== undefined && <Button onClick={() => setDevice(deviceUuid)}>Revoke device</Button>}
+          {deviceUuid !== undefined && <Button onClick={() => setEndsDevice(true)}>Revoke device</Button>}
           <Button onClick={() => setAll(true)}>Revoke all</Button>
         </>
       }
@@ -137,14 +137,12 @@ export default function SessionInventory() {
         title="Revoke every session on this device?"
         about="Everybody of this organization is signed out there at once, and you from every organization of yours."
         verb="Revoke device"
-        open={device !== undefined}
+        open={endsDevice}
         call={revokeDevice}
-        onCancel={() => setDevice(undefined)}
+        onCancel={() => setEndsDevice(false)}
         onConfirm={() => {
-          if (device === undefined) return;
-          void revokeDevice
-            .run({ deviceUuid: device, excludeCurrent: keep })
-            .then((done) => done && setDevice(undefined));
+          if (deviceUuid === undefined) return;
+          void revokeDevice.run({ deviceUuid, excludeCurrent: keep }).then((done) => done && setEndsDevice(false));
         }}
       >
         <Check label="Keep this session" checked={keep} onChange={setKeep} />
