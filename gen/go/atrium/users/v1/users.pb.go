@@ -2317,14 +2317,13 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\r_sso_required\"}\n" +
 	"\x15ChangePasswordRequest\x124\n" +
 	"\x10current_password\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x0fcurrentPassword\x12.\n" +
-	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\x80\x18\n" +
+	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xeb\x17\n" +
 	"\fUsersService\x12m\n" +
 	"\n" +
 	"GetProfile\x12\".atrium.users.v1.GetProfileRequest\x1a\x18.atrium.users.v1.Profile\"!\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/api/profile\x90\x02\x01\x12\x8d\x01\n" +
 	"\rUpdateProfile\x12%.atrium.users.v1.UpdateProfileRequest\x1a\x1f.atrium.users.v1.StatusResponse\"4\xaa\xbb\x18\x06\b\x02(\x01@\x01һ\x18\x0f\n" +
-	"\rinvalid_phone\x82\xd3\xe4\x93\x02\x11:\x01*\x1a\f/api/profile\x12\x8d\x01\n" +
-	"\tListUsers\x12!.atrium.users.v1.ListUsersRequest\x1a\".atrium.users.v1.ListUsersResponse\"9\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05usersһ\x18\x10\n" +
-	"\x0einvalid_cursor\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"\rinvalid_phone\x82\xd3\xe4\x93\x02\x11:\x01*\x1a\f/api/profile\x12y\n" +
+	"\tListUsers\x12!.atrium.users.v1.ListUsersRequest\x1a\".atrium.users.v1.ListUsersResponse\"%\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05users\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/api/users\x90\x02\x01\x12\xd0\x01\n" +
 	"\vSetUserRole\x12#.atrium.users.v1.SetUserRoleRequest\x1a\x1f.atrium.users.v1.StatusResponse\"{\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05usersһ\x18A\n" +
 	"\bconflict\n" +
