@@ -4,13 +4,13 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { HandlerContext, MethodImpl } from "@connectrpc/connect";
-import { compressionGzip } from "@connectrpc/connect-node";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors } from "../platform/errors.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
+import { gzipMessages } from "./gzip.ts";
 import { onSentError } from "./patches/connect-sent-error.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
@@ -35,7 +35,7 @@ export function connectHandlers(
   messageBytes: number,
 ): Map<string, UniversalHandler> {
   const router = createConnectRouter({
-    acceptCompression: [compressionGzip],
+    acceptCompression: [gzipMessages],
     readMaxBytes: messageBytes,
     maxTimeoutMs: MAX_TIMEOUT_MS,
     shutdownSignal,

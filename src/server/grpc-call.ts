@@ -1,7 +1,5 @@
 import { constants } from "node:http2";
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -12,6 +10,7 @@ import { Call } from "./call.ts";
 import type { AddressOf } from "./call.ts";
 import { connectError } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
+import { gzipMessages } from "./gzip.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
@@ -46,8 +45,6 @@ const COMPRESS_BYTES = 1024;
 const HEADERS = [":status", "200", "content-type", CONTENT_TYPE, ...Object.entries(NOSNIFF).flat()];
 const WAIT_FOR_TRAILERS = { waitForTrailers: true };
 const STATUS_OK = { "grpc-status": "0" };
-
-const compress = promisify(gzip);
 
 /** A unary gRPC call on its HTTP/2 stream. */
 export class GrpcCall {
@@ -110,7 +107,7 @@ export class GrpcCall {
   }
 
   async #succeedCompressed(frame: Buffer): Promise<void> {
-    const bytes = await compress(frame.subarray(PREFIX_BYTES));
+    const bytes = await gzipMessages.compress(frame.subarray(PREFIX_BYTES));
     const smaller = prefixed(bytes, Buffer.allocUnsafe(PREFIX_BYTES + bytes.length));
     smaller[0] = 1;
     if (!this.#over) this.#succeed(smaller, "gzip");

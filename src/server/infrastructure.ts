@@ -1,10 +1,10 @@
 import { createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { compressionGzip } from "@connectrpc/connect-node";
 import { ServiceError } from "../platform/errors.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 import { callOf } from "./call.ts";
 import { connectError } from "./codes.ts";
+import { gzipMessages } from "./gzip.ts";
 import { healthService } from "./health.ts";
 import type { StreamCall } from "./pipeline.ts";
 import { reflectionServices } from "./reflection.ts";
@@ -34,7 +34,7 @@ export function infrastructureHandlers(
     options.ready,
     draining,
   );
-  const router = createConnectRouter({ acceptCompression: [compressionGzip], readMaxBytes: 64 * 1024, shutdownSignal });
+  const router = createConnectRouter({ acceptCompression: [gzipMessages], readMaxBytes: 64 * 1024, shutdownSignal });
   const services = [health, ...(options.reflection ? reflectionServices([...contract, health.service]) : [])];
   for (const { service, implementation } of services) {
     const found = { ...implementation } as unknown as Record<string, StreamCall | undefined>;
