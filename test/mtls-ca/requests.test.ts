@@ -145,6 +145,22 @@ test("subject alternative names are DNS names and addresses", async () => {
   expect(fieldsOf(await ca.issue({ sans: Array.from({ length: 101 }, (_, n) => `h${n}.example`) }))).toEqual(["sans"]);
 });
 
+test("an IPv6 address that ends as an IPv4 address is certified as that address", async () => {
+  for (const [san, address] of [
+    ["::ffff:192.0.2.1", "0:0:0:0:0:FFFF:C000:201"],
+    ["::192.0.2.1", "0:0:0:0:0:0:C000:201"],
+    ["64:ff9b::192.0.2.33", "64:FF9B:0:0:0:0:C000:221"],
+    ["1:2:3:4:5:6:192.0.2.1", "1:2:3:4:5:6:C000:201"],
+    ["2001:DB8::1", "2001:DB8:0:0:0:0:0:1"],
+  ] as const) {
+    const answer = await ca.issue({ sans: [san] });
+    expect([outcome(answer), answer.body.sans], san).toEqual(["201", [san]]);
+    expect(new X509Certificate(answer.body.certificate).subjectAltName, san).toBe(`IP Address:${address}`);
+  }
+  const twice = await ca.issue({ sans: ["::ffff:192.0.2.1", "::FFFF:c000:201"] });
+  expect(new X509Certificate(twice.body.certificate).subjectAltName).toBe("IP Address:0:0:0:0:0:FFFF:C000:201");
+});
+
 test("metadata has at most 20 pairs", async () => {
   const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, "v"]));
   expect((await ca.issue({ metadata: pairs(20) })).body.metadata).toEqual(pairs(20));

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { FieldViolation } from "../../platform/errors.ts";
 import type { JsonGeneralNames } from "../../platform/x509/library.ts";
+import { ipName } from "../../platform/x509/names.ts";
 
 export const DAY_MS = 86_400_000;
 /** Default lifetimes, days (decisions 7.4). */
@@ -46,8 +47,12 @@ export function readSans(sans: readonly string[]): { names: JsonGeneralNames } |
   const violations: FieldViolation[] = [];
   for (const [at, value] of sans.entries()) {
     const type = kindOf(value);
-    if (type === undefined) violations.push({ field: `sans[${at}]`, code: "pattern", message });
-    else if (!names.some((name) => name.type === type && name.value === value)) names.push({ type, value });
+    if (type === undefined) {
+      violations.push({ field: `sans[${at}]`, code: "pattern", message });
+      continue;
+    }
+    const name = type === "ip" ? ipName(value) : { type, value };
+    if (!names.some((known) => known.type === type && known.value === name.value)) names.push(name);
   }
   return violations.length === 0 ? { names } : { violations };
 }

@@ -13,6 +13,7 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from "./library.ts";
+import { ipName } from "./names.ts";
 import { newSerial } from "./serial.ts";
 
 /** A certificate of a TLS server with its key. */
@@ -42,7 +43,7 @@ export async function createServerCertificate(
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       new SubjectAlternativeNameExtension(
-        hosts.map((value) => ({ type: isIP(value) === 0 ? ("dns" as const) : ("ip" as const), value })),
+        hosts.map((value) => (isIP(value) === 0 ? { type: "dns" as const, value } : ipName(value))),
       ),
       keyIdentifier,
       new AuthorityKeyIdentifierExtension(keyIdentifier.keyId),
