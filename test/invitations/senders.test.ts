@@ -50,9 +50,12 @@ describe("an open invitation", () => {
   it("an open invitation is refused while its sender could not grant the role, and accepted afterwards", async () => {
     const ann = await member(app, owner, 1);
     const { token } = await invite(app, ann, address(), 1);
+    const show = async (): Promise<string> => outcome(await app.call("GET", `/api/auth/invite/${token}`));
+    expect(await show()).toBe("200");
     await setRole(ann, "manager");
-    expect(await accept(token)).toBe("404 invitation_not_found");
+    expect([await show(), await accept(token)]).toEqual(["404 invitation_not_found", "404 invitation_not_found"]);
     await setRole(ann, "admin");
+    expect(await show()).toBe("200");
     expect(await accept(token)).toBe("200");
   });
 

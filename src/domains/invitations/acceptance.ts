@@ -14,19 +14,22 @@ export function createAcceptance({ database, clock }: Pick<InvitationsDeps, "dat
   return {
     /**
      * The invitation a token stands for.
-     * @throws {invitation_not_found} when the token is unknown, or the invitation was withdrawn or replaced
+     * @throws {invitation_not_found} when the token is unknown, the invitation was withdrawn or replaced, or its sender
+     * could no longer grant the role
      * @throws {invitation_expired} when it has expired or was accepted
      */
     async show(token: string): Promise<InvitationRow> {
       const found = isUuid(token)
         ? await store.invitationByToken(database, hashToken(token.toLowerCase()), dateOf(clock))
         : undefined;
-      return demandPending(found);
+      const invitation = demandPending(found);
+      if (found?.isGrantable !== true) throw invitationErrors.notFound();
+      return invitation;
     },
 
     /**
      * A pending invitation, read in a transaction and, if wanted, locked until that ends.
-     * @throws {invitation_not_found} {@link show}
+     * @throws {invitation_not_found} when there is none, or it was withdrawn or replaced
      * @throws {invitation_expired} {@link show}
      */
     async demandPending(tx: Tx, uuid: string, lock: "lock" | "no lock" = "no lock"): Promise<InvitationRow> {

@@ -45,6 +45,22 @@ const COLUMNS = `i.uuid, i.org_uuid as "orgUuid", o.name as "orgName", i.email, 
 const FROM = `from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
 const SELECT_INVITATION = `select ${COLUMNS} ${FROM}`;
 
+/** Whether a membership `m` of a person `p` can grant the role of an invitation `i`. */
+const GRANTED_BY_MEMBER = `m.status = 'active' and (m.is_owner or m.role_id = 1 or (p.is_platform_admin and not exists (
+    select 1 from role_permissions rp join permissions n on n.id = rp.permission_id
+    where rp.role_id = i.role_id and n.name = 'vault:write')))`;
+/** Whether a service identity `s` can grant every role. */
+const GRANTED_BY_IDENTITY = "s.role_id = 1";
+/** Whether the directory sent an invitation `i`: it grants the role of employees. */
+const GRANTED_BY_SCIM = "i.by_scim and i.role_id = 3";
+/** What {@link isGrantable} finds, without locks. */
+const GRANTABLE = `coalesce(
+    (select ${GRANTED_BY_MEMBER} from memberships m join people p on p.uuid = m.user_uuid
+     where m.org_uuid = i.org_uuid and m.user_uuid = i.sender),
+    (select ${GRANTED_BY_IDENTITY} from service_identities s
+     where s.identity_id = i.sender_identity and s.deleted_at is null),
+    ${GRANTED_BY_SCIM})`;
+
 /** Stores an invitation and replaces the open one of the same address. The organization must be locked. */
 export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
   const { uuid, tokenHash, orgUuid, email, emailKey, roleId, invitedBy, byScim = false, at, expiresAt } = invitation;
@@ -91,14 +107,22 @@ export function invitationsOf(
   return readList(database, { ...list, order: "-created_at" }, page);
 }
 
-/** The invitation behind a token, in any state; undefined when its organization was deleted. */
+/**
+ * The invitation behind a token, in any state, and whether its sender could grant its role now; undefined when its
+ * organization was deleted.
+ */
 export async function invitationByToken(
   database: Database,
   tokenHash: Buffer,
   at: Date,
-): Promise<InvitationRow | undefined> {
-  const sql = `${SELECT_INVITATION} where i.token_hash = $2 and o.deleted_at is null`;
-  return (await database.prepared<InvitationRow>("invitation_by_token", sql, [at, tokenHash]))[0];
+): Promise<(InvitationRow & { isGrantable: boolean }) | undefined> {
+  const sql = `select ${COLUMNS}, ${GRANTABLE} as "isGrantable" ${FROM}
+    where i.token_hash = $2 and o.deleted_at is null`;
+  const rows = await database.prepared<InvitationRow & { isGrantable: boolean }>("invitation_by_token", sql, [
+    at,
+    tokenHash,
+  ]);
+  return rows[0];
 }
 
 /** Marks an invitation as accepted: one of several concurrent transactions succeeds. Undefined when it is not open. */
@@ -118,22 +142,20 @@ export async function useInvitation(tx: Tx, uuid: string, at: Date): Promise<Inv
  */
 export async function isGrantable(tx: Tx, uuid: string): Promise<boolean> {
   const rows = await tx.query<{ granted: boolean }>(
-    `select m.status = 'active' and (m.is_owner or m.role_id = 1 or (p.is_platform_admin and not exists (
-       select 1 from role_permissions rp join permissions n on n.id = rp.permission_id
-       where rp.role_id = i.role_id and n.name = 'vault:write'))) as granted
+    `select ${GRANTED_BY_MEMBER} as granted
      from invitations i join memberships m on m.org_uuid = i.org_uuid and m.user_uuid = i.sender
        join people p on p.uuid = m.user_uuid
      where i.uuid = $1 for share of m`,
     [uuid],
   );
   if (rows[0] !== undefined) return rows[0].granted;
-  const byIdentity = `select s.role_id = 1 as granted from invitations i
+  const byIdentity = `select ${GRANTED_BY_IDENTITY} as granted from invitations i
     join service_identities s on s.identity_id = i.sender_identity and s.deleted_at is null
     where i.uuid = $1 for share of s`;
   const [identity] = await tx.query<{ granted: boolean }>(byIdentity, [uuid]);
   if (identity !== undefined) return identity.granted;
   // The directory grants the role of employees, and withdraws its invitations itself.
-  const byScim = "select 1 from invitations where uuid = $1 and by_scim and role_id = 3";
+  const byScim = `select 1 from invitations i where uuid = $1 and ${GRANTED_BY_SCIM}`;
   return (await tx.query(byScim, [uuid])).length > 0;
 }
 
