@@ -45,6 +45,7 @@ it.each<[string, Record<string, unknown>]>([
   ["a replayed nonce", { nonce: "replayed" }],
   ["no nonce", { nonce: undefined }],
   ["no subject", { sub: undefined }],
+  ["an empty subject", { sub: "" }],
   ["a hash of another access token", { at_hash: "AAAAAAAAAAAAAAAAAAAAAA" }],
 ])("an ID token with %s is refused", async (_name, lie) => {
   realm.provider.claims = (claims) => ({ ...claims, ...lie });

@@ -116,7 +116,8 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
           demandCurrent(claims, clock.now());
           demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
           const { sub: subject, sid } = claims;
-          if (subject.length > MAX_SUBJECT || subject.includes("\0")) throw new Error("the subject is too long");
+          if (subject === "" || subject.length > MAX_SUBJECT || subject.includes("\0"))
+            throw new Error("the subject is empty, too long or no text");
           const more =
             claims["email"] === undefined && document.userinfo_endpoint !== undefined
               ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
