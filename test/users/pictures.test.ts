@@ -126,7 +126,7 @@ describe("a picture", () => {
     ["extended WebP", webp("VP8X", [0, 0, 0, 0, 99, 0, 0, 49, 0, 0]), "image/webp"],
   ])("a %s is recognized by its content and served unchanged", async (_what, image, type) => {
     const someone = await member(app, owner);
-    const set = await put(someone.token, image, "application/octet-stream");
+    const set = await put(someone.token, image, "image/avif");
     expect(set.body).toEqual({ etag: expect.stringMatching(/^"[\w-]+"$/u), content_type: type });
     const shown = await get(owner, someone.userUuid);
     expect(shown.bytes.equals(image)).toBe(true);
@@ -160,6 +160,22 @@ describe("a picture", () => {
   ])("a picture of %s is accepted or refused by its content and size", async (_what, image, expected) => {
     expect(outcome(await put(owner.token, image))).toBe(expected);
   });
+
+  it.each([undefined, "application/octet-stream", "application/json", "text/html", "image"])(
+    "a picture sent with the content type %s returns 415",
+    async (type) => {
+      const headers = {
+        authorization: `Bearer ${owner.token}`,
+        ...(type === undefined ? {} : { "content-type": type }),
+      };
+      const url = `${app.url}/api/profile/picture`;
+      const response = await fetch(url, { method: "PUT", headers, body: new Uint8Array(png) });
+      expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([
+        415,
+        "unsupported_media_type",
+      ]);
+    },
+  );
 
   it("a picture is visible within the organization alone", async () => {
     const stranger = await founder(app);

@@ -2317,7 +2317,7 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\r_sso_required\"}\n" +
 	"\x15ChangePasswordRequest\x124\n" +
 	"\x10current_password\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x0fcurrentPassword\x12.\n" +
-	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xeb\x17\n" +
+	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xef\x17\n" +
 	"\fUsersService\x12m\n" +
 	"\n" +
 	"GetProfile\x12\".atrium.users.v1.GetProfileRequest\x1a\x18.atrium.users.v1.Profile\"!\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/api/profile\x90\x02\x01\x12\x8d\x01\n" +
@@ -2349,9 +2349,9 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"last_owner\n" +
 	"\tnot_found\n" +
-	"\x0euser_not_found\x82\xd3\xe4\x93\x02\x18*\x16/api/users/{user_uuid}\x12\x8c\x01\n" +
+	"\x0euser_not_found\x82\xd3\xe4\x93\x02\x18*\x16/api/users/{user_uuid}\x12\x90\x01\n" +
 	"\n" +
-	"SetPicture\x12\".atrium.users.v1.SetPictureRequest\x1a#.atrium.users.v1.SetPictureResponse\"5\xaa\xbb\x18\x06\b\x02(\x01@\x01\xb2\xbb\x18\x05\"\x03*/*\x82\xd3\xe4\x93\x02\x1c:\x04body\x1a\x14/api/profile/picture\x12\xd9\x01\n" +
+	"SetPicture\x12\".atrium.users.v1.SetPictureRequest\x1a#.atrium.users.v1.SetPictureResponse\"9\xaa\xbb\x18\x06\b\x02(\x01@\x01\xb2\xbb\x18\t\"\aimage/*\x82\xd3\xe4\x93\x02\x1c:\x04body\x1a\x14/api/profile/picture\x12\xd9\x01\n" +
 	"\x10CreateInvitation\x12(.atrium.users.v1.CreateInvitationRequest\x1a\x1b.atrium.users.v1.Invitation\"~\xaa\xbb\x18\x18\b\x02\x12\x01\x01\"\x05users2\borg_uuidH\x01\xb2\xbb\x18\x03\b\xc9\x01һ\x18\x1d\n" +
 	"\vemail_taken\n" +
 	"\x0erole_not_found\x82\xd3\xe4\x93\x024:\x01*\"//api/admin/organizations/{org_uuid}/invitations\x12\xba\x01\n" +

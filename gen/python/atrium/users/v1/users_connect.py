@@ -99,9 +99,10 @@ class UsersService(Protocol):
 
     async def set_picture(self, request: SetPictureRequest, ctx: RequestContext[SetPictureRequest, SetPictureResponse], /) -> SetPictureResponse:
         """
-        Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-        content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-        and 4,096 pixels a side (else 413 `payload_too_large`).
+        Sets the caller's picture from the raw body, whose content type is an image's:
+        PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+        empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+        `payload_too_large`).
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -609,9 +610,10 @@ class UsersServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> SetPictureResponse:
         """
-        Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-        content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-        and 4,096 pixels a side (else 413 `payload_too_large`).
+        Sets the caller's picture from the raw body, whose content type is an image's:
+        PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+        empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+        `payload_too_large`).
         """
         return await self.execute_unary(
             request=request,
@@ -921,9 +923,10 @@ class UsersServiceSync(Protocol):
 
     def set_picture(self, request: SetPictureRequest, ctx: RequestContext[SetPictureRequest, SetPictureResponse], /) -> SetPictureResponse:
         """
-        Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-        content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-        and 4,096 pixels a side (else 413 `payload_too_large`).
+        Sets the caller's picture from the raw body, whose content type is an image's:
+        PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+        empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+        `payload_too_large`).
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1429,9 +1432,10 @@ class UsersServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> SetPictureResponse:
         """
-        Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-        content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-        and 4,096 pixels a side (else 413 `payload_too_large`).
+        Sets the caller's picture from the raw body, whose content type is an image's:
+        PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+        empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+        `payload_too_large`).
         """
         return self.execute_unary(
             request=request,

@@ -110,9 +110,10 @@ type UsersServiceClient interface {
 	// there. Admins; owners are removed by owners only. Anybody but the last owner
 	// may leave by naming themselves. 404 `user_not_found`, 409 `last_owner`.
 	DeleteUser(context.Context, *v1.DeleteUserRequest) (*emptypb.Empty, error)
-	// Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-	// content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-	// and 4,096 pixels a side (else 413 `payload_too_large`).
+	// Sets the caller's picture from the raw body, whose content type is an image's:
+	// PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+	// empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+	// `payload_too_large`).
 	SetPicture(context.Context, *v1.SetPictureRequest) (*v1.SetPictureResponse, error)
 	// Invites an email to the organization; a second invitation replaces the
 	// first. Valid for 7 days. Admins; nobody grants above their own power (403
@@ -477,9 +478,10 @@ type UsersServiceHandler interface {
 	// there. Admins; owners are removed by owners only. Anybody but the last owner
 	// may leave by naming themselves. 404 `user_not_found`, 409 `last_owner`.
 	DeleteUser(context.Context, *v1.DeleteUserRequest) (*emptypb.Empty, error)
-	// Sets the caller's picture from the raw body: PNG, JPEG or WebP, told by its
-	// content (else 415 `unsupported_media_type`, an empty body too), at most 1 MiB
-	// and 4,096 pixels a side (else 413 `payload_too_large`).
+	// Sets the caller's picture from the raw body, whose content type is an image's:
+	// PNG, JPEG or WebP, told by its content (else 415 `unsupported_media_type`, an
+	// empty body too), at most 1 MiB and 4,096 pixels a side (else 413
+	// `payload_too_large`).
 	SetPicture(context.Context, *v1.SetPictureRequest) (*v1.SetPictureResponse, error)
 	// Invites an email to the organization; a second invitation replaces the
 	// first. Valid for 7 days. Admins; nobody grants above their own power (403
