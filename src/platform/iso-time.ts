@@ -1,3 +1,9 @@
+/** First and last millisecond of a `google.protobuf.Timestamp`, which cannot be printed outside the years 1 to 9999. */
+const [FIRST_MS, LAST_MS] = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
+/** Whether responses can show a time, in milliseconds since 1970. */
+export const isPrintable = (ms: number): boolean => ms >= FIRST_MS && ms <= LAST_MS;
+
 const iso = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/u;
 
 /**

@@ -1,6 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { errors } from "./errors.ts";
-import { parseIsoTime } from "./iso-time.ts";
+import { isPrintable, parseIsoTime } from "./iso-time.ts";
 
 /** Lengths of buckets, milliseconds. */
 const BUCKET_MS = { hour: 3_600_000, day: 86_400_000 };
@@ -44,7 +44,8 @@ function timeOf(text: string, field: string): Date {
 
 /**
  * The range of a query: by default the last 7 days, by day; the start is rounded down to its bucket.
- * @throws {validation_error} when a time cannot be read, the start is after the end, or there are over 744 buckets
+ * @throws {validation_error} when a time cannot be read or shown, the start is after the end, or there are over 744
+ * buckets
  */
 export function statisticsRange(query: StatisticsQuery, now: Date): StatisticsRange {
   const bucket: Bucket = query.bucket === "hour" ? "hour" : "day";
@@ -54,6 +55,9 @@ export function statisticsRange(query: StatisticsQuery, now: Date): StatisticsRa
   if (begin > to)
     throw errors.validation({ fields: [{ field: "from", code: "range", message: "must not be after to" }] });
   const from = Math.floor(begin.getTime() / ms) * ms;
+  for (const [field, at] of Object.entries({ from, to: to.getTime() }))
+    if (!isPrintable(at))
+      throw errors.validation({ fields: [{ field, code: "range", message: "must be in the years 1 to 9999, UTC" }] });
   const count = Math.ceil((to.getTime() - from) / ms);
   if (count > MAX_BUCKETS)
     throw errors.validation({

@@ -1,3 +1,4 @@
+import { isPrintable } from "./iso-time.ts";
 import { isIP } from "node:net";
 import type { DescField } from "@bufbuild/protobuf";
 import { Format } from "../../gen/atrium/options/v1/options_pb.ts";
@@ -50,12 +51,16 @@ const time = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?`;
 const zone = String.raw`(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const timestampForm = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})(?:[Tt]${time}${zone})?$`);
 
-/** True for an RFC 3339 date-time or full-date that exists in the calendar. */
+/**
+ * True for an RFC 3339 date-time or full-date that exists in the calendar and that a `Date` and responses can hold: no
+ * leap second, and in UTC in the years 1 to 9999.
+ */
 export function isTimestamp(value: string): boolean {
   const parts = timestampForm.exec(value);
   if (parts === null) return false;
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  const days = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  return month >= 1 && month <= 12 && day >= 1 && day <= days && isPrintable(Date.parse(value.toUpperCase()));
 }
 
 const formats: Partial<Record<Format, readonly [test: (value: string) => boolean, message: string]>> = {

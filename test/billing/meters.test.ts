@@ -173,7 +173,8 @@ describe("usage", () => {
 
   test("a period that ends before it begins, or a bad one, returns 400", async () => {
     const { id } = (await meter({ event_name: "period" })).body;
-    for (const query of ["?from=2024-02-02&to=2024-02-01", "?from=yesterday", "?group=week"])
+    const times = ["yesterday", "2016-12-31T23:59:60Z", "0000-12-31", "0001-01-01T00:00:00%2B00:01"];
+    for (const query of ["?from=2024-02-02&to=2024-02-01", "?group=week", ...times.map((time) => `?from=${time}`)])
       expect((await app.call("GET", `${METERS}/${id}/usage${query}`, { token: employee.token })).body).toMatchObject({
         code: "validation_error",
       });

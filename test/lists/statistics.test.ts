@@ -74,6 +74,17 @@ describe("ranges of statistics", () => {
     }
     app.clock.set(NOW);
   });
+
+  it.each([
+    "from=0000-01-01&to=0000-01-03",
+    "to=0001-01-03",
+    "from=0001-01-01T00:00:00%2B14:00&to=0001-01-02",
+    "from=9999-12-31&to=9999-12-31T23:59:59-14:00",
+    "to=9999-12-31T23:59:59-14:00&bucket=hour",
+  ])("statistics of %s, which reach beyond the years 1 to 9999, are 400", async (query) => {
+    for (const path of paths()) expect(outcome(await get(`${path}?${query}`)), path).toBe("400 validation_error");
+    for (const path of paths()) expect((await get(`${path}?from=0001-01-01&to=0001-01-03`)).status, path).toBe(200);
+  });
 });
 
 describe("statistics of the audit log", () => {
