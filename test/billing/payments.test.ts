@@ -8,6 +8,7 @@ import {
   bodyOf,
   checkedOut,
   lifeAt,
+  ofPaddle,
   ofStripe,
   paddleEvent,
   some,
@@ -234,16 +235,36 @@ describe("events of a provider", () => {
     expect(await read()).toMatchObject([{ status: "refunded", refunded_amount: 1_100 }]);
   });
 
+  test("refunds of Paddle add up, each adjustment once and only when it is approved", async () => {
+    const buyer = await founder(world.app);
+    const { session } = await checkedOut(world, buyer.token, "paddle");
+    const details = { totals: { grand_total: "1100" } };
+    const paid = { id: session, subscription_id: `sub_${some()}`, currency_code: "USD", details };
+    await paddleEvent(world.app, ofPaddle("transaction.completed", 0, paid));
+    const refund = (id: string, total: string, status: string) => ({
+      id,
+      action: "refund",
+      status,
+      transaction_id: session,
+      totals: { total },
+    });
+    const read = async () => (await world.app.call("GET", "/api/billing/history", { token: buyer.token })).body.data;
+    const [first, second] = [`adj_${some()}`, `adj_${some()}`];
+    await paddleEvent(world.app, ofPaddle("adjustment.created", 10, refund(first, "400", "pending_approval")));
+    expect(await read()).toMatchObject([{ status: "paid", refunded_amount: 0 }]);
+    await paddleEvent(world.app, ofPaddle("adjustment.updated", 12, refund(first, "400", "approved")));
+    await paddleEvent(world.app, ofPaddle("adjustment.created", 11, refund(first, "400", "approved")));
+    expect(await read()).toMatchObject([{ status: "paid", refunded_amount: 400 }]);
+    await paddleEvent(world.app, ofPaddle("adjustment.created", 13, refund(second, "400", "approved")));
+    expect(await read()).toMatchObject([{ status: "paid", refunded_amount: 800 }]);
+    await paddleEvent(world.app, ofPaddle("adjustment.created", 14, refund(`adj_${some()}`, "300", "approved")));
+    expect(await read()).toMatchObject([{ status: "refunded", refunded_amount: 1_100 }]);
+  });
+
   test("Paddle's events do the same", async () => {
     const buyer = await founder(world.app);
     const { session } = await checkedOut(world, buyer.token, "paddle");
     const subscription = `sub_${some()}`;
-    const event = (event_type: string, second: number, data: object) => ({
-      event_id: `evt_${some()}`,
-      event_type,
-      occurred_at: new Date((START + second) * 1_000).toISOString(),
-      data,
-    });
     const transaction = {
       id: session,
       subscription_id: subscription,
@@ -251,8 +272,8 @@ describe("events of a provider", () => {
       details: { totals: { grand_total: "1100" } },
       billing_period: { starts_at: "2026-01-01T00:00:00Z", ends_at: "2026-02-01T00:00:00Z" },
     };
-    await paddleEvent(world.app, event("subscription.canceled", 99, { id: subscription, status: "canceled" }));
-    expect((await paddleEvent(world.app, event("transaction.completed", 1, transaction))).status).toBe(200);
+    await paddleEvent(world.app, ofPaddle("subscription.canceled", 99, { id: subscription, status: "canceled" }));
+    expect((await paddleEvent(world.app, ofPaddle("transaction.completed", 1, transaction))).status).toBe(200);
     expect(await stateOf(buyer)).toMatchObject({
       plan: "free",
       history: [{ amount: 1_100, status: "paid" }],

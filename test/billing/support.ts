@@ -135,6 +135,14 @@ export const ofStripe = (type: string, created: number, object: object) => ({
 /** Time of the first event of a life, seconds since the epoch. */
 export const START = 1_760_000_000;
 
+/** An event of Paddle, some seconds after `START`. */
+export const ofPaddle = (event_type: string, second: number, data: object) => ({
+  event_id: `evt_${some()}`,
+  event_type,
+  occurred_at: new Date((START + second) * 1_000).toISOString(),
+  data,
+});
+
 /** Part of an id. */
 export const some = (): string => randomBytes(6).toString("hex");
 

@@ -1,6 +1,7 @@
 import type { Fact } from "../providers/index.ts";
 
 type PaymentFact = Extract<Fact, { kind: "payment" }>;
+type RefundFact = Extract<Fact, { kind: "refund" }>;
 type SubscriptionFact = Extract<Fact, { kind: "subscription" }>;
 
 /** A payment as all events together say it. */
@@ -25,7 +26,7 @@ export interface Folded {
  */
 export function fold(facts: readonly Fact[], quote: { totalCents: number; currency: string }): Folded {
   const payments = new Map<string, FoldedPayment>();
-  const refunds: Extract<Fact, { kind: "refund" }>[] = [];
+  const refunds: RefundFact[] = [];
   let subscription: Omit<SubscriptionFact, "kind"> | undefined;
   for (const fact of facts) {
     if (fact.kind === "refund") {
@@ -60,12 +61,19 @@ function afterPayment(
   return { ...state, status: "active", ...(isLater && period) };
 }
 
-function refunded(payment: FoldedPayment, refunds: readonly { ids: readonly string[]; amount: number }[], all: number) {
+function refunded(payment: FoldedPayment, refunds: readonly RefundFact[], all: number): FoldedPayment {
   // A refund of Stripe names the payment intent, which names no invoice: with one payment there is no doubt.
-  const amounts = refunds.filter(({ ids }) => all === 1 || ids.includes(payment.id)).map(({ amount }) => amount);
-  if (payment.status === "failed" || amounts.length === 0) return payment;
-  const sum = Math.min(payment.amount, Math.max(...amounts));
-  return { ...payment, refunded: sum, status: sum >= payment.amount ? ("refunded" as const) : payment.status };
+  const own = refunds.filter(({ ids }) => all === 1 || ids.includes(payment.id));
+  if (payment.status === "failed" || own.length === 0) return payment;
+  // Stripe reports the total of a charge with each refund, Paddle each refund as an adjustment of its own.
+  const totals = new Map<string, number>();
+  for (const { ids, total = ids[0] ?? "", amount } of own)
+    totals.set(total, Math.max(amount, totals.get(total) ?? 0));
+  const sum = Math.min(
+    payment.amount,
+    [...totals.values()].reduce((before, amount) => before + amount, 0),
+  );
+  return { ...payment, refunded: sum, status: sum >= payment.amount ? "refunded" : payment.status };
 }
 
 function withoutUndefined<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -77,5 +77,5 @@ function adjustmentFacts(data: Unknown): EventFacts {
   const amount = amountOf(objectOf(data["totals"])["total"]);
   if (transaction === undefined || amount === undefined || data["action"] !== "refund" || data["status"] !== "approved")
     return { ids, facts: [] };
-  return { ids, facts: [{ kind: "refund", ids, amount }] };
+  return { ids, facts: [{ kind: "refund", ids, total: textOf(data["id"]), amount }] };
 }

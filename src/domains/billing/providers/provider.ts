@@ -41,7 +41,8 @@ export type Fact =
       kind: "refund";
       /** Ids of the payment, of which one is known. */
       ids: readonly string[];
-      /** In all so far. */
+      /** Id of the object of which `amount` is the total so far; absent in facts of older events. */
+      total?: string | undefined;
       amount: number;
     }
   | {

@@ -116,7 +116,8 @@ function subscriptionFacts(data: Unknown, isDeleted: boolean): EventFacts {
 }
 
 function refundFacts(data: Unknown): EventFacts {
-  const ids = defined(textOf(data["id"]), idOf(data["payment_intent"]), idOf(data["invoice"]));
+  const charge = textOf(data["id"]);
+  const ids = defined(charge, idOf(data["payment_intent"]), idOf(data["invoice"]));
   const amount = amountOf(data["amount_refunded"]);
-  return amount === undefined ? { ids, facts: [] } : { ids, facts: [{ kind: "refund", ids, amount }] };
+  return amount === undefined ? { ids, facts: [] } : { ids, facts: [{ kind: "refund", ids, total: charge, amount }] };
 }
