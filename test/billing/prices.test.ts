@@ -117,6 +117,7 @@ describe("a preview", () => {
 
   test.each([
     [{}, { region: "default", currency: "usd", subtotal_cents: 1_000, tax_cents: 100, total_cents: 1_100 }],
+    [{ ip_address: "::ffff:5.9.0.1" }, { region: "DE", currency: "eur" }],
     [{ region: "DE" }, { region: "DE", currency: "eur", tax_cents: 171, total_cents: 1_071, formatted: "€10.71" }],
     [
       { country: "JP", region: "DE" },
@@ -209,7 +210,8 @@ describe("amounts", () => {
 
   test("addresses without a country, and what is no address, have none", () => {
     const countryOf = createCountryLookup();
-    expect(countryOf("81.2.69.142")).toBe("GB");
+    for (const address of ["81.2.69.142", "::ffff:81.2.69.142", "::FFFF:5102:458E"])
+      expect(countryOf(address)).toBe("GB");
     for (const address of ["127.0.0.1", "10.0.0.1", "::1", "fe80::1%eth0", "nonsense", ""])
       expect(countryOf(address)).toBeUndefined();
   });

@@ -56,7 +56,7 @@ export function limitKey(address: string): string {
 }
 
 /** Returns the canonical form; undefined for invalid addresses, which include `127.1`, ports and brackets. */
-function canonicalAddress(text: string): string | undefined {
+export function canonicalAddress(text: string): string | undefined {
   const version = isIP(text);
   if (version === 4) return text;
   if (version === 0) return undefined;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Reader } from "mmdb-lib";
 import type { Response } from "mmdb-lib";
+import { canonicalAddress } from "../../../platform/outgoing/address.ts";
 
 /** A record of the table, whose members are not those of MaxMind's. */
 type CountryRecord = Response & { country_code?: string };
@@ -12,16 +13,16 @@ const FILE = "@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.m
 export function createCountryLookup() {
   let reader: Reader<CountryRecord> | undefined;
 
-  /** ISO 3166-1 alpha-2 code of the country of an IPv4 or IPv6 address; undefined where none is known. */
-  return function countryOf(address: string): string | undefined {
+  /**
+   * ISO 3166-1 alpha-2 code of the country of an IPv4 address, which may be IPv4-mapped, or an IPv6 address; undefined
+   * where none is known.
+   */
+  return function countryOf(text: string): string | undefined {
+    const address = canonicalAddress(text);
+    if (address === undefined) return undefined;
     reader ??= new Reader<CountryRecord>(readFileSync(createRequire(import.meta.url).resolve(FILE)));
-    try {
-      const country = reader.get(address)?.country_code;
-      return country !== undefined && /^[A-Z]{2}$/u.test(country) ? country : undefined;
-    } catch {
-      // Not an address, such as one with a zone.
-      return undefined;
-    }
+    const country = reader.get(address)?.country_code;
+    return country !== undefined && /^[A-Z]{2}$/u.test(country) ? country : undefined;
   };
 }
 
