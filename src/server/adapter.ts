@@ -5,6 +5,7 @@ import type { UniversalServerRequest, UniversalServerResponse } from "@connectrp
 import { endInPieces, PIECE_BYTES, piecesOf } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
+import { capDeadlines } from "./deadline.ts";
 
 /**
  * Converts node's request for connect. Unlike the adapter of connect-node, it does not parse the URL, and it leaves an
@@ -31,6 +32,7 @@ function webHeaders(request: NodeRequest): Headers {
     if (typeof value === "string") headers.append(name, value);
     else if (value !== undefined) for (const one of value) headers.append(name, one);
   }
+  capDeadlines(headers);
   return headers;
 }
 

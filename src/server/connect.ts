@@ -9,6 +9,7 @@ import { errors } from "../platform/errors.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
+import { MAX_TIMEOUT_MS } from "./deadline.ts";
 import type { Gate } from "./gate/index.ts";
 import { gzipMessages } from "./gzip.ts";
 import { onSentError } from "./patches/connect-sent-error.ts";
@@ -22,9 +23,6 @@ export interface CompiledRpc {
   policy: Policy;
   run: UnaryCall | StreamCall;
 }
-
-/** Longest delay of a timer. Connect refuses longer deadlines. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Creates the handlers for Connect, gRPC and gRPC-Web, by request path. */
 export function connectHandlers(

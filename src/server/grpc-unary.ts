@@ -2,6 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { tracing } from "../platform/tracing.ts";
 import type { CompiledRpc } from "./connect.ts";
+import { grpcTimeoutMs } from "./deadline.ts";
 import { CONTENT_TYPE, GrpcCall, PREFIX_BYTES } from "./grpc-call.ts";
 import type { GrpcCallOptions, Target } from "./grpc-call.ts";
 import type { OpenStream } from "./open-streams.ts";
@@ -88,7 +89,7 @@ export function createUnaryGrpc(options: UnaryGrpcOptions): UnaryGrpc {
   return (open, otherwise) => {
     const { headers } = open;
     const target = tracing() ? undefined : targets.get(open.url);
-    const timeoutMs = timeoutOf(headers["grpc-timeout"]);
+    const timeoutMs = grpcTimeoutMs(headers["grpc-timeout"]);
     if (target === undefined || timeoutMs === "malformed" || !isPlain(open, options.headerBytes))
       return otherwise(open);
     open.stream.on("error", ignore); // `close` follows
@@ -120,17 +121,6 @@ function isPlain({ stream, headers, rawHeaders }: OpenStream, headerBytes: numbe
   for (const text of rawHeaders) bytes += text.length;
   return bytes <= headerBytes;
 }
-
-/** Returns the milliseconds of a `grpc-timeout`; undefined without one. */
-function timeoutOf(header: string | string[] | undefined): number | "malformed" | undefined {
-  if (header === undefined) return undefined;
-  const found = typeof header === "string" ? /^(\d{1,8})([HMSmun])$/.exec(header) : null;
-  if (found === null) return "malformed";
-  const ms = Number(found[1]) * UNIT_MS[found[2] as keyof typeof UNIT_MS];
-  return ms > 2 ** 31 - 1 ? "malformed" : ms;
-}
-
-const UNIT_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
 /** Returns the message in these bytes; undefined unless they are exactly one, uncompressed and decodable. */
 function decode({ input }: DescMethod, bytes: Buffer): Message | undefined {

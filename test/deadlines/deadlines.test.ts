@@ -117,4 +117,21 @@ describe("A deadline that passes inside a transaction", () => {
     expect(await grpc("met@people.test", "20S")).toBe("0");
     expect(await left("met@people.test")).toBe(1);
   });
+
+  it("a deadline beyond the longest timer is none over every protocol", async () => {
+    await release();
+    const send = async (path: string, milliseconds: string) => {
+      const headers = { "connect-timeout-ms": milliseconds };
+      return (await app.call("POST", path, { body: { email: "far@people.test" }, headers })).status;
+    };
+    expect(await send("/api/auth/magic-link/send", "9999999999")).toBe(200);
+    expect(await send(procedure, "9999999999")).toBe(200);
+    for (const timeout of ["99999999H", "99999999S"]) {
+      expect(await grpc("far@people.test", timeout)).toBe("0");
+      const web = { "content-type": "application/grpc-web+json", "grpc-timeout": timeout };
+      const body = Buffer.concat([Buffer.from([0, 0, 0, 0, 27]), Buffer.from('{"email":"web@people.test"}')]);
+      const response = await fetch(`${app.url}${procedure}`, { method: "POST", headers: web, body });
+      expect(await response.text()).toContain("grpc-status: 0");
+    }
+  });
 });
