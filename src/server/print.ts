@@ -93,12 +93,13 @@ function helpPath(code: string, url: string): string {
 }
 
 /** Whether `application/problem+json` has a higher weight than `application/json`, or is accepted alone. */
-function prefersProblem(accept: string | undefined): boolean {
+function prefersProblem(header: string | undefined): boolean {
+  const accept = header?.toLowerCase();
   if (accept === undefined || !accept.includes("application/problem+json")) return false;
   let problem = 0;
   let json = 0;
   for (const part of accept.split(",")) {
-    const [type = "", ...params] = part.split(";").map((piece) => piece.trim().toLowerCase());
+    const [type = "", ...params] = part.split(";").map((piece) => piece.trim());
     const weight = Number(params.find((param) => param.startsWith("q="))?.slice(2) ?? 1);
     if (type === "application/problem+json") problem = weight;
     if (type === "application/json") json = weight;

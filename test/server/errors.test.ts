@@ -53,6 +53,7 @@ describe("REST", () => {
     ["application/problem+json", "application/problem+json"],
     ["application/json;q=0.5, application/problem+json", "application/problem+json"],
     ["application/json, application/problem+json", "application/json"],
+    ["Application/Problem+JSON", "application/problem+json"],
     ["*/*", "application/json"],
   ])("a REST error has the media type chosen by Accept: %s", async (accept, type) => {
     expect((await server.fetch("/api/nope", { headers: { accept } })).headers.get("content-type")).toBe(type);
