@@ -1,6 +1,10 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { nullable, omit_empty as omitEmpty } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { DescField, DescMethod, DescService } from "@bufbuild/protobuf";
+import {
+  null_beside as nullBeside,
+  nullable,
+  omit_empty as omitEmpty,
+} from "../../gen/atrium/options/v1/options_pb.ts";
 import { mustBeFilled, presentLists } from "../platform/validation.ts";
 import { createTranscoder } from "../transcoding/index.ts";
 import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts";
@@ -33,7 +37,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
   return createTranscoder({
     services: entries(options.rpcs),
     rest: (method) => policies.get(method)?.rest,
-    nullable: (field) => hasOption(field, nullable) && getOption(field, nullable),
+    nullable: printsNull,
     present: presentLists,
     filled: mustBeFilled,
     omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
@@ -77,4 +81,13 @@ function entries(rpcs: readonly CompiledRpc[]): ServiceEntry[] {
     services.set(parent, implementation);
   }
   return [...services].map(([service, implementation]) => ({ service, implementation }) as ServiceEntry);
+}
+
+/** Whether an absent field is printed as `null`, or the field beside which it is. */
+function printsNull(field: DescField): boolean | DescField {
+  if (!hasOption(field, nullBeside)) return hasOption(field, nullable) && getOption(field, nullable);
+  const name = getOption(field, nullBeside);
+  const beside = field.parent.fields.find((other) => other.name === name);
+  if (beside === undefined) throw new Error(`${field.toString()} is null beside ${name}, which does not exist`);
+  return beside;
 }

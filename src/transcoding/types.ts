@@ -131,8 +131,8 @@ export interface TranscoderOptions {
   /** Run round every call, in Connect's order: the first is outermost. */
   readonly interceptors?: readonly Interceptor[] | undefined;
   rest?(method: DescMethod): RestRule | undefined;
-  /** Print `null` where the field is absent. */
-  nullable?(field: DescField): boolean;
+  /** Print `null` where the field is absent, or only where the returned field of the same message is present. */
+  nullable?(field: DescField): boolean | DescField;
   /** Returns the lists of a request that must be in its JSON body, empty or not. */
   present?(input: DescMessage): readonly PresentList[];
   /**

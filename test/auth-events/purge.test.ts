@@ -126,6 +126,7 @@ describe("the operator's settings", () => {
       org_uuid: by.org,
       audit_retention_days: 90,
       plan: "free",
+      updated_at: null,
     });
     expect(await set(operator, body)).toMatchObject({ status: 422, body: { code: "unprocessable" } });
     expect(await set(operator, { ...body, audit_retention_days: 90 })).toMatchObject({

@@ -1,5 +1,6 @@
 import { create, createRegistry, fromJson, toJson } from "@bufbuild/protobuf";
-import { TimestampSchema, anyPack } from "@bufbuild/protobuf/wkt";
+import type { DescField } from "@bufbuild/protobuf";
+import { TimestampSchema, anyPack, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { JsonError, checkJson, parseJson } from "../../src/transcoding/index.ts";
 import { messageReader } from "../../src/transcoding/json/read.ts";
@@ -202,6 +203,16 @@ describe("Messages", () => {
         message,
       ),
     ).toThrow(/registry/);
+  });
+
+  test("a field that is null beside another is printed as null only where the other is present", () => {
+    const { maybe, createdAt } = EverythingSchema.field;
+    const nullable = (field: DescField) => field === createdAt && maybe;
+    const print = new Writers({ nullable, omitEmpty: () => true, registry }).message(EverythingSchema);
+    expect(JSON.parse(print(create(EverythingSchema, { maybe: "x" })))).toMatchObject({ maybe: "x", created_at: null });
+    expect(JSON.parse(print(create(EverythingSchema, {})))).not.toHaveProperty("created_at");
+    const both = create(EverythingSchema, { maybe: "x", createdAt: timestampFromMs(0) });
+    expect(JSON.parse(print(both))).toMatchObject({ created_at: "1970-01-01T00:00:00Z" });
   });
 
   test("nullable, omitEmpty and wire names have their effect on the output", async () => {

@@ -7,8 +7,8 @@ import { wktWriter } from "./wkt-write.ts";
 
 /** How fields are printed where protobuf JSON leaves a choice. */
 export interface WriteOptions {
-  /** Print `null` where the field is absent. */
-  nullable(field: DescField): boolean;
+  /** Print `null` where the field is absent, or only where the returned field of the same message is present. */
+  nullable(field: DescField): boolean | DescField;
   /** Leave the field out while it has its default value. */
   omitEmpty(field: DescField): boolean;
   /** Types `google.protobuf.Any` may hold. */
@@ -61,19 +61,19 @@ export class Writers {
     const write = this.value(field);
     if (field.fieldKind === "list") return listWriter(localName, write, this.options.omitEmpty(field));
     if (field.fieldKind === "map") return mapWriter(localName, write, this.options.omitEmpty(field));
-    const absent = this.options.nullable(field) ? "null" : undefined;
+    const absent = absentWriter(this.options.nullable(field));
     if (field.oneof !== undefined) {
       const group = field.oneof.localName;
       return (message) => {
         const one = message[group] as { case?: string; value?: unknown };
-        return one.case === localName ? write(one.value) : absent;
+        return one.case === localName ? write(one.value) : absent(message);
       };
     }
     if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) {
       // Outside proto3 an absent field shows its default through the prototype.
       return (message) => {
         const value = message[localName];
-        return value !== undefined && Object.hasOwn(message, localName) ? write(value) : absent;
+        return value !== undefined && Object.hasOwn(message, localName) ? write(value) : absent(message);
       };
     }
     if (!this.options.omitEmpty(field)) return (message) => write(message[localName]);
@@ -107,6 +107,13 @@ function isEmpty(value: unknown, zero: unknown): boolean {
   return value instanceof Uint8Array
     ? value.length === 0
     : value === 0 || value === "" || value === false || value === 0n;
+}
+
+function absentWriter(nullable: boolean | DescField): WriteField {
+  if (typeof nullable !== "boolean")
+    return (message) => (Object.hasOwn(message, nullable.localName) ? "null" : undefined);
+  const text = nullable ? "null" : undefined;
+  return () => text;
 }
 
 function listWriter(localName: string, write: WriteValue, omit: boolean): WriteField {

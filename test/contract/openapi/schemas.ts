@@ -1,7 +1,11 @@
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { nullable as nullableOption, omit_empty as omitOption } from "../../../gen/atrium/options/v1/options_pb.ts";
+import {
+  null_beside as besideOption,
+  nullable as nullableOption,
+  omit_empty as omitOption,
+} from "../../../gen/atrium/options/v1/options_pb.ts";
 import { printedName } from "../../../src/transcoding/json/names.ts";
 import { commentOf } from "./comments.ts";
 import { refTo } from "./json-schema.ts";
@@ -97,7 +101,8 @@ export class Schemas {
   field(field: DescField, direction: Direction): Schema {
     const description = commentOf(field);
     const schema = this.#value(field, direction);
-    const nulled = direction === "output" && isNullable(field) ? withNull(schema) : schema;
+    const canBeNull = isNullable(field) || hasOption(field, besideOption);
+    const nulled = direction === "output" && canBeNull ? withNull(schema) : schema;
     return description === "" ? nulled : { ...nulled, description };
   }
 

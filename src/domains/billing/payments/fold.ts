@@ -67,8 +67,7 @@ function refunded(payment: FoldedPayment, refunds: readonly RefundFact[], all: n
   if (payment.status === "failed" || own.length === 0) return payment;
   // Stripe reports the total of a charge with each refund, Paddle each refund as an adjustment of its own.
   const totals = new Map<string, number>();
-  for (const { ids, total = ids[0] ?? "", amount } of own)
-    totals.set(total, Math.max(amount, totals.get(total) ?? 0));
+  for (const { ids, total = ids[0] ?? "", amount } of own) totals.set(total, Math.max(amount, totals.get(total) ?? 0));
   const sum = Math.min(
     payment.amount,
     [...totals.values()].reduce((before, amount) => before + amount, 0),

@@ -229,7 +229,7 @@ type GetConfigResponse struct {
 	AuditRetentionDays *uint32 `protobuf:"varint,2,opt,name=audit_retention_days,json=auditRetentionDays,proto3,oneof" json:"audit_retention_days,omitempty"`
 	// The organization's plan.
 	Plan *string `protobuf:"bytes,3,opt,name=plan,proto3,oneof" json:"plan,omitempty"`
-	// When the settings changed last; absent where they are the defaults.
+	// When the settings changed last; null where they are the defaults.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3,oneof" json:"updated_at,omitempty"`
 	// The page, by name of the organization.
 	Data []*OrgConfig `protobuf:"bytes,5,rep,name=data,proto3" json:"data,omitempty"`
@@ -747,13 +747,13 @@ const file_atrium_operator_v1_operator_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x02R\x06offset\x88\x01\x01B\v\n" +
 	"\t_org_uuidB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_offset\"\xf3\x03\n" +
+	"\a_offset\"\x81\x04\n" +
 	"\x11GetConfigResponse\x12\x1e\n" +
 	"\borg_uuid\x18\x01 \x01(\tH\x00R\aorgUuid\x88\x01\x01\x125\n" +
 	"\x14audit_retention_days\x18\x02 \x01(\rH\x01R\x12auditRetentionDays\x88\x01\x01\x12\x17\n" +
-	"\x04plan\x18\x03 \x01(\tH\x02R\x04plan\x88\x01\x01\x12>\n" +
+	"\x04plan\x18\x03 \x01(\tH\x02R\x04plan\x88\x01\x01\x12L\n" +
 	"\n" +
-	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x03R\tupdatedAt\x88\x01\x01\x127\n" +
+	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\fڻ\x18\borg_uuidH\x03R\tupdatedAt\x88\x01\x01\x127\n" +
 	"\x04data\x18\x05 \x03(\v2\x1d.atrium.operator.v1.OrgConfigB\x04Ȼ\x18\x01R\x04data\x12\x19\n" +
 	"\x05total\x18\x06 \x01(\rH\x04R\x05total\x88\x01\x01\x12\x19\n" +
 	"\x05limit\x18\a \x01(\rH\x05R\x05limit\x88\x01\x01\x12\x1b\n" +

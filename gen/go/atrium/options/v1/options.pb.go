@@ -972,6 +972,14 @@ var file_atrium_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "varint,50105,opt,name=omit_empty",
 		Filename:      "atrium/options/v1/options.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         50107,
+		Name:          "atrium.options.v1.null_beside",
+		Tag:           "bytes,50107,opt,name=null_beside",
+		Filename:      "atrium/options/v1/options.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -1005,6 +1013,11 @@ var (
 	//
 	// optional bool omit_empty = 50105;
 	E_OmitEmpty = &file_atrium_options_v1_options_proto_extTypes[5]
+	// REST prints `null` where the field is absent and the field of this name in
+	// the same message is present.
+	//
+	// optional string null_beside = 50107;
+	E_NullBeside = &file_atrium_options_v1_options_proto_extTypes[6]
 )
 
 var File_atrium_options_v1_options_proto protoreflect.FileDescriptor
@@ -1121,7 +1134,9 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x05rules\x12\x1d.google.protobuf.FieldOptions\x18\xb7\x87\x03 \x01(\v2\x18.atrium.options.v1.RulesR\x05rules:;\n" +
 	"\bnullable\x12\x1d.google.protobuf.FieldOptions\x18\xb8\x87\x03 \x01(\bR\bnullable:>\n" +
 	"\n" +
-	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xb9\x87\x03 \x01(\bR\tomitEmptyBX\n" +
+	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xb9\x87\x03 \x01(\bR\tomitEmpty:@\n" +
+	"\vnull_beside\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x87\x03 \x01(\tR\n" +
+	"nullBesideBX\n" +
 	"\x15com.atrium.options.v1P\x01Z)atrium/gen/go/atrium/options/v1;optionsv1\xaa\x02\x11Atrium.Options.V1b\x06proto3"
 
 var (
@@ -1164,14 +1179,15 @@ var file_atrium_options_v1_options_proto_depIdxs = []int32{
 	10, // 9: atrium.options.v1.rules:extendee -> google.protobuf.FieldOptions
 	10, // 10: atrium.options.v1.nullable:extendee -> google.protobuf.FieldOptions
 	10, // 11: atrium.options.v1.omit_empty:extendee -> google.protobuf.FieldOptions
-	5,  // 12: atrium.options.v1.access:type_name -> atrium.options.v1.Access
-	6,  // 13: atrium.options.v1.rest:type_name -> atrium.options.v1.Rest
-	7,  // 14: atrium.options.v1.errors:type_name -> atrium.options.v1.Errors
-	8,  // 15: atrium.options.v1.rules:type_name -> atrium.options.v1.Rules
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	12, // [12:16] is the sub-list for extension type_name
-	6,  // [6:12] is the sub-list for extension extendee
+	10, // 12: atrium.options.v1.null_beside:extendee -> google.protobuf.FieldOptions
+	5,  // 13: atrium.options.v1.access:type_name -> atrium.options.v1.Access
+	6,  // 14: atrium.options.v1.rest:type_name -> atrium.options.v1.Rest
+	7,  // 15: atrium.options.v1.errors:type_name -> atrium.options.v1.Errors
+	8,  // 16: atrium.options.v1.rules:type_name -> atrium.options.v1.Rules
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	13, // [13:17] is the sub-list for extension type_name
+	6,  // [6:13] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
 }
 
@@ -1188,7 +1204,7 @@ func file_atrium_options_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_atrium_options_v1_options_proto_rawDesc), len(file_atrium_options_v1_options_proto_rawDesc)),
 			NumEnums:      5,
 			NumMessages:   4,
-			NumExtensions: 6,
+			NumExtensions: 7,
 			NumServices:   0,
 		},
 		GoTypes:           file_atrium_options_v1_options_proto_goTypes,

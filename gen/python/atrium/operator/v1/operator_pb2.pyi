@@ -161,7 +161,7 @@ class GetConfigResponse(_message.Message):
     """
     @_builtins.property
     def updated_at(self) -> _timestamp_pb2.Timestamp:
-        """When the settings changed last; absent where they are the defaults."""
+        """When the settings changed last; null where they are the defaults."""
 
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___OrgConfig]:
