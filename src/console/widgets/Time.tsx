@@ -59,3 +59,7 @@ export function Time({ at, none = "never" }: { at: Timestamp | Date | undefined;
     </Tooltip.Root>
   );
 }
+
+/** A time for a file: ISO 8601 in UTC. */
+export const isoOf = (at: Timestamp | undefined): string | undefined =>
+  at === undefined ? undefined : timestampDate(at).toISOString();

@@ -1,41 +1,30 @@
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../../session/failures.ts";
-import { transport } from "../../session/session.ts";
-import { Button } from "../Button.tsx";
 import { Empty, Failed, Skeleton } from "../States.tsx";
-import { alertToast } from "../toasts.ts";
-import { csvOf, download } from "./csv.ts";
+import { DeadCursor, FindPage, NoPage } from "./Beyond.tsx";
 import style from "./DataTable.module.css";
+import { DownloadCsv } from "./DownloadCsv.tsx";
+import { Foot } from "./Foot.tsx";
+import { hasCursors, MOST_OFFSET, PAGE } from "./parts.ts";
+import type { Paged, Source } from "./parts.ts";
 import { Rows } from "./Rows.tsx";
 import type { Column } from "./Rows.tsx";
 import { Tools } from "./Tools.tsx";
 import type { Filter } from "./Tools.tsx";
+import { useCursors } from "./use-cursors.ts";
 import { useList } from "./use-list.ts";
-import type { ListState } from "./use-list.ts";
 
 export type { Column, Filter };
 
-const PAGE = 50;
-const MOST_OFFSET = 10_000;
-
-/** What the page has to ask for: the state of the list, and which part. */
-export interface Part extends Pick<ListState, "q" | "sort" | "filters"> {
-  limit: number;
-  offset: number;
-}
-
-interface DataTableProps<I extends DescMessage, O extends DescMessage, R> {
+interface DataTableProps<I extends DescMessage, O extends DescMessage, R> extends Source<I, O, R> {
   /** Name of the table. */
   caption: string;
   /** Plural of a row, in lower case: `members`. */
   things: string;
-  method: DescMethodUnary<I, O>;
-  request: (part: Part) => MessageInitShape<I>;
-  rows: (answer: MessageShape<O>) => readonly R[];
   rowKey: (row: R) => string;
   columns: readonly Column<R>[];
   /** Whether the rpc takes `q`. */
@@ -57,63 +46,76 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
     filters.map(({ name }) => name),
     props.defaultSort ?? "",
   );
+  const cursors = useCursors(list);
+  const byCursor = hasCursors(method);
   const offset = (list.page - 1) * PAGE;
-  const tooFar = offset > MOST_OFFSET;
-  const answer = useQuery(method, request({ ...list, limit: PAGE, offset: tooFar ? 0 : offset }), {
+  const isFar = offset > MOST_OFFSET;
+  const cursor = isFar && byCursor ? list.cursor : undefined;
+  const part = request({ ...list, limit: PAGE, offset: isFar ? 0 : offset });
+  const input = cursor === undefined ? part : ({ ...part, cursor } as MessageInitShape<I>);
+  const answer = useQuery(method, input, {
     placeholderData: keepPreviousData,
     ...(props.refetchMs !== undefined && { refetchInterval: props.refetchMs }),
   });
-  const busy = useDelayed(answer.isPlaceholderData);
+  const isOld = answer.isPlaceholderData;
+  const busy = useDelayed(isOld);
   const rows = answer.data === undefined ? undefined : props.rows(answer.data);
-  const page = answer.data as { total?: number; totalIsEstimate?: boolean } | undefined;
+  const page = answer.data as Paged | undefined;
   const total = page?.total ?? rows?.length ?? 0;
   const narrowed = list.q !== "" || Object.keys(list.filters).length > 0;
-  const isBeyond = list.page > 1 && (tooFar || rows?.length === 0) && page?.total !== 0;
+  const isPastEnd = page?.totalIsEstimate !== true && offset >= total;
+  /** Only a cursor leads there, and it is not known. */
+  const isToFind = isFar && byCursor && cursor === undefined && !isPastEnd;
+  // The rows of the page before stay until those of this one have come.
+  const shown = useRef(list.page);
+  if (!isOld) shown.current = isToFind ? 1 : list.page;
+  const isBeyond =
+    list.page > 1 && page?.total !== 0 && (rows?.length === 0 || (isFar && cursor === undefined && !isToFind));
   const isEmpty = rows?.length === 0 && !narrowed && !isBeyond;
-
-  async function save(): Promise<void> {
-    try {
-      const all: R[] = [];
-      for (let at = 0; at <= MOST_OFFSET; at += 200) {
-        const part = request({ ...list, limit: 200, offset: at });
-        const { message } = await transport.unary(method, undefined, undefined, undefined, part);
-        const more = props.rows(message);
-        all.push(...more);
-        if (more.length < 200) break;
-      }
-      const saved = columns.filter(({ csv }) => csv !== undefined);
-      const cells = all.map((row) => saved.map(({ csv }) => csv?.(row)));
-      const headers = saved.map(({ header }) => header);
-      download(`${things.replaceAll(" ", "-")}.csv`, "text/csv;charset=utf-8", csvOf(headers, cells));
-    } catch (error) {
-      alertToast(failureOf(error));
-    }
-  }
+  const next = isOld ? undefined : page?.nextCursor;
+  useEffect(() => {
+    cursors.note(list.page, cursor);
+    cursors.note(list.page + 1, next);
+  }, [list.page, cursor, next]);
 
   return (
     <div className={style["list"]}>
       {!isEmpty && (
         <Tools things={things} list={list} searchable={searchable} filters={filters}>
           {columns.some(({ csv }) => csv !== undefined) && (
-            <Button onClick={() => void save()} disabled={rows === undefined || rows.length === 0}>
-              Download CSV
-            </Button>
+            <DownloadCsv
+              source={props}
+              list={list}
+              things={things}
+              columns={columns}
+              disabled={rows === undefined || rows.length === 0}
+            />
           )}
         </Tools>
       )}
       <div className={style["frame"]} aria-busy={busy || undefined}>
-        {rows === undefined || (answer.isPlaceholderData && rows.length === 0) ? (
+        {rows === undefined || (isOld && rows.length === 0) ? (
           answer.error === null ? (
             <Padded>
               <Skeleton lines={6} />
             </Padded>
+          ) : cursor !== undefined && failureOf(answer.error).code === "invalid_cursor" ? (
+            <DeadCursor things={things} list={list} />
           ) : (
             <Padded>
               <Failed error={answer.error} retry={() => void answer.refetch()} />
             </Padded>
           )
         ) : isBeyond ? (
-          <Beyond things={things} list={list} total={total} />
+          <NoPage things={things} list={list} total={total} byCursor={byCursor} />
+        ) : isToFind ? (
+          <FindPage
+            key={JSON.stringify([list.q, list.sort, list.filters, list.page])}
+            things={things}
+            list={list}
+            source={props}
+            cursors={cursors}
+          />
         ) : isEmpty ? (
           <Empty {...empty} />
         ) : rows.length === 0 ? (
@@ -131,58 +133,27 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
           </div>
         )}
       </div>
-      {rows !== undefined && rows.length > 0 && !isBeyond && (
-        <div className={style["foot"]}>
-          <span>
-            {(offset + 1).toLocaleString("en")}–{(offset + rows.length).toLocaleString("en")} of{" "}
-            {page?.totalIsEstimate === true && "about "}
-            {total.toLocaleString("en")}
-            {offset + PAGE > MOST_OFFSET && "; narrow by date to see more"}
-          </span>
-          <span className={style["pages"]}>
-            <Button small disabled={list.page === 1} onClick={() => list.set({ page: pageText(list.page - 1) })}>
-              Previous page
-            </Button>
-            <Button
-              small
-              disabled={offset + rows.length >= total || offset + PAGE > MOST_OFFSET}
-              onClick={() => list.set({ page: pageText(list.page + 1) })}
-            >
-              Next page
-            </Button>
-          </span>
-        </div>
+      {rows !== undefined && rows.length > 0 && !isBeyond && !isToFind && (
+        <Foot
+          list={list}
+          shown={shown.current}
+          rows={rows.length}
+          page={page}
+          cursors={cursors}
+          next={next}
+          isOld={isOld}
+          byCursor={byCursor}
+          narrow={narrowWords(filters, searchable)}
+        />
       )}
     </div>
   );
 }
 
-const pageText = (page: number): string | undefined => (page <= 1 ? undefined : String(page));
-
-interface BeyondProps {
-  things: string;
-  list: ListState;
-  total: number;
-}
-
-/** The address names a page after the last one: says so, and leads back. */
-function Beyond({ things, list, total }: BeyondProps) {
-  const reached = Math.trunc(MOST_OFFSET / PAGE) + 1;
-  const last = Math.min(Math.max(1, Math.ceil(total / PAGE)), reached);
-  const more = last === reached ? "; narrow by date to see more" : "";
-  return (
-    <Empty
-      text={`There is no page ${list.page.toLocaleString("en")} of ${things}: the last is page ${last}${more}.`}
-      action={
-        <div className={style["pages"]}>
-          {last > 1 && <Button onClick={() => list.set({ page: undefined })}>First page</Button>}
-          <Button look="primary" onClick={() => list.set({ page: pageText(last) })}>
-            {last > 1 ? "Last page" : "First page"}
-          </Button>
-        </div>
-      }
-    />
-  );
+/** How a person finds what is far down in a list. */
+function narrowWords(filters: readonly Filter[], searchable: boolean): string {
+  if (filters.some(({ isDay }) => isDay === true)) return "narrow by date";
+  return searchable ? "search" : "filter";
 }
 
 function Padded({ children }: { children: ReactNode }) {

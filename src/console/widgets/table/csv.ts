@@ -5,9 +5,9 @@ export function csvCell(value: string | number | boolean | undefined): string {
   return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export function csvOf(headers: readonly string[], rows: readonly (readonly (string | number | undefined)[])[]): string {
-  return [headers, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
-}
+/** A row of CSV with its end of line. */
+export const csvRow = (cells: readonly (string | number | undefined)[]): string =>
+  `${cells.map(csvCell).join(",")}\r\n`;
 
 /** Saves a text as a file. */
 export function download(name: string, type: string, ...parts: BlobPart[]): void {
