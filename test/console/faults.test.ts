@@ -100,6 +100,36 @@ describeInBrowser("the console in trouble", () => {
     expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count()).toBe(0);
   });
 
+  it("each card of the overview fails alone, with the id of its request, and is read again", async () => {
+    const page = await here.open("/sign-in");
+    let isRefused = true;
+    let requests = 0;
+    await page.route(/Service\/(?:ListWebhooks|ListMeters|GetAuditStats|ListSigningKeys|ListInstalls)\b/u, (route) =>
+      isRefused
+        ? route.fulfill({
+            status: 403,
+            contentType: "application/json",
+            headers: { "x-request-id": `5e1f0a0c-0000-4000-8000-${String(++requests).padStart(12, "0")}` },
+            body: JSON.stringify({ code: "permission_denied", message: "You may not see this." }),
+          })
+        : route.continue(),
+    );
+    await here.signIn(page);
+    const titles = ["Finish setting up", "Sign-ins", "Webhook success", "Meters", "Apps", "Signing keys"];
+    const card = (title: string) => page.getByRole("region", { name: title, exact: true });
+    for (const title of titles) {
+      await card(title).getByRole("alert").filter({ hasText: "You may not see this." }).waitFor();
+      await card(title).getByText("5e1f0a0c…").waitFor();
+    }
+    isRefused = false;
+    for (const title of titles) await card(title).getByRole("button", { name: "Try again" }).click();
+    await card("Sign-ins").getByText("Success").waitFor();
+    await card("Finish setting up").getByRole("link", { name: "Invite your team" }).waitFor();
+    // There is none: nothing is to be shown.
+    for (const none of ["Webhook success", "Meters"]) await card(none).waitFor({ state: "detached" });
+    expect(await page.getByRole("main").getByRole("alert").count()).toBe(0);
+  });
+
   it("an install that could not be read is read again without a reload of the page", async () => {
     const page = await at("installs/00000000-0000-4000-8000-000000000000");
     await page.getByRole("alert").filter({ hasText: "install_not_found" }).waitFor();

@@ -2,12 +2,15 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
+import type { UseQueryResult } from "@tanstack/react-query";
 import { AuthEventsService } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { Meter } from "../../../../gen/atrium/billing/v1/metering_pb.ts";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Chart } from "../../widgets/Chart.tsx";
+import { Section } from "../../widgets/Page.tsx";
+import { Failed } from "../../widgets/States.tsx";
 import { usePeriod } from "../../widgets/use-period.ts";
 import { KeyOverlap } from "./KeyOverlap.tsx";
 import { OwnApps } from "./OwnApps.tsx";
@@ -21,19 +24,15 @@ const SIGN_INS = ["login.password", "login.magic_link", "login.oidc"];
 /** Webhooks whose deliveries are added up, and meters that are drawn. */
 const MOST_WEBHOOKS = 10;
 const MOST_METERS = 2;
+const DELIVERIES = "Webhook success";
 
 /** What happened in the organization, day by day. */
 export default function Charts() {
-  const webhooks = useQuery(WebhooksService.method.listWebhooks, { limit: MOST_WEBHOOKS });
-  const meters = useQuery(BillingService.method.listMeters, { limit: MOST_METERS });
-  const ids = webhooks.data?.data.map(({ webhookId }) => webhookId) ?? [];
   return (
     <div className={style["grid"]}>
       <SignIns />
-      {ids.length > 0 && <Deliveries webhookIds={ids} />}
-      {meters.data?.data.map((meter) => (
-        <Usage key={meter.id} meter={meter} />
-      ))}
+      <Webhooks />
+      <Meters />
       <OwnApps />
       <KeyOverlap />
     </div>
@@ -64,7 +63,33 @@ function SignIns() {
   );
 }
 
-function Deliveries({ webhookIds }: { webhookIds: readonly string[] }) {
+/** Nothing in an organization without webhooks. */
+function Webhooks() {
+  const webhooks = useQuery(WebhooksService.method.listWebhooks, { limit: MOST_WEBHOOKS });
+  const { data, error } = webhooks;
+  if (data === undefined) return error && <Unread title={DELIVERIES} of={webhooks} />;
+  const ids = data.data.map(({ webhookId }) => webhookId);
+  return ids.length > 0 && <Deliveries webhookIds={ids} of={data.total} />;
+}
+
+/** Nothing in an organization without meters. */
+function Meters() {
+  const meters = useQuery(BillingService.method.listMeters, { limit: MOST_METERS });
+  const { data, error } = meters;
+  if (data === undefined) return error && <Unread title="Meters" of={meters} />;
+  return data.data.map((meter) => <Usage key={meter.id} meter={meter} />);
+}
+
+/** A card of things whose list cannot be read. */
+function Unread({ title, of }: { title: string; of: UseQueryResult<unknown, unknown> }) {
+  return (
+    <Section title={title}>
+      <Failed error={of.error} retry={() => void of.refetch()} />
+    </Section>
+  );
+}
+
+function Deliveries({ webhookIds, of }: { webhookIds: readonly string[]; of: number }) {
   const period = usePeriod();
   const days = useMergedDays(
     WebhooksService.method.getWebhookStats,
@@ -73,7 +98,8 @@ function Deliveries({ webhookIds }: { webhookIds: readonly string[] }) {
   );
   return (
     <Chart
-      title="Webhook success"
+      title={DELIVERIES}
+      {...(of > webhookIds.length && { about: `Of ${webhookIds.length} of ${of.toLocaleString("en")} webhooks.` })}
       period={period}
       of={days}
       buckets={(all) => all}

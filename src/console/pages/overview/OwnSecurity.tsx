@@ -3,7 +3,7 @@ import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { MfaService } from "../../../../gen/atrium/mfa/v1/mfa_pb.ts";
 import { ButtonLink } from "../../widgets/Button.tsx";
 import { Facts, Section } from "../../widgets/Page.tsx";
-import { Answer } from "../../widgets/States.tsx";
+import { Answer, Failed } from "../../widgets/States.tsx";
 
 /** How well the caller's own account is protected. */
 export function OwnSecurity() {
@@ -17,11 +17,14 @@ export function OwnSecurity() {
             {[
               ["Authenticator", hasActiveTotp ? "Active" : "None: a stolen password is enough to sign in"],
               ["Recovery codes", hasRecoveryCodes ? "Some are left" : "None"],
-              ["Sessions", sessions.data?.total],
+              sessions.data !== undefined && ["Sessions", sessions.data.total],
             ]}
           </Facts>
         )}
       </Answer>
+      {sessions.data === undefined && sessions.error !== null && (
+        <Failed error={sessions.error} retry={() => void sessions.refetch()} />
+      )}
     </Section>
   );
 }

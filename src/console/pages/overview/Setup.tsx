@@ -8,8 +8,10 @@ import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Section } from "../../widgets/Page.tsx";
+import { Failed } from "../../widgets/States.tsx";
 import style from "./Overview.module.css";
 
+const TITLE = "Finish setting up";
 const KEPT = { staleTime: 60_000 };
 
 /** What a new organization has not done yet; it disappears with the last step. */
@@ -27,12 +29,19 @@ export function Setup() {
     [isMore(webhooks.data?.total, 0), "/console/webhooks", "Send events to a webhook"],
     [isMore(installs.data?.total, 0), "/console/apps", "Install an app"],
   ];
+  const failed = [factor, members, keys, webhooks, installs].filter(({ error, data }) => error && data === undefined);
+  if (failed[0] !== undefined)
+    return (
+      <Section title={TITLE} about="Some of what is set up cannot be read.">
+        <Failed error={failed[0].error} retry={() => failed.forEach(({ refetch }) => void refetch())} />
+      </Section>
+    );
   const known = steps.filter(([done]) => done !== undefined);
   const done = known.filter(([isDone]) => isDone === true).length;
   // Nothing is shown before it is known, and nothing moves afterwards but what was done.
   if (known.length < steps.length || done === steps.length) return null;
   return (
-    <Section title="Finish setting up" about={`${done} of ${steps.length} done.`}>
+    <Section title={TITLE} about={`${done} of ${steps.length} done.`}>
       <ol className={style["steps"]}>
         {steps.map(([isDone, to, text]) => (
           <li key={to} data-done={isDone === true || undefined}>
