@@ -3,6 +3,7 @@ import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rules as rulesOption } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Rules } from "../../gen/atrium/options/v1/options_pb.ts";
+import type { PresentList } from "../transcoding/index.ts";
 import type { FieldViolation } from "./errors.ts";
 import { compileValue } from "./value-rules.ts";
 import type { ValueCheck } from "./value-rules.ts";
@@ -61,12 +62,6 @@ const integers: ReadonlySet<ScalarType> = new Set([
 /** The rules a field declares. */
 export function rulesOf(field: DescField): Rules | undefined {
   return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
-}
-
-/** A list that a request must contain, and the bool field that says that it is empty. */
-export interface PresentList {
-  readonly list: DescField;
-  readonly emptyBy: DescField | undefined;
 }
 
 /** Returns the lists of a message that must be there, even if they are empty. */

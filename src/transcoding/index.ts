@@ -6,6 +6,7 @@ export type {
   RequestHead,
   NodeResponse,
   Outcome,
+  PresentList,
   PrintedError,
   RefusalFacts,
   RefusalKind,
