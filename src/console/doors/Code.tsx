@@ -3,7 +3,7 @@ import { useState } from "react";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { publicTransport } from "../session/transport.ts";
 import { clock } from "../shell/Elevated.tsx";
-import { useCountdown } from "../shell/use-countdown.ts";
+import { useCountdown } from "../widgets/use-countdown.ts";
 import { Button } from "../widgets/Button.tsx";
 import { FormBody, Input } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";

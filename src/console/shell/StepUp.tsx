@@ -13,7 +13,7 @@ import { FormBody, Input, Radios } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { inWords } from "../widgets/words.ts";
 import { clock } from "./Elevated.tsx";
-import { useCountdown } from "./use-countdown.ts";
+import { useCountdown } from "../widgets/use-countdown.ts";
 
 type Method = "totp" | "recovery" | "password" | "magic_link";
 

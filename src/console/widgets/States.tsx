@@ -1,10 +1,10 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
 import { FailureNotice } from "./Notice.tsx";
 import style from "./States.module.css";
+import { useCountdown } from "./use-countdown.ts";
 
 /** Grey lines while something loads; they appear after 150 ms. */
 export function Skeleton({ lines = 5 }: { lines?: number }) {
@@ -35,31 +35,14 @@ const AGAIN_S = 5;
 /** What went wrong, with a way to try again; after `Retry-After` it tries by itself. */
 export function Failed({ error, retry }: { error: unknown; retry: () => void }) {
   const failure = failureOf(error);
-  const again = useRef(retry);
-  const [left, setLeft] = useState<number>();
-  useEffect(() => {
-    again.current = retry;
-  }, [retry]);
+  const { code, retryAfter = AGAIN_S } = failure;
   // Each failure is counted down once, whatever renders meanwhile.
-  useEffect(() => {
-    const { code, retryAfter = AGAIN_S } = failureOf(error);
-    if (code !== "unavailable") return setLeft(undefined);
-    const until = Date.now() + retryAfter * 1_000;
-    setLeft(retryAfter);
-    const timer = setInterval(() => {
-      const rest = Math.max(0, Math.ceil((until - Date.now()) / 1_000));
-      setLeft(rest);
-      if (rest > 0) return;
-      clearInterval(timer);
-      again.current();
-    }, 250);
-    return () => clearInterval(timer);
-  }, [error]);
+  const left = useCountdown(code === "unavailable" ? retryAfter : undefined, error, retry);
   return (
     <div className={style["failed"]}>
       <FailureNotice failure={failure} />
       <Button onClick={retry}>Try again</Button>
-      {left !== undefined && left > 0 && <p>Trying again in {left} s</p>}
+      {left > 0 && <p>Trying again in {left} s</p>}
     </div>
   );
 }

@@ -1,8 +1,12 @@
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
-/** Counts seconds down to 0; starts again whenever `from` or `since` changes. */
-export function useCountdown(from: number | undefined, since?: unknown): number {
+/** Counts seconds down to 0, then calls `onEnd` once; starts again whenever `from` or `since` changes. */
+export function useCountdown(from: number | undefined, since?: unknown, onEnd?: () => void): number {
   const [left, setLeft] = useState(from ?? 0);
+  const atEnd = useRef(onEnd);
+  useEffect(() => {
+    atEnd.current = onEnd;
+  }, [onEnd]);
   useEffect(() => {
     setLeft(from ?? 0);
     if (from === undefined) return;
@@ -10,7 +14,9 @@ export function useCountdown(from: number | undefined, since?: unknown): number 
     const timer = setInterval(() => {
       const rest = Math.max(0, Math.ceil((until - Date.now()) / 1000));
       setLeft(rest);
-      if (rest === 0) clearInterval(timer);
+      if (rest > 0) return;
+      clearInterval(timer);
+      atEnd.current?.();
     }, 500);
     return () => clearInterval(timer);
   }, [from, since]);

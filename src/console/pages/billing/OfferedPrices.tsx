@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { Price, Quote } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
-import { useCountdown } from "../../shell/use-countdown.ts";
+import { useCountdown } from "../../widgets/use-countdown.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { Facts, Section } from "../../widgets/Page.tsx";

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import { queries } from "../../session/session.ts";
-import { useCountdown } from "../../shell/use-countdown.ts";
+import { useCountdown } from "../../widgets/use-countdown.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { Notice } from "../../widgets/Notice.tsx";
 import { money } from "../apps/money.ts";

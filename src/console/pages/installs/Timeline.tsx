@@ -1,6 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { TimelineEntry } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
-import { useCountdownTo } from "../../shell/use-countdown.ts";
+import { useCountdownTo } from "../../widgets/use-countdown.ts";
 import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import style from "./Timeline.module.css";

@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import type { Delivery as DeliveryRecord } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
-import { useCountdownTo } from "../../shell/use-countdown.ts";
+import { useCountdownTo } from "../../widgets/use-countdown.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
