@@ -130,6 +130,28 @@ describeInBrowser("the console in trouble", () => {
     expect(await page.getByRole("main").getByRole("alert").count()).toBe(0);
   });
 
+  it("who can read a secret is unknown, and not nobody, while a list cannot be read", async () => {
+    const token = await here.app.login();
+    const { org_uuid: orgUuid } = (await here.app.call("GET", "/api/auth/me", { token })).body;
+    await here.app.call("PUT", `/api/admin/organizations/${orgUuid}/secrets/mail.key`, { token, body: { value: "1" } });
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    let isRefused = true;
+    await page.route(/Service\/(?:ListUsers|ListApiKeys)\b/u, (route) =>
+      isRefused ? route.fulfill({ status: 403, body: "{}" }) : route.continue(),
+    );
+    await page.goto(`${here.url}/console/vault/mail.key`);
+    const readers = page.getByRole("region", { name: "Who can read this" });
+    await expect.poll(() => readers.getByRole("button", { name: "Try again" }).count()).toBe(2);
+    expect(await readers.getByText("none", { exact: true }).count()).toBe(1);
+    isRefused = false;
+    for (let left = 2; left > 0; left--) {
+      await readers.getByRole("button", { name: "Try again" }).first().click();
+      await expect.poll(() => readers.getByRole("button", { name: "Try again" }).count()).toBe(left - 1);
+    }
+    await readers.getByText(here.app.owner.email).waitFor();
+  });
+
   it("an install that could not be read is read again without a reload of the page", async () => {
     const page = await at("installs/00000000-0000-4000-8000-000000000000");
     await page.getByRole("alert").filter({ hasText: "install_not_found" }).waitFor();

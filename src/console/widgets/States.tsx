@@ -1,4 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
+import { Fragment } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
@@ -24,7 +25,17 @@ export function Empty({ text, action, api }: { text: string; action?: ReactNode;
     <div className={style["empty"]}>
       <p>{text}</p>
       {action}
-      {api !== undefined && <code>{api}</code>}
+      {api !== undefined && (
+        <code>
+          {api.split(/(?<=\/)/u).map((part, nth) => (
+            // Breaks after a slash, rather than in a word.
+            <Fragment key={nth}>
+              {part}
+              <wbr />
+            </Fragment>
+          ))}
+        </code>
+      )}
     </div>
   );
 }

@@ -28,7 +28,6 @@ export default function Security() {
   const remove = useCall(MfaService.method.deleteFactor, { done: "Authenticator removed" });
   const regenerate = useCall(MfaService.method.regenerateRecoveryCodes);
   const active = factors.data?.data.filter(({ status }) => status === "active") ?? [];
-  const left = codes.data?.data.filter(({ usedAt }) => usedAt === undefined).length ?? 0;
 
   async function newCodes(): Promise<void> {
     const answer = await regenerate.run({});
@@ -87,11 +86,9 @@ export default function Security() {
           }
         >
           {regenerate.failure !== undefined && <FailureNotice failure={regenerate.failure} />}
-          {left < 3 ? (
-            <Notice kind="warn">{left === 0 ? "No code is left." : `Only ${plural(left, "code")} left.`}</Notice>
-          ) : (
-            <p>{plural(left, "code")} left.</p>
-          )}
+          <Answer of={codes} lines={1}>
+            {({ data }) => <CodesLeft count={data.filter(({ usedAt }) => usedAt === undefined).length} />}
+          </Answer>
         </Section>
       )}
       <CodeSample http="GET /api/v1/me/mfa/factors" />
@@ -135,4 +132,9 @@ export default function Security() {
       />
     </Page>
   );
+}
+
+function CodesLeft({ count }: { count: number }) {
+  if (count >= 3) return <p>{plural(count, "code")} left.</p>;
+  return <Notice kind="warn">{count === 0 ? "No code is left." : `Only ${plural(count, "code")} left.`}</Notice>;
 }

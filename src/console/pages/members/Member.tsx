@@ -64,7 +64,7 @@ function Details({ user }: { user: User }) {
   return (
     <Page
       title={name}
-      about={email}
+      {...(name !== email && { about: email })}
       actions={
         mayChange && (
           <>

@@ -66,10 +66,10 @@ export default function Secret() {
       title={name}
       actions={
         <>
-          <Button look="primary" data-create onClick={() => setWriting(true)}>
+          <Button look="primary" data-create disabled={latest === 0} onClick={() => setWriting(true)}>
             New version
           </Button>
-          <Button busy={read.busy} onClick={() => void reveal([latest])}>
+          <Button busy={read.busy} disabled={latest === 0} onClick={() => void reveal([latest])}>
             Reveal
           </Button>
           <Button onClick={() => setRemoving(true)}>Delete</Button>

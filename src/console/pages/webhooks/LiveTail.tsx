@@ -3,7 +3,7 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { Time } from "../../widgets/Time.tsx";
-import { lastAnswer } from "./answers.ts";
+import { lastAnswer } from "./words.ts";
 import { useLiveTail } from "./use-live-tail.ts";
 import style from "./Webhooks.module.css";
 

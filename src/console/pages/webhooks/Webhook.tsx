@@ -17,8 +17,7 @@ import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { inWords } from "../../widgets/words.ts";
-import { lastAnswer } from "./answers.ts";
+import { eventsInWords, lastAnswer, scopeInWords } from "./words.ts";
 import { Charts } from "./Charts.tsx";
 import { CheckSignature } from "./CheckSignature.tsx";
 import { LiveTail } from "./LiveTail.tsx";
@@ -96,8 +95,8 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
           {[
             ["Webhook id", <Id key="id" of={webhookId} what="webhook id" />],
             ["URL", <ExternalLink key="url" href={url} />],
-            ["Events", webhook.events.includes("*") ? "All events" : webhook.events.join(", ")],
-            ["Scope", webhook.scope === "org" ? "Organization" : inWords(webhook.scope)],
+            ["Events", eventsInWords(webhook.events)],
+            ["Scope", scopeInWords(webhook.scope)],
             ["Created", <Time key="made" at={webhook.createdAt} />],
           ]}
         </Facts>

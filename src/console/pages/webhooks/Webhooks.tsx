@@ -14,6 +14,7 @@ import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Events } from "./Events.tsx";
 import { Samples } from "./Samples.tsx";
+import { eventsInWords, scopeInWords } from "./words.ts";
 
 /** Where the events of the organization are sent. */
 export default function Webhooks() {
@@ -48,8 +49,8 @@ export default function Webhooks() {
             cell: ({ webhookId, url }) => <Link to={`/console/webhooks/${webhookId}`}>{url}</Link>,
             csv: ({ url }) => url,
           },
-          { header: "Events", cell: ({ events }) => events.join(", "), csv: ({ events }) => events.join(" ") },
-          { header: "Scope", cell: ({ scope }) => scope, csv: ({ scope }) => scope },
+          { header: "Events", cell: ({ events }) => eventsInWords(events), csv: ({ events }) => events.join(" ") },
+          { header: "Scope", cell: ({ scope }) => scopeInWords(scope), csv: ({ scope }) => scope },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
           { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
         ]}
