@@ -3,7 +3,7 @@ import { constants } from "node:http2";
 import { hasBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Account } from "./connections.ts";
-import { onBodyChunk } from "./patches/node-body-chunks.ts";
+import { createChunkFilter } from "./patches/node-body-chunks.ts";
 
 /** Maximum bytes held for one address, always on: bodies being collected and responses not yet taken. */
 export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
@@ -21,35 +21,42 @@ export interface BodyBuffers {
   release(request: object): void;
 }
 
+/**
+ * Names the count of a request's body, on the request and on its response. An entry of a WeakMap for each request costs
+ * the garbage collector more than reading the body does.
+ */
+const BODY = Symbol("body");
+
+interface Body {
+  readonly account: Account;
+  bytes: number;
+  /** Bytes that still arrive are discarded. */
+  released: boolean;
+}
+
+type Counted<T> = T & { [BODY]?: Body };
+
 /** Creates the counter. */
 export function createBodyBuffers(maxBytes: number): BodyBuffers {
-  const bodies = new WeakMap<object, Body>();
-
-  function release(request: object): void {
-    const body = bodies.get(request);
-    if (body === undefined) return;
-    body.account.bodyBytes -= body.bytes;
-    body.bytes = 0;
-    body.released = true;
-  }
+  const filterChunks = createChunkFilter((request: Counted<NodeRequest>, { length }) => {
+    const body = request[BODY];
+    if (body === undefined || body.released) return true;
+    body.bytes += length;
+    body.account.bodyBytes += length;
+    if (heldBytes(body.account) <= maxBytes) return true;
+    reset(request);
+    return false;
+  });
 
   return {
-    count(request, response, account) {
+    count(request: Counted<NodeRequest>, response: Counted<NodeResponse>, account) {
       if (!hasBody(request)) return;
-      const body: Body = { account, bytes: 0, released: false };
-      bodies.set(request, body);
-      onBodyChunk(request, (chunk) => {
-        if (body.released) return true;
-        body.bytes += chunk.length;
-        account.bodyBytes += chunk.length;
-        if (heldBytes(account) <= maxBytes) return true;
-        reset(request);
-        return false;
-      });
-      (response as ServerResponse).once("close", () => release(request));
+      request[BODY] = response[BODY] = { account, bytes: 0, released: false };
+      filterChunks(request);
+      (response as ServerResponse).on("close", onClose);
     },
-    refuses(request) {
-      const body = bodies.get(request);
+    refuses(request: Counted<NodeRequest>) {
+      const body = request[BODY];
       if (body === undefined) return false;
       const announced = Math.min(Number(request.headers["content-length"] ?? 0), MAX_COLLECTED_BYTES);
       return heldBytes(body.account) + announced > maxBytes;
@@ -58,11 +65,17 @@ export function createBodyBuffers(maxBytes: number): BodyBuffers {
   };
 }
 
-interface Body {
-  readonly account: Account;
-  bytes: number;
-  /** Bytes that still arrive are discarded. */
-  released: boolean;
+function release(of: Counted<object>): void {
+  const body = of[BODY];
+  if (body === undefined) return;
+  body.account.bodyBytes -= body.bytes;
+  body.bytes = 0;
+  body.released = true;
+}
+
+/** One listener for all responses. */
+function onClose(this: ServerResponse): void {
+  release(this);
 }
 
 /** Returns the bytes held for an address. */

@@ -32,10 +32,27 @@ export function createHttp1Server(
   return server;
 }
 
-/** Limits the time for a body, which is refused as node refuses slow headers. */
-export function limitBodyTime(request: IncomingMessage, response: ServerResponse, bodyMs: number): void {
-  const { headers, socket } = request;
-  if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
+/** Limits the time for bodies, which are refused as node refuses slow headers. */
+export function createBodyTimer(bodyMs: number): (request: IncomingMessage, response: ServerResponse) => void {
+  let arriving: (readonly [IncomingMessage, ServerResponse])[] = [];
+
+  /** Nearly all bodies arrive with their heads: a timer for each costs more than reading it. */
+  function limitLate(): void {
+    const begun = arriving;
+    arriving = [];
+    for (const [request, response] of begun) if (!request.complete) limit(request, response, bodyMs);
+  }
+
+  return (request, response) => {
+    const { headers } = request;
+    if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
+    if (arriving.push([request, response]) === 1) setImmediate(limitLate);
+  };
+}
+
+function limit(request: IncomingMessage, response: ServerResponse, bodyMs: number): void {
+  const { socket } = request;
+  if (request.destroyed) return;
   const timer = setTimeout(() => {
     if (response.writableEnded) socket.destroy();
     else if (!request.complete)

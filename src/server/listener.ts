@@ -7,7 +7,7 @@ import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { BodyBuffers } from "./buffers.ts";
 import type { Account, Addresses } from "./connections.ts";
 import type { UnaryGrpc } from "./grpc-unary.ts";
-import { createHttp1Server, limitBodyTime } from "./http1.ts";
+import { createBodyTimer, createHttp1Server } from "./http1.ts";
 import { createHttp2Server } from "./http2.ts";
 import { watchIdle } from "./idle-sessions.ts";
 import { setClientCertificate } from "./mtls/client-certificate.ts";
@@ -66,6 +66,7 @@ export function createListener(options: ListenerOptions): Listener {
   const accounts = new WeakMap<Socket | Http2Session, Account>();
   const certificates = new WeakMap<Socket | Http2Session, ClientCertificate>();
   const readers = watchReaders(limits);
+  const limitBodyTime = createBodyTimer(limits.bodyMs);
   const http1 = createHttp1Server(limits, (request, response) => {
     if (response.socket === null) readers.addQueued(request.socket, response);
     const account = accounts.get(request.socket);
@@ -76,7 +77,7 @@ export function createListener(options: ListenerOptions): Listener {
       requests.add();
       response.on("close", requests.remove);
     }
-    limitBodyTime(request, response, limits.bodyMs);
+    limitBodyTime(request, response);
     if (verify !== undefined) setClientCertificate(request, certificates.get(request.socket));
     options.handler(request, response);
   });

@@ -57,7 +57,7 @@ export function checkBodyHeaders(request: NodeRequest, taken: readonly string[],
  * @throws {unsupported_media_type} when it has no content type
  * @throws {malformed_body} when the gzip is broken
  */
-export function readBody(request: NodeRequest, taken: readonly string[], limit: number): Promise<Buffer> {
+export function readBody(request: NodeRequest, taken: readonly string[], limit: number): Buffer | Promise<Buffer> {
   const bytes =
     request.headers["content-type"] === undefined ? untyped(collect(request, limit), taken) : collect(request, limit);
   const coding = request.headers["content-encoding"];
@@ -65,13 +65,13 @@ export function readBody(request: NodeRequest, taken: readonly string[], limit: 
   return inflated(bytes, limit);
 }
 
-async function untyped(read: Promise<Buffer>, taken: readonly string[]): Promise<Buffer> {
+async function untyped(read: Buffer | Promise<Buffer>, taken: readonly string[]): Promise<Buffer> {
   const bytes = await read;
   if (bytes.length > 0 && !takesAnything(taken)) throw mediaType(taken);
   return bytes;
 }
 
-async function inflated(coded: Promise<Buffer>, limit: number): Promise<Buffer> {
+async function inflated(coded: Buffer | Promise<Buffer>, limit: number): Promise<Buffer> {
   const bytes = await coded;
   if (bytes.length === 0) return bytes;
   try {
@@ -82,7 +82,22 @@ async function inflated(coded: Promise<Buffer>, limit: number): Promise<Buffer> 
   }
 }
 
-function collect(request: NodeRequest, limit: number): Promise<Buffer> {
+function collect(request: NodeRequest, limit: number): Buffer | Promise<Buffer> {
+  return hasArrived(request) ? take(request, limit) : receive(request, limit);
+}
+
+/** Whether the whole body waits to be read, as nearly every one over HTTP/1.1 does once its caller is known. */
+function hasArrived(request: NodeRequest): boolean {
+  return !("stream" in request) && request.complete;
+}
+
+/** Reads a body that has arrived, without the listeners and turns that a stream takes. */
+function take(request: NodeRequest, limit: number): Buffer {
+  if (request.readableLength > limit) throw tooLarge(limit);
+  return (request.read() as Buffer | null) ?? nothing;
+}
+
+function receive(request: NodeRequest, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined;
     let more: Buffer[] | undefined;

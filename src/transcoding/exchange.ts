@@ -85,7 +85,7 @@ export class RestExchange implements Outcome {
       if (this.over) return;
       const mediaType = this.negotiated(target);
       const body = this.body(target);
-      const bytes = body === undefined ? undefined : await body;
+      const bytes = body instanceof Promise ? await body : body;
       if (this.over) return;
       const message = target.input.make(path, query, bytes, request.headers["content-type"] ?? "");
       if (target.stream !== undefined)
@@ -110,7 +110,7 @@ export class RestExchange implements Outcome {
   }
 
   /** The body of the request; undefined where the binding takes none or none was sent. */
-  private body({ input, taken }: Target): Promise<Buffer> | undefined {
+  private body({ input, taken }: Target): Buffer | Promise<Buffer> | undefined {
     const { request } = this;
     if (input.body === "none" || !hasBody(request)) return undefined;
     const { bodyBytes } = this.limits;

@@ -107,7 +107,8 @@ function releaseConnection(request: IncomingMessage, response: ServerResponse, d
 /** One listener for all responses: a closure or a set entry per request costs 3 % of a small POST. */
 function discardRest(this: ServerResponse): void {
   const { req: request } = this;
-  if (!request.readableEnded && !request.socket.destroyed) discard(request, request.socket);
+  const isRead = request.readableEnded || (request.complete && request.readableLength === 0);
+  if (!isRead && !request.socket.destroyed) discard(request, request.socket);
 }
 
 /**

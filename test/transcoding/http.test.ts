@@ -13,9 +13,13 @@ afterAll(async () => {
 });
 
 /** Sends bytes unchanged and resolves to everything received until the connection closes. */
-function raw(text: string | Buffer, more?: (write: (text: string | Buffer) => void) => void): Promise<string> {
+function raw(
+  text: string | Buffer,
+  more?: (write: (text: string | Buffer) => void) => void,
+  port = app.port,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(app.port, "127.0.0.1");
+    const socket = connect(port, "127.0.0.1");
     let answer = "";
     socket.on("data", (chunk: Buffer) => (answer += chunk.toString()));
     socket.on("close", () => {
@@ -160,6 +164,20 @@ describe("Size and codings", () => {
       for (let i = 0; i < 20; i++) write(framed);
     });
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
+  });
+
+  test("a body that has arrived before its caller is known is held to the limit too", async () => {
+    const gate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    await using small = await start({ limits: { bodyBytes: 40 }, gate });
+    const statusOf = (body: string): Promise<string> =>
+      raw(
+        "POST /v1/echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n" +
+          `transfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+        undefined,
+        small.port,
+      ).then((answer) => answer.slice(0, 12));
+    expect(await statusOf(padded(40))).toBe("HTTP/1.1 200");
+    expect(await statusOf(padded(41))).toBe("HTTP/1.1 413");
   });
 
   test("a connection stays open after a refusal when little of the body is unread", async () => {

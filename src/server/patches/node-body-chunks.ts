@@ -8,9 +8,14 @@
 import { Readable } from "node:stream";
 import type { NodeRequest } from "../../transcoding/index.ts";
 
-/** Passes each chunk to `accept` before it is buffered; a chunk that is not accepted is dropped. */
-export function onBodyChunk(request: NodeRequest, accept: (chunk: Buffer) => boolean): void {
+/** Returns what makes a request pass each chunk to `accept` before it is buffered; one not accepted is dropped. */
+export function createChunkFilter(accept: (request: NodeRequest, chunk: Buffer) => boolean) {
   const push = Readable.prototype.push as (this: NodeRequest, chunk: unknown, encoding?: BufferEncoding) => boolean;
-  request.push = (chunk: Buffer | null, encoding) =>
-    chunk === null || accept(chunk) ? push.call(request, chunk, encoding) : true;
+  function filtered(this: NodeRequest, chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+    return chunk === null || accept(this, chunk) ? push.call(this, chunk, encoding) : true;
+  }
+  // One function for all requests: a closure for each costs more than the count.
+  return (request: NodeRequest): void => {
+    request.push = filtered;
+  };
 }
