@@ -4,6 +4,7 @@ import type { Requester } from "../platform/db/types.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
@@ -102,7 +103,7 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
   return {
     unary(policy, implementation) {
       const canBeSynchronous = !policy.idempotent && !countsValidAttempts.has(policy.rate);
-      const needsShare = !withoutQueries.has(policy.method);
+      const needsShare = !withoutOwnQueries.has(policy.method);
       const run: UnaryCall = (message, context) => {
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
@@ -133,8 +134,14 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
   };
 }
 
-/** Handlers that need nothing but the caller. Entering a share would cost more than they do. */
-const withoutQueries: ReadonlySet<DescMethod> = new Set([AccessService.method.getMe]);
+/**
+ * Handlers that need nothing but the caller, or that read only together with other requests, which no share counts.
+ * Entering a share would cost more than they do.
+ */
+const withoutOwnQueries: ReadonlySet<DescMethod> = new Set([
+  AccessService.method.getMe,
+  BillingService.method.previewPrice,
+]);
 
 const countsValidAttempts: ReadonlySet<RateClass> = new Set([
   RateClass.LOGIN,

@@ -12,7 +12,7 @@ import { choosePrice } from "./choice.ts";
 import type { PriceInRegion } from "./choice.ts";
 import type { CountryLookup } from "./region.ts";
 import * as store from "./store.ts";
-import type { PriceRow } from "./store.ts";
+import type { PriceRow, PriceTerms } from "./store.ts";
 
 /** What to work out. */
 export interface Wish {
@@ -35,12 +35,19 @@ const MAX_BATCH = 256;
 
 /** Prices: made, listed, worked out (decisions 10.3). */
 export function createPrices({ database, clock, events, organizations }: BillingDeps, countryOf: CountryLookup) {
-  /** A price that can be bought. The requests of one turn of the event loop share a statement. */
-  const activePrice = createBatches<number, PriceRow | undefined>(MAX_BATCH, async (ids) => {
-    const rows = await store.findActivePrices(database, [...new Set(ids)]);
-    const byId = new Map(rows.map((row) => [row.priceId, row]));
-    return ids.map((id) => byId.get(id));
-  });
+  /**
+   * The rows of a price that can be bought, the default row first. Requests that arrive while others are read share a
+   * statement, which costs more than all else of a preview.
+   */
+  const activePrice = createBatches<number, readonly PriceInRegion[] | undefined>(
+    MAX_BATCH,
+    async (ids) => {
+      const prices = await store.findActivePrices(database, [...new Set(ids)]);
+      const byId = new Map(prices.map((price) => [price.priceId, rowsOf(price)]));
+      return ids.map((id) => byId.get(id));
+    },
+    { inFlight: 1 },
+  );
 
   /**
    * Works out what some seats cost.
@@ -49,10 +56,8 @@ export function createPrices({ database, clock, events, organizations }: Billing
    * @throws {validation_error} when the total is above 99,999,999
    */
   async function workOut({ priceId, region, currency, seats }: Wish): Promise<PricedSeats> {
-    const price = await activePrice(priceId);
-    if (price === undefined) throw billingErrors.priceNotFound();
-    const { currency: own, unitAmountCents, taxPercent } = price;
-    const rows = [{ region: "default", currency: own, unitAmountCents, taxPercent }, ...price.regions];
+    const rows = await activePrice(priceId);
+    if (rows === undefined) throw billingErrors.priceNotFound();
     const row = choosePrice(rows, region, currency?.toLowerCase());
     if (row === undefined) throw billingErrors.currencyUnsupported();
     const amounts = amountsOf(row.unitAmountCents, seats, row.taxPercent);
@@ -119,6 +124,10 @@ export function createPrices({ database, clock, events, organizations }: Billing
       });
     },
   };
+}
+
+function rowsOf({ currency, unitAmountCents, taxPercent, regions }: PriceTerms): PriceInRegion[] {
+  return [{ region: "default", currency, unitAmountCents, taxPercent }, ...regions];
 }
 
 /** Index of the first row that repeats region and currency of one before it; -1 for none. */

@@ -20,8 +20,9 @@ export interface PriceRow {
 }
 
 type Reader = Pick<Database, "prepared">;
-const columns = `price_id as "priceId", product, plan, interval, currency, unit_amount_cents as "unitAmountCents",
-  tax_percent::text as "taxPercent", regions, active, created_at as "createdAt"`;
+const terms = `price_id as "priceId", currency, unit_amount_cents as "unitAmountCents",
+  tax_percent::text as "taxPercent", regions`;
+const columns = `${terms}, product, plan, interval, active, created_at as "createdAt"`;
 
 /** Stores a price; returns its id. */
 export async function insertPrice(tx: Tx, price: Omit<PriceRow, "priceId" | "active">): Promise<number> {
@@ -49,10 +50,13 @@ export async function deactivatePrice(tx: Tx, priceId: number): Promise<boolean>
   return (await tx.query(sql, [priceId])).length > 0;
 }
 
+/** What a price costs. */
+export type PriceTerms = Pick<PriceRow, "priceId" | "currency" | "unitAmountCents" | "taxPercent" | "regions">;
+
 /** Prices that can be bought, of these ids, in no order. */
-export function findActivePrices(database: Reader, priceIds: readonly number[]): Promise<PriceRow[]> {
-  const sql = `select ${columns} from prices where price_id = any ($1::bigint[]) and active`;
-  return database.prepared<PriceRow>("prices-read", sql, [priceIds]);
+export function findActivePrices(database: Reader, priceIds: readonly number[]): Promise<PriceTerms[]> {
+  const sql = `select ${terms} from prices where price_id = any ($1::bigint[]) and active`;
+  return database.prepared<PriceTerms>("prices-read", sql, [priceIds]);
 }
 
 /** Prices, newest first. */
