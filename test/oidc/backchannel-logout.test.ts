@@ -80,6 +80,16 @@ it("a logout token with a session of the provider ends that session alone", asyn
   expect(await alive(two)).toBe(false);
 });
 
+it.each(["a\0b", "a\ud800", "s".repeat(256), ""])(
+  "a sign-in with a session of the provider that cannot be stored, %j, ends by its subject",
+  async (sid) => {
+    const one = await session("jay", sid);
+    expect(await logout({ sub: "jay" })).toBe("200");
+    expect(await alive(one)).toBe(false);
+    realm.app.clock.advance(1);
+  },
+);
+
 it("a logout ends sessions of its connection alone, and one of nobody who is known is 200", async () => {
   const one = await session("eve");
   expect(await logout({ sub: "nobody" })).toBe("200");
@@ -126,6 +136,7 @@ it.each<[string, Record<string, unknown>]>([
   ["no subject and no session", { sub: undefined }],
   ["a subject that is no text", { sub: { a: 1 } }],
   ["a NUL in its session", { sid: "a\0b" }],
+  ["half of a surrogate pair in its subject", { sub: "a\ud800" }],
   ["no time of issue", { iat: undefined }],
   ["a time of issue long ago", { iat: 1_000_000_000, exp: undefined }],
   ["a time of issue to come", { iat: 9_000_000_000 }],

@@ -46,6 +46,7 @@ it.each<[string, Record<string, unknown>]>([
   ["no nonce", { nonce: undefined }],
   ["no subject", { sub: undefined }],
   ["an empty subject", { sub: "" }],
+  ["a subject with half of a surrogate pair", { sub: "a\ud800" }],
   ["a hash of another access token", { at_hash: "AAAAAAAAAAAAAAAAAAAAAA" }],
 ])("an ID token with %s is refused", async (_name, lie) => {
   realm.provider.claims = (claims) => ({ ...claims, ...lie });

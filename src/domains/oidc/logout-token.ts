@@ -84,7 +84,8 @@ function isObject(value: unknown): value is Claims {
 /** The text of a claim; null when it is absent. */
 function textOf(value: unknown, name: string): string | null {
   if (value === undefined) return null;
-  if (typeof value !== "string" || value === "" || value.length > MAX_LENGTH || value.includes("\0"))
+  const isText = typeof value === "string" && value.isWellFormed() && !value.includes("\0");
+  if (!isText || value === "" || value.length > MAX_LENGTH)
     throw new LogoutTokenError(`${name} is no text of at most ${MAX_LENGTH} characters`);
   return value;
 }

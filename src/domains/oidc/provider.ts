@@ -26,13 +26,13 @@ export interface CodeExchange extends Secrets {
 /** Who the provider says signed in. */
 export interface Identity {
   subject: string;
-  /** Session at the provider, for back-channel logout. */
+  /** Session at the provider, for back-channel logout; null where it names none, or one that cannot be stored. */
   sid: string | null;
   claims: Readonly<Record<string, unknown>>;
 }
 
 const TOLERANCE_S = 300;
-const MAX_SUBJECT = 255;
+const MAX_IDENTIFIER = 255;
 
 /**
  * The conversation with identity providers: openid-client does the protocol, and every request of it goes through the
@@ -116,13 +116,12 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
           demandCurrent(claims, clock.now());
           demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
           const { sub: subject, sid } = claims;
-          if (subject === "" || subject.length > MAX_SUBJECT || subject.includes("\0"))
-            throw new Error("the subject is empty, too long or no text");
+          if (!isIdentifier(subject)) throw new Error("the subject is empty, too long or no text");
           const more =
             claims["email"] === undefined && document.userinfo_endpoint !== undefined
               ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
               : {};
-          return { subject, sid: typeof sid === "string" ? sid.slice(0, 255) : null, claims: { ...more, ...claims } };
+          return { subject, sid: isIdentifier(sid) ? sid : null, claims: { ...more, ...claims } };
         });
       } catch (error) {
         throw faultOf(grant.faults, error);
@@ -133,6 +132,12 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
 
 /** The conversation with identity providers. */
 export type Providers = ReturnType<typeof createProviders>;
+
+/** Whether a claim can be stored and found again: PostgreSQL takes no NUL, and UTF-8 makes lone surrogates the same. */
+function isIdentifier(claim: unknown): claim is string {
+  if (typeof claim !== "string" || claim === "" || claim.length > MAX_IDENTIFIER) return false;
+  return claim.isWellFormed() && !claim.includes("\0");
+}
 
 /** Why an exchange failed: the first fault of a request, else what the library threw. */
 function faultOf([fault]: readonly unknown[], error: unknown): unknown {
