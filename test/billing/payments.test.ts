@@ -153,13 +153,18 @@ describe("events of a provider", () => {
       return stateOf(buyer);
     };
     expect(await after(life.created)).toMatchObject({ plan: "free", history: [], subscriptions: [] });
+    const again = () =>
+      world.app.call("POST", "/api/pricing/checkout-session", { token: buyer.token, body: { quote_id: quoteId } });
+    expect((await again()).body).toMatchObject({ id: session, status: "open", url: expect.any(String) as string });
     expect(await after(life.completed)).toMatchObject({ plan: "free", history: [], subscriptions: [] });
-    expect(await after(life.paid)).toMatchObject({ plan: "pro", subscriptions: [{ status: "active" }] });
-    const again = await world.app.call("POST", "/api/pricing/checkout-session", {
-      token: buyer.token,
-      body: { quote_id: quoteId },
+    expect((await again()).body).toMatchObject({
+      id: session,
+      status: "complete",
+      payment_status: "unpaid",
+      url: null,
     });
-    expect(again).toMatchObject({ status: 409, body: { code: "quote_consumed" } });
+    expect(await after(life.paid)).toMatchObject({ plan: "pro", subscriptions: [{ status: "active" }] });
+    expect(await again()).toMatchObject({ status: 409, body: { code: "quote_consumed" } });
     expect(await after(life.failed)).toMatchObject({ plan: "pro", subscriptions: [{ status: "past_due" }] });
     expect(await after(life.renewed)).toMatchObject({ plan: "pro", subscriptions: [{ status: "active" }] });
     expect(await after(life.ending)).toMatchObject({ subscriptions: [{ cancel_at_period_end: true }] });

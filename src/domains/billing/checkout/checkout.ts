@@ -47,10 +47,11 @@ export function createCheckout(
   const { database, clock, events, config } = deps;
 
   function view(quote: QuoteToPay): CheckoutView | undefined {
-    const { provider, sessionId, url, sessionExpiresAt } = quote;
-    if (provider === null || sessionId === null || sessionExpiresAt === null) return undefined;
-    const isOver = sessionExpiresAt.getTime() <= clock.now();
-    return { quote, provider, sessionId, url, status: isOver ? "expired" : "open", expiresAt: sessionExpiresAt };
+    const { provider, sessionId, url, sessionExpiresAt: expiresAt, isCompleted } = quote;
+    if (provider === null || sessionId === null || expiresAt === null) return undefined;
+    const isOver = expiresAt.getTime() <= clock.now();
+    const status = isCompleted ? "complete" : isOver ? "expired" : "open";
+    return { quote, provider, sessionId, url, status, expiresAt };
   }
 
   /**

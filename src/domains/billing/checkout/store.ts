@@ -18,6 +18,8 @@ export interface QuoteToPay {
   sessionId: string | null;
   url: string | null;
   sessionExpiresAt: Date | null;
+  /** Whether the person has completed the session, although the payment may be still to come. */
+  isCompleted: boolean;
 }
 
 /** A quote of an organization; undefined when there is none. */
@@ -31,7 +33,9 @@ export async function findQuote(
     `select q.quote_id as "quoteId", q.seats, q.currency, q.unit_amount_cents as "unitAmountCents",
        q.tax_cents as "taxCents", q.total_cents as "totalCents", q.expires_at as "expiresAt",
        q.consumed_at as "consumedAt", p.product, p.interval, c.provider, c.session_id as "sessionId", c.url,
-       c.expires_at as "sessionExpiresAt"
+       c.expires_at as "sessionExpiresAt", exists (
+         select 1 from provider_events e where e.quote_id = q.quote_id and e.type = 'checkout.session.completed'
+       ) as "isCompleted"
      from quotes q left join prices p on p.price_id = q.price_id left join checkouts c on c.quote_id = q.quote_id
      where q.quote_id = $1 and q.org_uuid = $2`,
     [quoteId, orgUuid],
