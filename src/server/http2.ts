@@ -55,7 +55,7 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
     const open: OpenSession = { session, socket, account, clientCertificate, peer, streams: 0, opened: 0 };
     sessions.add(session);
     options.onSession(open);
-    const noteHeaders = headers.add(session);
+    const noteHeaders = headers.add(open);
     const noteClose = abandonedStreams(session);
     // Not the server's event: there the connection would have to be looked up for each stream.
     session.on("stream", (stream, requestHeaders, flags, rawHeaders) => {

@@ -264,6 +264,20 @@ describe("HTTP/2", () => {
     await patient.close();
   });
 
+  test("a header block that stops ends its connection, whether its frame is complete or not", async () => {
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    // HEADERS without END_HEADERS, and the first byte of 50.
+    for (const block of [
+      [0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82],
+      [0, 0, 50, 1, 4, 0, 0, 0, 1, 0x82],
+    ]) {
+      const slow = open(strict.port);
+      slow.write(Buffer.concat([preface, settings, Buffer.from(block)]));
+      await untilClosed(slow);
+    }
+  });
+
   test("idle HTTP/2 sessions are closed", async () => {
     await session(async (h2) => {
       expect(await h2Status(h2, {})).toBe(200);
