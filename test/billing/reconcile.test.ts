@@ -97,6 +97,7 @@ describe("reconciliation", () => {
       [{ provider: "paypal" }, 404, "provider_unknown"],
       [{ from: "2026-02-02", to: "2026-02-01" }, 400, "validation_error"],
       [{ from: "yesterday" }, 400, "validation_error"],
+      [{ from: "2016-12-31T23:59:60Z" }, 400, "validation_error"],
     ] as const)
       expect(await request(body), JSON.stringify(body)).toMatchObject({ status, body: { code } });
     const token = world.buyer.token;
