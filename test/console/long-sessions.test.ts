@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { startApp } from "../support/app.ts";
+import { runSql } from "../support/postgres.ts";
 import { chromiumPath } from "../support/chromium.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
@@ -86,11 +87,11 @@ describeInBrowser("a console that stays open", () => {
     const token = await here.app.login();
     for (const name of ["Second Organization", "Third Organization"])
       expect((await here.app.call("POST", "/api/organizations", { token, body: { name } })).status).toBe(201);
-    const page = await signedIn("/console/members");
-    await heading(page, "Members");
+    const page = await signedIn("/console/settings");
+    await heading(page, "Organization");
     const other = await page.context().newPage();
-    await other.goto(`${here.url}/console/keys`);
-    await heading(other, "Signing keys");
+    await other.goto(`${here.url}/console/settings`);
+    await heading(other, "Organization");
     const change = async (tab: Page, from: string, to: string): Promise<void> => {
       await tab.getByRole("button", { name: `Organization: ${from}` }).click();
       await tab.getByRole("menuitem", { name: to }).click();
@@ -101,11 +102,24 @@ describeInBrowser("a console that stays open", () => {
       [page, "Third Organization", "Second Organization"],
     ] as const) {
       await change(tab, from, to);
-      for (const one of [page, other]) await one.getByRole("button", { name: `Organization: ${to}` }).waitFor();
+      // Both tabs go to the overview of the same organization, and read what is of it; nobody loads them anew.
+      for (const one of [page, other]) {
+        await one.getByText(`How ${to} stands.`).waitFor();
+        await one.getByRole("link", { name: "Organization", exact: true }).click();
+        await one.getByRole("button", { name: `Organization: ${to}` }).waitFor();
+        await one.getByRole("region", { name: "Details" }).getByText(to, { exact: true }).waitFor();
+        expect(await one.getByRole("region", { name: "Details" }).getByText(from, { exact: true }).count()).toBe(0);
+      }
     }
-    // What both show afterwards is of the organization they name.
-    await page.goto(`${here.url}/console/settings`);
-    await page.locator("main").getByText("Second Organization").first().waitFor();
+  });
+
+  it("a page that comes back from the cache of a browser asks whether its session still lives", async () => {
+    const page = await signedIn("/console/members");
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    await runSql(here.app.databaseUrl, "update sessions set revoked_at = now(), revoked_reason = 'test'");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.evaluate('dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))');
+    await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
   });
 
   it("the page that Back brings from the cache of a browser shows nothing after a sign-out", async () => {

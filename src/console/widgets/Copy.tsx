@@ -28,8 +28,10 @@ export function RequestId({ of }: { of: string }) {
   return (
     <>
       {" · request "}
-      <code>{of.slice(0, 8)}…</code>
-      <Copy text={of} what="request id" />
+      <span className={style["id"]}>
+        <code>{of.slice(0, 8)}…</code>
+        <Copy text={of} what="request id" />
+      </span>
     </>
   );
 }
