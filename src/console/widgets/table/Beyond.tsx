@@ -5,6 +5,7 @@ import { Empty, Failed } from "../States.tsx";
 import style from "./DataTable.module.css";
 import { hasCursors, LAST_BY_OFFSET, PAGE, readPieces } from "./parts.ts";
 import type { Source } from "./parts.ts";
+import progress from "./Progress.module.css";
 import type { Cursors } from "./use-cursors.ts";
 import type { ListState } from "./use-list.ts";
 
@@ -108,12 +109,12 @@ export function FindPage<I extends DescMessage, O extends DescMessage, R>(props:
     );
   const wait = waitS === undefined ? "" : `; the service takes more in ${waitS} s`;
   return (
-    <div className={style["find"]}>
+    <div className={progress["find"]}>
       <label>
         Reading up to page {page.toLocaleString("en")}: {read.toLocaleString("en")} of {to.toLocaleString("en")}{" "}
         {things}
         {wait}
-        <progress max={to} value={read} />
+        <progress className={progress["bar"]} max={to} value={read} />
       </label>
       <Button onClick={() => list.set({ page: pageText(LAST_BY_OFFSET) })}>Stop</Button>
     </div>

@@ -5,7 +5,7 @@ import type { Failure } from "../../session/failures.ts";
 import { Button } from "../Button.tsx";
 import { alertToast, toast } from "../toasts.ts";
 import { csvRow, download } from "./csv.ts";
-import style from "./DataTable.module.css";
+import style from "./Progress.module.css";
 import { readPieces, TooManyRows } from "./parts.ts";
 import type { Part, Source } from "./parts.ts";
 import type { Column } from "./Rows.tsx";
@@ -74,6 +74,7 @@ export function DownloadCsv<I extends DescMessage, O extends DescMessage, R>(pro
       {progress !== undefined && (
         <span className={style["download"]}>
           <progress
+            className={style["bar"]}
             aria-label={`Download of ${things}`}
             max={Math.max(progress.total ?? 0, progress.rows)}
             value={progress.rows}
