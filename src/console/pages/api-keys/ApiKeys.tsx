@@ -11,7 +11,6 @@ import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import table from "../../widgets/table/DataTable.module.css";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { expiresSoon } from "../delegated/expiry.ts";
 import { opened, OPERATIONS, SCOPES } from "./reach.ts";
@@ -65,9 +64,9 @@ export default function ApiKeys() {
             cell: (key) => <Status of={expiresSoon(key, Date.now()) ? "expiring" : key.status} />,
             csv: ({ status }) => status,
           },
-          { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+          { header: "Expires", time: ({ expiresAt }) => expiresAt },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(key) =>
           key.status === "active" && (

@@ -8,7 +8,6 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { isoOf, Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
 import { usePeople } from "../members/use-people.ts";
@@ -93,12 +92,7 @@ export default function Audit() {
           { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} />, csv: ({ outcome }) => outcome },
           { header: "Actor", cell: actorOf, csv: actorOf },
           { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
-          {
-            header: "Time",
-            sort: "created_at",
-            cell: ({ createdAt }) => <Time at={createdAt} />,
-            csv: ({ createdAt }) => isoOf(createdAt),
-          },
+          { header: "Time", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{ text: "Nothing has happened yet.", api: `GET /api/organizations/${orgUuid}/audit-events` }}
         {...(live && { refetchMs: 5_000 })}

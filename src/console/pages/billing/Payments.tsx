@@ -3,7 +3,6 @@ import { Status } from "../../widgets/Badge.tsx";
 import { ExternalLink } from "../../widgets/ExternalLink.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
 
@@ -29,7 +28,7 @@ export function Payments() {
         searchable
         filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
         columns={[
-          { header: "Date", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "Date", sort: "created_at", time: ({ createdAt }) => createdAt },
           { header: "For", cell: ({ description }) => description ?? "–", csv: ({ description }) => description },
           {
             header: "Amount",

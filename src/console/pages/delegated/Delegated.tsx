@@ -21,7 +21,6 @@ import { Notice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { openedByRole, ROLE_OPERATIONS } from "../api-keys/reach.ts";
 import { roleLabel, useRoles } from "../roles/use-roles.ts";
@@ -98,9 +97,9 @@ export default function Delegated() {
               ),
             csv: ({ status }) => status,
           },
-          { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+          { header: "Expires", time: ({ expiresAt }) => expiresAt },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(token) =>
           token.status === "active" && (

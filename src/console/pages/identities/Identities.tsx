@@ -14,7 +14,6 @@ import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 
@@ -62,8 +61,8 @@ export default function Identities() {
           },
           { header: "Role", cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)) },
           { header: "SVIDs", cell: ({ svidCount }) => svidCount, csv: ({ svidCount }) => svidCount, right: true },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { header: "Last seen", cell: ({ lastAuthAt }) => <Time at={lastAuthAt} /> },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
+          { header: "Last seen", time: ({ lastAuthAt }) => lastAuthAt },
         ]}
         empty={{
           text: "No workload has an identity yet.",

@@ -9,7 +9,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Identities.module.css";
 
@@ -34,8 +33,8 @@ export function Tokens({ identityId }: { identityId: string }) {
                 columns={[
                   { header: "Name", cell: ({ name }) => name },
                   { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                  { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-                  { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+                  { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+                  { header: "Expires", time: ({ expiresAt }) => expiresAt },
                 ]}
                 actions={(token) =>
                   token.status === "active" && (

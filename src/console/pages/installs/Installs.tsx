@@ -4,7 +4,6 @@ import { Status } from "../../widgets/Badge.tsx";
 import { ButtonLink } from "../../widgets/Button.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 
 const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
@@ -37,8 +36,8 @@ export default function Installs() {
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
           { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
           { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
-          { header: "Period ends", cell: ({ currentPeriodEnd }) => <Time at={currentPeriodEnd} none="–" /> },
-          { header: "Installed", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Period ends", time: ({ currentPeriodEnd }) => currentPeriodEnd, none: "–" },
+          { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{
           text: "No app is installed yet. The marketplace has apps to install.",

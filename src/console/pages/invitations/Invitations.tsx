@@ -9,7 +9,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
 import { Invite } from "./Invite.tsx";
@@ -50,8 +49,8 @@ export default function Invitations() {
           { header: "Email", sort: "email", cell: ({ email }) => email, csv: ({ email }) => email },
           { header: "Role", cell: ({ roleId, role }) => roleLabel(roleId, role), csv: ({ role }) => role },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          { header: "Sent", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { header: "Sent", sort: "created_at", time: ({ createdAt }) => createdAt },
+          { header: "Expires", time: ({ expiresAt }) => expiresAt },
         ]}
         actions={(invitation) =>
           invitation.status === "pending" && (

@@ -69,7 +69,7 @@ export default function Keys() {
                     cell: ({ active, validUntil }) =>
                       active ? <Status of="active" /> : <Overlap until={validUntil} />,
                   },
-                  { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Created", time: ({ createdAt }) => createdAt },
                   { header: "PEM", cell: ({ publicKey }) => <Copy text={publicKey} what="public key as PEM" /> },
                 ]}
                 actions={(key) => (

@@ -15,7 +15,6 @@ import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { AddAccount } from "./AddAccount.tsx";
 import style from "./Sessions.module.css";
@@ -67,7 +66,7 @@ export function Accounts() {
                   ),
                 },
                 { header: "Organization", cell: organizationOf },
-                { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+                { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
               ]}
               actions={(account) =>
                 !isOwn(account) && (

@@ -9,7 +9,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
 import style from "./Sessions.module.css";
@@ -50,7 +49,7 @@ export function Memberships() {
                     cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
                   },
                   { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                  { header: "Since", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Since", time: ({ createdAt }) => createdAt },
                 ]}
               />
             </div>

@@ -56,8 +56,8 @@ export default function Sessions() {
             csv: ({ deviceUuid }) => deviceUuid,
           },
           { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
-          { header: "Signed in", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { header: "Last seen", sort: "last_seen_at", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+          { header: "Signed in", sort: "created_at", time: ({ createdAt }) => createdAt },
+          { header: "Last seen", sort: "last_seen_at", time: ({ lastSeenAt }) => lastSeenAt },
         ]}
         actions={(session) =>
           !session.current && (

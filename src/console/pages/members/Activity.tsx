@@ -10,7 +10,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Members.module.css";
 import { deviceOf } from "../../widgets/words.ts";
@@ -44,8 +43,8 @@ export function MemberSessions({ userUuid, name }: { userUuid: string; name: str
                 columns={[
                   { header: "Device", cell: ({ userAgent }) => <span title={userAgent}>{deviceOf(userAgent)}</span> },
                   { header: "IP address", cell: ({ ipAddress }) => ipAddress },
-                  { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-                  { header: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
+                  { header: "Signed in", time: ({ createdAt }) => createdAt },
                 ]}
                 actions={(session) => (
                   <Button small onClick={() => setEnded(session)}>
@@ -100,7 +99,7 @@ export function MemberEvents({ userUuid }: { userUuid: string }) {
                   { header: "Event", cell: ({ type }) => <code>{type}</code> },
                   { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
                   { header: "IP address", cell: ({ ipAddress }) => ipAddress },
-                  { header: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Time", time: ({ createdAt }) => createdAt },
                 ]}
               />
             </div>

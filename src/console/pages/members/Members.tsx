@@ -9,7 +9,6 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Invite } from "../invitations/Invite.tsx";
 import { roleLabel } from "../roles/use-roles.ts";
@@ -73,8 +72,8 @@ export default function Members() {
             cell: ({ mfaActive }) => (mfaActive ? "Active" : "None"),
             csv: ({ mfaActive }) => (mfaActive ? "active" : "none"),
           },
-          { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-          { header: "Joined", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
+          { header: "Joined", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(user) => (
           <Button small title={user.email} onClick={() => setRemoved(user)}>

@@ -8,7 +8,6 @@ import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { useOrganizationNames } from "./use-organization-names.tsx";
 
@@ -55,7 +54,7 @@ export default function CloudTargets() {
             csv: ({ installId }) => installId,
           },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          { header: "Reported", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "Reported", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(target) =>
           target.status === "active" && (

@@ -4,7 +4,6 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import { useOrganizationNames } from "./use-organization-names.tsx";
 
@@ -41,7 +40,7 @@ export default function Installs() {
             cell: ({ installId }) => <Id of={installId} what="install id" />,
             csv: ({ installId }) => installId,
           },
-          { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{ text: "No organization has installed an app yet.", api: "GET /api/admin/marketplace/installs" }}
         refetchMs={10_000}

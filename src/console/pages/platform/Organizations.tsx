@@ -12,7 +12,6 @@ import { FormBody, Select } from "../../widgets/form/Field.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 
 /** The organizations of the installation. */
@@ -42,7 +41,7 @@ export default function Organizations() {
             csv: ({ members }) => members,
             right: true,
           },
-          { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Created", time: ({ createdAt }) => createdAt },
         ]}
         actions={(organization) => (
           <Button small title={organization.name} onClick={() => setChosen(organization)}>

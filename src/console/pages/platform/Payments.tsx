@@ -10,7 +10,6 @@ import { useForm } from "../../widgets/form/use-form.ts";
 import { Notice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
@@ -52,7 +51,7 @@ export default function Payments() {
             right: true,
           },
           { header: "Reason", cell: ({ reason }) => inWords(reason), csv: ({ reason }) => reason },
-          { header: "Received", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+          { header: "Received", time: ({ receivedAt }) => receivedAt },
         ]}
         empty={{ text: "Every payment is matched.", api: "GET /api/operator/billing/unmatched" }}
         refetchMs={10_000}

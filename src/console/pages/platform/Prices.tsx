@@ -7,7 +7,6 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords, plural } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
@@ -78,7 +77,7 @@ export default function Prices() {
             ),
           },
           { header: "Status", cell: ({ active }) => <Status of={active ? "active" : "inactive"} /> },
-          { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(price) =>
           price.active && (

@@ -11,7 +11,6 @@ import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
 import { useOrganizationNames } from "./use-organization-names.tsx";
@@ -47,7 +46,7 @@ export default function Retention() {
             csv: ({ auditRetentionDays }) => auditRetentionDays,
             right: true,
           },
-          { header: "Changed", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+          { header: "Changed", time: ({ updatedAt }) => updatedAt },
         ]}
         actions={(config) => (
           <>

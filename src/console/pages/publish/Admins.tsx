@@ -11,7 +11,6 @@ import { FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Publish.module.css";
 
@@ -39,7 +38,7 @@ export function Admins({ app }: { app: App }) {
                 columns={[
                   { header: "Email", cell: ({ email }) => email },
                   { header: "By", cell: ({ isOrgOwner }) => (isOrgOwner ? "Ownership" : "Grant") },
-                  { header: "Since", cell: ({ grantedAt }) => <Time at={grantedAt} none="–" /> },
+                  { header: "Since", time: ({ grantedAt }) => grantedAt, none: "–" },
                 ]}
                 actions={(admin) =>
                   !admin.isOrgOwner && (

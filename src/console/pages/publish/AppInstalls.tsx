@@ -10,7 +10,6 @@ import { Id } from "../../widgets/Copy.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { usePeriod } from "../../widgets/use-period.ts";
 import { inWords } from "../../widgets/words.ts";
@@ -78,7 +77,7 @@ export function AppInstalls({ app }: { app: App }) {
             { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
             { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
             { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
-            { header: "Installed", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+            { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
           ]}
           actions={({ installId, status }) =>
             status === "active" ? (

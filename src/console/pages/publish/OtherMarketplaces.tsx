@@ -9,7 +9,6 @@ import { useForm } from "../../widgets/form/use-form.ts";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Publish.module.css";
 
@@ -37,7 +36,7 @@ export function OtherMarketplaces({ appId }: { appId: string }) {
                   { header: "Marketplace", cell: ({ marketplace }) => marketplace },
                   { header: "Product id", cell: ({ externalProductId }) => <code>{externalProductId}</code> },
                   { header: "Plan id", cell: ({ externalPlanId }) => externalPlanId && <code>{externalPlanId}</code> },
-                  { header: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Added", time: ({ createdAt }) => createdAt },
                 ]}
               />
             </div>

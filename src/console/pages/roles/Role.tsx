@@ -11,7 +11,6 @@ import { FormBody } from "../../widgets/form/Field.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Diff } from "./Diff.tsx";
 import { PermissionChecks, PermissionList } from "./PermissionChecks.tsx";
@@ -93,7 +92,7 @@ function Details({ role: { id, name } }: { role: RoleMessage }) {
             },
             { header: "First name", cell: ({ firstName }) => firstName, csv: ({ firstName }) => firstName },
             { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-            { header: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+            { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
           ]}
           empty={{
             text: "Nobody has this role yet. Give it to a member on their page.",

@@ -19,7 +19,6 @@ import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { textOf } from "../../widgets/words.ts";
 import { usePeople } from "../members/use-people.ts";
@@ -90,9 +89,9 @@ export default function Scim() {
         columns={[
           { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          { header: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-          { header: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+          { header: "Expires", time: ({ expiresAt }) => expiresAt },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(token) =>
           token.status === "active" && (
@@ -209,7 +208,7 @@ function Events() {
                       resourceId ??
                       "–",
                   },
-                  { header: "Time", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { header: "Time", time: ({ createdAt }) => createdAt },
                 ]}
               />
             </div>

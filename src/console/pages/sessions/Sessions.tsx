@@ -11,7 +11,6 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Check } from "../../widgets/form/Field.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { deviceOf, plural } from "../../widgets/words.ts";
 import { usePeople } from "../members/use-people.ts";
@@ -95,8 +94,8 @@ export default function SessionInventory() {
             csv: ({ userAgent }) => userAgent,
           },
           { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
-          { header: "Last seen", sort: "last_seen_at", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-          { header: "Signed in", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Last seen", sort: "last_seen_at", time: ({ lastSeenAt }) => lastSeenAt },
+          { header: "Signed in", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(session) =>
           search["status"] !== "ended" && (

@@ -10,7 +10,6 @@ import { Confirm, Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { ConnectionForm } from "./ConnectionForm.tsx";
 import { Failures } from "./Failures.tsx";
@@ -75,7 +74,7 @@ export default function Sso() {
             ),
             csv: ({ redirectUri }) => redirectUri,
           },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(connection) => (
           <>

@@ -8,7 +8,6 @@ import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { Cv } from "./Cv.tsx";
@@ -74,7 +73,7 @@ export default function Templates() {
             csv: ({ variables }) => variables.join(" "),
             right: true,
           },
-          { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} />, sort: "created_at" },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{ text: "There is no template yet.", api: "POST /api/templates" }}
       />

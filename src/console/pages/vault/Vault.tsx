@@ -135,7 +135,7 @@ function Secrets({ isDeleted = false, actions }: SecretsProps) {
         },
         { header: "Version", cell: ({ version }) => version, csv: ({ version }) => version, right: true },
         { header: "Tags", cell: ({ tags }) => tags.join(", "), csv: ({ tags }) => tags.join(" ") },
-        { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ...(isDeleted
           ? [
               {

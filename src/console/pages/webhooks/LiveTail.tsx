@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import { Status } from "../../widgets/Badge.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { lastAnswer } from "./words.ts";
 import { useLiveTail } from "./use-live-tail.ts";
 import style from "./Webhooks.module.css";
@@ -29,7 +28,7 @@ export function LiveTail({ webhookId }: { webhookId: string }) {
               { header: "Status", cell: ({ status }) => <Status of={status} /> },
               { header: "Last answer", cell: lastAnswer },
               { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
-              { header: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+              { header: "Created", time: ({ createdAt }) => createdAt },
             ]}
           />
         </div>

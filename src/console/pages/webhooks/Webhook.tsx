@@ -144,8 +144,8 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
               csv: lastAnswer,
             },
             { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
-            { header: "Next attempt", cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} none="–" /> },
-            { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { header: "Next attempt", time: ({ nextAttemptAt }) => nextAttemptAt, none: "–" },
+            { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
           ]}
           actions={(delivery) => (
             <Button

@@ -10,7 +10,6 @@ import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Events } from "./Events.tsx";
 import { Samples } from "./Samples.tsx";
@@ -52,7 +51,7 @@ export default function Webhooks() {
           { header: "Events", cell: ({ events }) => eventsInWords(events), csv: ({ events }) => events.join(" ") },
           { header: "Scope", cell: ({ scope }) => scopeInWords(scope), csv: ({ scope }) => scope },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          { header: "Created", sort: "created_at", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{
           text: "No address gets events yet. A webhook tells a program of yours what happens here.",

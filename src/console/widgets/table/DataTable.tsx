@@ -82,7 +82,7 @@ export function DataTable<I extends DescMessage, O extends DescMessage, R>(props
     <div className={style["list"]}>
       {!isEmpty && (
         <Tools things={things} list={list} searchable={searchable} filters={filters}>
-          {columns.some(({ csv }) => csv !== undefined) && (
+          {columns.some((column) => "csv" in column) && (
             <DownloadCsv
               source={props}
               list={list}

@@ -8,6 +8,7 @@ import { csvRow, download } from "./csv.ts";
 import style from "./Progress.module.css";
 import { readPieces, TooManyRows } from "./parts.ts";
 import type { Part, Source } from "./parts.ts";
+import { csvOf } from "./Rows.tsx";
 import type { Column } from "./Rows.tsx";
 
 interface DownloadCsvProps<I extends DescMessage, O extends DescMessage, R> {
@@ -40,13 +41,16 @@ export function DownloadCsv<I extends DescMessage, O extends DescMessage, R>(pro
     const running = new AbortController();
     const { signal } = running;
     job.current = running;
-    const saved = columns.filter(({ csv }) => csv !== undefined);
+    const saved = columns.flatMap((column) => {
+      const value = csvOf(column);
+      return value === undefined ? [] : [{ header: column.header, value }];
+    });
     const parts = [csvRow(saved.map(({ header }) => header))];
     let now: Progress = { rows: 0, total: undefined };
     const onWait = (waitS: number): void => setProgress({ ...now, waitS });
     try {
       for await (const { rows, total, next } of readPieces(source, list, { signal, onWait })) {
-        for (const row of rows) parts.push(csvRow(saved.map(({ csv }) => csv?.(row))));
+        for (const row of rows) parts.push(csvRow(saved.map(({ value }) => value(row))));
         now = { rows: now.rows + rows.length, total };
         if (next !== undefined) setProgress(now);
       }

@@ -1,18 +1,42 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react";
 import type { ReactNode } from "react";
+import { isoOf, Time } from "../Time.tsx";
 import style from "./DataTable.module.css";
 import type { ListState } from "./use-list.ts";
 
-/** A column of a table. */
-export interface Column<R> {
+interface AnyColumn {
   header: string;
-  cell: (row: R) => ReactNode;
   /** Name of the field in `sort`, where the rpc sorts by it. */
   sort?: string;
-  /** Value in the CSV file; a column without one is left out there. */
-  csv?: (row: R) => string | number | undefined;
   /** Numbers stand at the right. */
   right?: boolean;
+}
+
+interface CellColumn<R> extends AnyColumn {
+  cell: (row: R) => ReactNode;
+  /** Value in the CSV file; a column without one is left out there. */
+  csv?: (row: R) => string | number | undefined;
+}
+
+/** A column of moments: relative on the page, ISO 8601 in UTC in the CSV file. */
+interface TimeColumn<R> extends AnyColumn {
+  time: (row: R) => Timestamp | undefined;
+  /** Words for no moment. */
+  none?: string;
+}
+
+/** A column of a table. */
+export type Column<R> = CellColumn<R> | TimeColumn<R>;
+
+function cellOf<R>(column: Column<R>, row: R): ReactNode {
+  if ("cell" in column) return column.cell(row);
+  return <Time at={column.time(row)} {...(column.none !== undefined && { none: column.none })} />;
+}
+
+/** What a row has in a column of the CSV file; undefined for a column that the file has not. */
+export function csvOf<R>(column: Column<R>): ((row: R) => string | number | undefined) | undefined {
+  return "time" in column ? (row) => isoOf(column.time(row)) : column.csv;
 }
 
 interface RowsProps<R> {
@@ -44,9 +68,14 @@ export function Rows<R>({ caption, columns, rows, rowKey, list, actions }: RowsP
       <tbody role="rowgroup">
         {rows.map((row) => (
           <tr key={rowKey(row)} role="row">
-            {columns.map(({ header, cell, right }) => (
-              <td key={header} role="cell" data-header={header} className={right === true ? style["right"] : undefined}>
-                <div>{cell(row)}</div>
+            {columns.map((column) => (
+              <td
+                key={column.header}
+                role="cell"
+                data-header={column.header}
+                className={column.right === true ? style["right"] : undefined}
+              >
+                <div>{cellOf(column, row)}</div>
               </td>
             ))}
             {actions !== undefined && (
