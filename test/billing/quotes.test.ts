@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createLocalJWKSet, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -90,6 +91,26 @@ test("quotes made at once share transactions, and each verifies with the key set
   );
   expect(stored.map(({ org, seats }) => ({ org, seats }))).toEqual(made.map(({ org, seats }) => ({ org, seats })));
   expect(new Set(stored.map(({ of }) => of)).size).toBeLessThan(made.length);
+});
+
+test("of quotes made at once, only that of a session which ends meanwhile is refused", async () => {
+  const leaver = await founder(app);
+  // Sessions that the service knows are judged together with others.
+  for (let nth = 0; nth < 2; nth++) expect((await quote({ price_id: priceId }, leaver.token)).status).toBe(200);
+  const ending = new pg.Client({ connectionString: app.databaseUrl });
+  await ending.connect();
+  await ending.query("begin");
+  // The gate still finds the session live; the transactions that quote wait for the one that ends it.
+  const sid = decodeJwt(leaver.token)["sid"];
+  await ending.query("update sessions set revoked_at = now() where uuid = $1", [sid]);
+  const asked = [buyer, leaver, buyer].map(({ token }) => quote({ price_id: priceId, seats: 77 }, token));
+  const [first, second, third] = asked;
+  expect([(await first)?.status, (await third)?.status]).toEqual([200, 200]);
+  await ending.query("commit");
+  await ending.end();
+  expect((await second)?.status).toBe(401);
+  const stored = await runSql<{ org: string }>(app.databaseUrl, "select org_uuid as org from quotes where seats = 77");
+  expect(stored.map(({ org }) => org)).toEqual([buyer.org, buyer.org]);
 });
 
 test("a quote is no bearer", async () => {

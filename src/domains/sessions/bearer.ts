@@ -10,7 +10,8 @@ import type { Keys } from "../signing-keys/index.ts";
 import type { LastSeen } from "./last-seen.ts";
 import { credential } from "../liveness/index.ts";
 import type { Credential, Liveness, SessionRow } from "../liveness/index.ts";
-import { reauthorizeSession } from "./store.ts";
+import { REAUTHORIZE_SESSIONS, reauthorizeSession } from "./store.ts";
+import type { SessionCheck } from "./store.ts";
 import { ACCESS_TOKEN_TYPE } from "./tokens.ts";
 import type { AccessClaims } from "./tokens.ts";
 
@@ -213,17 +214,18 @@ function reauthorizationOf(
   clock: Clock,
 ): Reauthorize {
   const { user_uuid, org_uuid, is_superuser, is_operator } = row;
-  return (tx, how) =>
-    reauthorizeSession(tx, [
-      sid,
-      kid,
-      user_uuid,
-      org_uuid,
-      mv,
-      platform_admin,
-      is_superuser,
-      is_operator,
-      dateOf(clock),
-      how === "change",
-    ]);
+  const checkOf = (how: "keep" | "change"): SessionCheck => [
+    sid,
+    kid,
+    user_uuid,
+    org_uuid,
+    mv,
+    platform_admin,
+    is_superuser,
+    is_operator,
+    dateOf(clock),
+    how === "change",
+  ];
+  const alone: Reauthorize = (tx, how) => reauthorizeSession(tx, checkOf(how));
+  return Object.assign(alone, { joint: { sql: REAUTHORIZE_SESSIONS, row: checkOf } });
 }

@@ -199,24 +199,31 @@ export async function deleteOldSessions(database: Database, before: Date): Promi
   return (await database.prepared("sessions_delete_old", sql, [before])).length;
 }
 
+/** What {@link reauthorizeSession} checks. */
+export type SessionCheck = readonly [
+  sid: string,
+  kid: string,
+  userUuid: string,
+  orgUuid: string | null,
+  version: number,
+  platformAdmin: boolean,
+  superuser: boolean,
+  operator: boolean,
+  at: Date,
+  alone: boolean,
+];
+
 /**
  * Checks that everything a person's token depends on is unchanged, and locks it until the transaction ends.
  * @throws {unauthorized} when something has changed
  */
-export async function reauthorizeSession(
-  tx: Pick<Tx, "query">,
-  params: [
-    sid: string,
-    kid: string,
-    userUuid: string,
-    orgUuid: string | null,
-    version: number,
-    platformAdmin: boolean,
-    superuser: boolean,
-    operator: boolean,
-    at: Date,
-    alone: boolean,
-  ],
-): Promise<void> {
-  await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", params);
+export async function reauthorizeSession(tx: Pick<Tx, "query">, check: SessionCheck): Promise<void> {
+  await tx.query("select judge_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", check);
 }
+
+/** The same for several tokens; takes an array for each member of the checks. */
+export const REAUTHORIZE_SESSIONS = `select count(judge_session(c.sid, c.kid, c.person, c.org, c.version,
+    c.platform_admin, c.superuser, c.operator, c.at, c.alone))
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::integer[], $6::boolean[], $7::boolean[],
+    $8::boolean[], $9::timestamptz[], $10::boolean[])
+    as c (sid, kid, person, org, version, platform_admin, superuser, operator, at, alone)`;

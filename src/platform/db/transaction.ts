@@ -9,6 +9,7 @@ import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
 import type { PoolQuota } from "./pool-quota.ts";
+import { combined } from "./reauthorization.ts";
 import { alreadyEnded, createStatements } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 import type { HeldTransaction, Reauthorize, Requester, OutboxMessage, Tx } from "./types.ts";
@@ -218,7 +219,7 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Request
     reauthorization ??=
       typeof reauthorize === "function"
         ? start(reauthorize)
-        : Promise.all(reauthorize.map(start)).then(() => undefined);
+        : Promise.all(combined(reauthorize).map(start)).then(() => undefined);
     reauthorization.catch(() => undefined);
     return reauthorization;
   }

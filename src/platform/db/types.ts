@@ -51,7 +51,18 @@ export interface Tx {
  * reduced since it was authenticated. Locks the rows it read until the transaction ends: with `keep` in shared mode,
  * with `change` exclusively. A removal therefore waits for earlier writes, and later writes see it.
  */
-export type Reauthorize = (tx: Pick<Tx, "query">, how: "keep" | "change") => Promise<void>;
+export interface Reauthorize {
+  (tx: Pick<Tx, "query">, how: "keep" | "change"): Promise<void>;
+  /** The same check by a statement that checks several callers. */
+  readonly joint?: JointCheck;
+}
+
+/** A check of a caller as a row of a statement. */
+export interface JointCheck {
+  /** Takes an array for each member of the rows, and fails unless every row passes; one text for each kind of check. */
+  readonly sql: string;
+  row(how: "keep" | "change"): readonly unknown[];
+}
 
 /** A transaction whose work is done and which keeps its connection until it is committed or rolled back. */
 export interface HeldTransaction {
