@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder } from "../support/people.ts";
+import { elevated, founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { publishApp } from "../matrix/world.ts";
@@ -91,6 +91,20 @@ test("quotes made at once share transactions, and each verifies with the key set
   );
   expect(stored.map(({ org, seats }) => ({ org, seats }))).toEqual(made.map(({ org, seats }) => ({ org, seats })));
   expect(new Set(stored.map(({ of }) => of)).size).toBeLessThan(made.length);
+});
+
+test("a quote after a rotation is signed with the new key", async () => {
+  const { org, token } = await founder(app);
+  const kidOf = async (): Promise<unknown> =>
+    decodeProtectedHeader((await quote({ price_id: priceId }, token)).body.token as string).kid;
+  const before = await kidOf();
+  expect(await kidOf()).toBe(before);
+  const strong = await elevated(app, token);
+  const path = `/api/admin/organizations/${org}/signing-keys/rotate`;
+  const { status, body } = await app.call("POST", path, { token: strong });
+  expect(status).toBe(200);
+  expect(body.previous_key_id).toBe(before);
+  expect(await kidOf()).toBe(body.new_key_id);
 });
 
 test("of quotes made at once, only that of a session which ends meanwhile is refused", async () => {

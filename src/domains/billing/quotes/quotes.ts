@@ -5,6 +5,7 @@ import type { SigningKey } from "../../../platform/crypto/jwk.ts";
 import { signJwt } from "../../../platform/crypto/jwt.ts";
 import { errors } from "../../../platform/errors.ts";
 import { createJointTransactions } from "../../../platform/joint-transactions.ts";
+import { createLru } from "../../../platform/lru.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
 import { amountsOf } from "../prices/amounts.ts";
@@ -20,6 +21,8 @@ const TOKEN_TYPE = "atrium-quote+jwt";
 const KEPT_MS = 30 * 86_400_000;
 /** Maximum number of quotes that one transaction stores. */
 const MAX_BATCH = 50;
+/** Number of organizations whose last key is remembered. */
+const MAX_LAST_KEYS = 4_096;
 
 /** What to quote: exactly one of `priceId` and `installId`. */
 export interface QuoteWish {
@@ -50,15 +53,32 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
     return prices.workOut({ priceId: priceId ?? 0, region, currency, seats: seats ?? 1 });
   }
 
-  /** Stores a quote; returns the key to sign it with. One round trip: the keys are awaited after the commit. */
-  const store = createJointTransactions<QuoteRow, SigningKey>(database, MAX_BATCH, (tx, quotes) => {
+  /** The key that an organization's last quote was signed with; which key is active, the transaction says. */
+  const lastKeys = createLru<SigningKey>(MAX_LAST_KEYS);
+
+  const sign = (key: SigningKey, quote: QuoteRow): Promise<string> =>
+    signJwt(key, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid()));
+
+  /**
+   * Stores a quote; returns its token. One round trip: the keys are awaited after the commit. Signs with the last key
+   * of the organization while the transaction is under way, and again if another key was active.
+   */
+  const store = createJointTransactions<QuoteRow, string>(database, MAX_BATCH, (tx, quotes) => {
     const until = new Date(Math.max(...quotes.map(({ expiresAt }) => expiresAt.getTime())));
     const active = keys.signing.activeOf(tx, [...new Set(quotes.map(({ orgUuid }) => orgUuid))], until);
     insertQuotes(tx, quotes);
-    return quotes.map(async ({ orgUuid }) => {
+    // It may reject while a signature is made, before anybody awaits it.
+    active.catch(() => undefined);
+    const sent = new Promise<void>((resolve) => setImmediate(resolve));
+    return quotes.map(async (quote) => {
+      const { orgUuid } = quote;
+      const last = lastKeys.get(orgUuid);
+      const early = last === undefined ? undefined : await sent.then(() => sign(last, quote));
       const key = (await active).get(orgUuid);
       if (key === undefined) throw new Error(`no active signing key for ${orgUuid}`);
-      return key;
+      if (early !== undefined && key.kid === last?.kid) return early;
+      lastKeys.set(orgUuid, key);
+      return sign(key, quote);
     });
   });
 
@@ -96,8 +116,7 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
         issuedAt: new Date(issuedAtMs),
         expiresAt: new Date(issuedAtMs + config.quoteMs),
       };
-      const signer = await store(context, quote);
-      return { quote, token: await signJwt(signer, TOKEN_TYPE, claimsOf(quote, config.baseUrl, random.uuid())) };
+      return { quote, token: await store(context, quote) };
     },
 
     tidy: () => deleteExpiredQuotes(database.background, dateOf(clock, -KEPT_MS)),
