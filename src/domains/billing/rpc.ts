@@ -46,7 +46,7 @@ export function billingRpc(
     previewPrice: async ({ priceId = 0, region, country, ipAddress, currency, seats = 1 }) => {
       const place = country || region || undefined;
       const address = ipAddress || undefined;
-      const { formatted, ...priced } = await prices.preview({
+      const { priced, formatted } = await prices.preview({
         priceId,
         region: place,
         address,

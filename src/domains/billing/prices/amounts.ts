@@ -1,4 +1,5 @@
 import { data as currencies } from "currency-codes";
+import { createLru } from "../../../platform/lru.ts";
 
 /** Highest total of a price, minor units (decisions 10.3). */
 export const MAX_TOTAL = 99_999_999;
@@ -16,8 +17,24 @@ const DIGITS = new Map(currencies.map(({ code, digits }) => [code.toLowerCase(),
 /** Decimal places of a currency (ISO 4217); undefined for no currency. */
 export const minorDigits = (currency: string): number | undefined => DIGITS.get(currency.toLowerCase());
 
-/** A decimal number as a fraction of integers: `8.1` is 81/10, `1e-7` is 1/10,000,000. */
-function fractionOf(decimal: string): { numerator: bigint; denominator: bigint } {
+/** A fraction of integers. */
+interface Fraction {
+  numerator: bigint;
+  denominator: bigint;
+}
+
+/** Number of tax rates that are kept as fractions. */
+const MAX_RATES = 1_000;
+const rates = createLru<Fraction>(MAX_RATES);
+
+function rateOf(decimal: string): Fraction {
+  let rate = rates.get(decimal);
+  if (rate === undefined) rates.set(decimal, (rate = fractionOf(decimal)));
+  return rate;
+}
+
+/** A decimal number as a fraction: `8.1` is 81/10, `1e-7` is 1/10,000,000. */
+function fractionOf(decimal: string): Fraction {
   const [digits = "", exponent = "0"] = decimal.toLowerCase().split("e");
   const [whole = "", rest = ""] = digits.split(".");
   const shift = Number(exponent) - rest.length;
@@ -33,7 +50,7 @@ function fractionOf(decimal: string): { numerator: bigint; denominator: bigint }
  */
 export function amountsOf(unitAmount: number, seats: number, taxPercent: string | null): Amounts | undefined {
   const subtotal = BigInt(unitAmount) * BigInt(seats);
-  const { numerator, denominator } = fractionOf(taxPercent ?? "0");
+  const { numerator, denominator } = rateOf(taxPercent ?? "0");
   const whole = 100n * denominator;
   const tax = (2n * subtotal * numerator + whole) / (2n * whole);
   const total = subtotal + tax;
@@ -54,8 +71,19 @@ function formatOf(currency: string, digits: number): Intl.NumberFormat {
   return format;
 }
 
+/** Number of amounts that are kept as text: a page of prices asks for few of them, again and again. */
+const MAX_TEXTS = 10_000;
+const texts = createLru<string>(MAX_TEXTS);
+
 /** An amount for people, in English: `$1,234.50`, `¥1,235`. `currency` is one that exists. */
 export function formatAmount(amount: number, currency: string): string {
+  const key = `${amount} ${currency}`;
+  let text = texts.get(key);
+  if (text === undefined) texts.set(key, (text = printAmount(amount, currency)));
+  return text;
+}
+
+function printAmount(amount: number, currency: string): string {
   const digits = minorDigits(currency) ?? 2;
   const padded = String(amount).padStart(digits + 1, "0");
   const decimal = digits === 0 ? padded : `${padded.slice(0, -digits)}.${padded.slice(-digits)}`;

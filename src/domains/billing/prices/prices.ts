@@ -73,10 +73,11 @@ export function createPrices({ database, clock, events, organizations }: Billing
     regionOf: countryOf,
 
     /** Works out a price for people to see, by region or else by address. */
-    async preview({ address, ...wish }: Wish & { address: string | undefined }) {
+    async preview(wish: Wish & { address: string | undefined }) {
+      const { priceId, currency, seats, address } = wish;
       const region = wish.region ?? (address === undefined ? undefined : countryOf(address));
-      const priced = await workOut({ ...wish, region });
-      return { ...priced, formatted: formatAmount(priced.total, priced.currency) };
+      const priced = await workOut({ priceId, region, currency, seats });
+      return { priced, formatted: formatAmount(priced.total, priced.currency) };
     },
 
     /** Prices, newest first. */
