@@ -1,8 +1,11 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 
-/** Returns the reason to refuse a message, as a sentence; undefined when it is valid. */
-export type FormCheck = (message: Message) => string | undefined;
+/**
+ * Returns the reason to refuse a message, as a sentence; undefined when it is valid. `root` is the nesting level of the
+ * message: 1, or 0 where a field of it was the whole JSON body, and so level 1.
+ */
+export type FormCheck = (message: Message, root: 0 | 1) => string | undefined;
 
 /** Checks one value; `level` is the nesting level of its container, 1 for the root. */
 type Check = (value: unknown, level: number) => string | undefined;
@@ -22,7 +25,7 @@ const nothing = "A JSON value is neither null nor anything else.";
  */
 export function compileForm(desc: DescMessage): FormCheck | undefined {
   const check = ofMessage(desc, new Map());
-  return check === undefined ? undefined : (message) => check(message, 1);
+  return check === undefined ? undefined : (message, root) => check(message, root);
 }
 
 function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {

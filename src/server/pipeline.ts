@@ -152,7 +152,8 @@ const countsValidAttempts: ReadonlySet<RateClass> = new Set([
 ]);
 
 function validate(policy: Policy, call: Call, message: Message): void {
-  const fault = policy.form?.(message);
+  // The reader of a REST body has counted its levels, whether the body is the message or a field of it.
+  const fault = policy.form?.(message, call.protocol === "rest" ? 0 : 1);
   if (fault !== undefined) throw errors.badRequest({ message: fault });
   const fields = (isJson(policy, call) ? undefined : policy.presence?.(message)) ?? policy.validate?.(message);
   if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });

@@ -358,6 +358,23 @@ describe("cards", () => {
       expect(await add(body), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "raw_card_rejected" } });
   });
 
+  test("a member of a card in both spellings returns 400 bad_request over REST and Connect", async () => {
+    const card = { provider: "stripe", payment_method_token: "pm_x", paymentMethodToken: "pm_x" };
+    expect(await add(card)).toMatchObject({ status: 400, body: { code: "bad_request" } });
+    const { token } = world.buyer;
+    const answer = await world.app.call("POST", "/atrium.billing.v1.BillingService/AddCard", { token, body: { card } });
+    expect(answer).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
+  });
+
+  test("a card over REST may have 32 levels of JSON, and with 33 returns 400", async () => {
+    const { token } = await founder(world.app);
+    const nested = (levels: number): string =>
+      `{"provider":"stripe","payment_method_token":"pm_deep","x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+    const post = (levels: number) => world.app.call("POST", "/api/billing/cards", { token, body: nested(levels) });
+    expect(await post(32)).toMatchObject({ status: 201 });
+    expect(await post(33)).toMatchObject({ status: 400, body: { code: "bad_request" } });
+  });
+
   test("declined and unknown methods return 422, and other faults their documented answers", async () => {
     for (const token of ["pm_declined", "pm_unknown"])
       expect(await add({ provider: "stripe", payment_method_token: token })).toMatchObject({

@@ -43,6 +43,7 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
      * Stores a payment method by the provider's token. The first becomes the default.
      * @param body any JSON object
      * @throws {raw_card_rejected} for a card number anywhere in the body
+     * @throws {bad_request} for a member in both spellings
      * @throws {validation_error} for members that are missing or wrong
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
@@ -132,7 +133,12 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
 function readWish(body: Readonly<Record<string, unknown>>): { provider: string; token: string; makeDefault: boolean } {
   const fail = (field: string, message: string) =>
     errors.validation({ fields: [{ field, code: "required", message }] });
-  const member = (snake: string, camel: string): unknown => body[snake] ?? body[camel];
+  const member = (snake: string, camel: string): unknown => {
+    // Both spellings are one member (decisions 15.2).
+    if (Object.hasOwn(body, snake) && Object.hasOwn(body, camel))
+      throw errors.badRequest({ message: `The member ${snake} is given twice.` });
+    return body[snake] ?? body[camel];
+  };
   const provider = body["provider"];
   const token = member("payment_method_token", "paymentMethodToken");
   const makeDefault = member("make_default", "makeDefault") ?? false;
