@@ -123,12 +123,21 @@ function compileMessage(desc: DescMessage, except: ReadonlySet<string> | undefin
   for (const field of desc.fields) {
     if (except?.has(field.name) === true) continue;
     const check = compileField(field);
-    if (check !== undefined) checks.push(check);
+    if (check !== undefined) checks.push(field.name === "offset" ? unlessByCursor(desc, check) : check);
   }
   for (const one of presentLists(desc)) checks.push(contradictionCheck(one));
   if (checks.length === 0) return undefined;
   return (message, prefix, found) => {
     for (const check of checks) check(message, prefix, found);
+  };
+}
+
+/** Skips the check of `offset` in a request that pages by `cursor`: there it is ignored (decisions 17.6). */
+function unlessByCursor({ fields }: DescMessage, check: FieldCheck): FieldCheck {
+  const cursor = fields.find(({ name }) => name === "cursor");
+  if (cursor === undefined) return check;
+  return (message, prefix, found) => {
+    if (message[cursor.localName] === undefined) check(message, prefix, found);
   };
 }
 

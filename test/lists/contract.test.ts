@@ -128,6 +128,8 @@ it.each(named.filter(([, binding]) => has(binding, "cursor")))(
         foreign ??= cursor;
       }
       expect(walked).toEqual(itemsOf(whole).map(keyOf));
+      // Beside a cursor, even an offset beyond what is allowed is ignored (decisions 17.6).
+      expect((await read({ cursor: "", sort, offset: "10001" })).status).toBe(200);
       if (foreign !== undefined) {
         const other = sort === "created_at" ? "-created_at" : "created_at";
         expect(outcome(await read({ cursor: foreign, sort: other }))).toBe("400 invalid_cursor");
