@@ -147,6 +147,7 @@ describe("PUT /api/profile/password", () => {
     });
     expect((await auditOf(app, owner, "session.bulk_revoked"))[0]).toMatchObject({
       user_uuid: who.userUuid,
+      actor: { type: "user", id: who.userUuid, email: who.email },
       metadata: { revoked: 2, reason: "password_changed" },
     });
   });

@@ -143,6 +143,15 @@ describe("removal of a member's factors by an administrator", () => {
       resource_id: lost.userUuid,
       metadata: { user_uuid: lost.userUuid, factors: 1 },
     });
+    for (const [type, reason] of [
+      ["mfa.disabled", "reset"],
+      ["session.bulk_revoked", "mfa_reset"],
+    ] as const)
+      expect((await auditOf(app, boss, type))[0], type).toMatchObject({
+        user_uuid: lost.userUuid,
+        actor: { type: "user", id: boss.userUuid },
+        metadata: { reason },
+      });
     expect((await reset(power, lost.userUuid)).status).toBe(204);
   });
 

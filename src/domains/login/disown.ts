@@ -32,7 +32,7 @@ export function createDisown(deps: LoginDeps) {
       if (alone) await offboarding.organizations.end(tx, orgUuid, by);
       else await offboarding.members.end(tx, orgUuid, userUuid, by);
     }
-    await mfa.factors.endAll(tx, userUuid, REASON, info);
+    await mfa.factors.endAll(tx, userUuid, REASON, by);
     const emailKey = storedEmail(email).key;
     await endAllMailTokens(tx, emailKey, dateOf(clock));
     await endCodes(tx, emailKey);

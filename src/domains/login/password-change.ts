@@ -36,9 +36,10 @@ export function createPasswordChange(deps: LoginDeps) {
     const userUuid = await prove(tx, email, info);
     await tx.em.flush();
     await people.setPassword(tx, userUuid, passwordHash);
-    await sessions.own.endAll(tx, userUuid, "password_reset", info);
+    const by = causedByPerson({ userUuid, email: email.address }, info);
+    await sessions.own.endAll(tx, userUuid, "password_reset", by);
     await events.emit(tx, EVENTS["user.updated"], {
-      by: causedByPerson({ userUuid, email: email.address }, info),
+      by,
       orgUuid: (await people.memberships.lastUsed(tx, userUuid)) ?? null,
       resourceId: userUuid,
       metadata: { password: "reset" },
@@ -130,7 +131,7 @@ export function createPasswordChange(deps: LoginDeps) {
         if (!(await people.setPassword(tx, person.uuid, passwordHash, person.credentialsVersion)))
           throw loginErrors.invalidPassword();
         await count.passed();
-        await sessions.own.endAll(tx, person.uuid, "password_changed", info, caller.sessionId);
+        await sessions.own.endAll(tx, person.uuid, "password_changed", event.by, caller.sessionId);
         await stepUp.endMailed(tx, person.uuid);
         await events.emit(tx, EVENTS["user.updated"], { ...event, metadata: { password: "changed" } });
         return undefined;

@@ -24,7 +24,7 @@ export function createRevocation(deps: RevocationDeps) {
     info: RequestInfo,
   ): Promise<void> {
     const ended = { by: causedByPerson({ userUuid, email }, info), reason };
-    await sessions.own.endAll(tx, userUuid, reason, info);
+    await sessions.own.endAll(tx, userUuid, reason, ended.by);
     await credentials.ending.keysOf(tx, userUuid, ended);
     await oidc.endLinks(tx, { userUuid, email }, reason, info);
     for (const orgUuid of await people.memberships.ownedAlone(tx, userUuid)) {

@@ -1,11 +1,12 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { generateTotpSecret, otpauthUri } from "../../platform/crypto/totp.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import { settled } from "../../platform/outcome.ts";
-import { causedBy, EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause } from "../event-catalogue/index.ts";
 import type { Budgets } from "./budget.ts";
 import { secretContext } from "./codes.ts";
 import type { Codes } from "./codes.ts";
@@ -152,15 +153,16 @@ export function createFactors(deps: MfaDeps, codes: Codes, budgets: Budgets, pro
      * necessary. The person's row must be locked. Webhooks receive the end of active factors alone.
      * @returns the number of factors
      */
-    async endAll(tx: Tx, userUuid: string, reason: string, info: RequestInfo): Promise<number> {
+    async endAll(tx: Tx, userUuid: string, reason: string, by: Cause): Promise<number> {
       const disabled = await store.disableAll(tx, userUuid, dateOf(clock));
       const organizations = disabled.length === 0 ? [] : await people.memberships.organizationsOf(tx, userUuid);
       for (const { id, status } of disabled) {
         const data = { factor_id: id, factor_type: "totp", user_uuid: userUuid, reason };
         for (const orgUuid of organizations.length === 0 ? [null] : organizations)
           await events.emit(tx, EVENTS["mfa.disabled"], {
-            by: withoutActor(userUuid, info),
+            by,
             orgUuid,
+            userUuid,
             resourceId: String(id),
             metadata: { factor_id: id, factor_type: "totp", was: status, reason },
             data: status === "active" ? data : undefined,

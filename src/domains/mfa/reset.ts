@@ -22,17 +22,18 @@ export function createFactorReset(
    * @throws {step_up_required} without a recent proof of the caller's own second factor
    */
   return async function reset(context: CallerContext, userUuid: string): Promise<void> {
-    const { caller, info } = context;
+    const { caller } = context;
+    const by = causedBy(context);
     const orgUuid = callerOrg(caller);
     await context.transaction(async (tx) => {
       const member = await rbac.members.lock(tx, caller, userUuid);
       if (member.isOwner && !caller.isOwner) throw mfaErrors.ownersOnly();
       if (await people.memberships.belongsElsewhere(tx, orgUuid, userUuid)) throw mfaErrors.elsewhere();
       if (userUuid === caller.userUuid) await proof.demand(tx, caller);
-      const removed = await factors.endAll(tx, userUuid, "reset", info);
-      await sessions.own.endAll(tx, userUuid, "mfa_reset", info);
+      const removed = await factors.endAll(tx, userUuid, "reset", by);
+      await sessions.own.endAll(tx, userUuid, "mfa_reset", by);
       await events.emit(tx, EVENTS["mfa.reset"], {
-        by: causedBy(context),
+        by,
         orgUuid,
         userUuid,
         resourceId: userUuid,

@@ -1,4 +1,4 @@
-import type { Caller, RequestInfo } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { pagingBy } from "../../platform/cursors.ts";
 import type { Cursors } from "../../platform/cursors.ts";
@@ -7,7 +7,8 @@ import type { Total } from "../../platform/db/total.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { causedBy, EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause } from "../event-catalogue/index.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
 import { keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
@@ -77,19 +78,12 @@ export function createOwnSessions(deps: OwnSessionsDeps) {
 
     /**
      * Ends every session of a person but `spared`, in the transaction of what makes that necessary; returns how many.
-     * Each organization's log shows its own.
+     * Each organization's log shows its own, about that person, whoever caused it.
      */
-    async endAll(
-      tx: Tx,
-      userUuid: string,
-      reason: string,
-      info: RequestInfo,
-      spared: string | null = null,
-    ): Promise<number> {
+    async endAll(tx: Tx, userUuid: string, reason: string, by: Cause, spared: string | null = null): Promise<number> {
       const ended = await revokeSessionsOf(tx, userUuid, reason, dateOf(clock), spared);
-      const by = withoutActor(userUuid, info);
       for (const { orgUuid, revoked } of ended)
-        await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata: { revoked, reason } });
+        await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, userUuid, metadata: { revoked, reason } });
       await notifyEnded(deps, tx, ended, { reason, user_uuid: userUuid });
       await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
       return countOf(ended);
